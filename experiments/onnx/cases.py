@@ -1,6 +1,6 @@
 """ONNX's node tests against the compiled path: one JSON line per case, in processes that may crash.
 
-    python experiments/onnx/cases.py RESULTS.jsonl [--kind node|simple|pytorch-operator|pytorch-converted] [--match WORD]
+    python experiments/onnx/cases.py RESULTS.jsonl [--kind node|simple|pytorch-operator] [--match WORD]
     python experiments/onnx/cases.py RESULTS.jsonl --table
 
 A case passes where every output has the type, the shape and, within ONNX's own tolerances, the values of the case.

@@ -84,7 +84,8 @@ def _loops(move: Move, own: TensorType, result: TensorType) -> list[str]:
 
 def _offset(places: Sequence[Place], shape: TensorType, loops: Sequence[Size]) -> str:
     """The place of an element in row-major memory."""
-    start, factors, stride = 0, {}, 1
+    factors: dict[int, int] = {}
+    start, stride = 0, 1
     for place, extent in zip(reversed(places), reversed(shape.shape), strict=True):
         start += int(place.start) * stride
         for loop, factor in place.terms:

@@ -6,14 +6,14 @@ import pickle
 import sys
 
 from polysched.errors import PolyschedError
-from polysched.model.kernels import build_texts
+from polysched.model.kernels import build_orders
 
 
 def main() -> int:
     """Build until a kernel is refused; the parent comes to it, too, and reports it."""
-    texts, options = pickle.loads(sys.stdin.buffer.read())
+    orders, options = pickle.loads(sys.stdin.buffer.read())
     try:
-        build_texts(texts, options)
+        build_orders(orders, options)
     except PolyschedError:
         return 1
     return 0

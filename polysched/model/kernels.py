@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from polysched.emit_c.function import CFunction, emit_function, function_around
@@ -61,6 +62,22 @@ def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A kernel to build: plain values, so that another process can do it.
+
+    Parameters
+    ----------
+    text : the fragment.
+    symbol : its function.
+    key : its entry of the cache.
+    """
+
+    text: str
+    symbol: str
+    key: str
+
+
 def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[str, BuiltKernel]:
     """The kernels of fragments by their symbol, each built once; several at a time where several are missing.
 
@@ -70,54 +87,48 @@ def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[
     """
     compiler = find_compiler(options.cc)
     wanted = {symbol_of(f, options): f for f in fragments}
-    keys = {symbol: _key(symbol, options, compiler) for symbol in wanted}
-    missing = [s for s in wanted if build_cache.found(keys[s], kind=KIND) is None]
+    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler)) for s, f in wanted.items()]
+    missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]
     if len(missing) >= LIMITS.least_for_a_worker:
-        with worker([to_text(wanted[s]) for s in reversed(missing)], options):
-            for symbol in missing:
-                build_one(wanted[symbol], options, compiler, keys[symbol])
-    return {s: BuiltKernel(symbol=s, folder=build_one(f, options, compiler, keys[s])) for s, f in wanted.items()}
+        with worker(missing[::-1], options):
+            build_orders(missing, options)
+    build_orders(missing, options)
+    folders = {o.symbol: build_cache.cache_folder(KIND) / o.key for o in orders}
+    return {symbol: BuiltKernel(symbol=symbol, folder=folder) for symbol, folder in folders.items()}
 
 
 @contextmanager
-def worker(texts: Sequence[str], options: PipelineOptions) -> Iterator[None]:
+def worker(orders: Sequence[Order], options: PipelineOptions) -> Iterator[subprocess.Popen[bytes]]:
     """A second process that builds kernels from the other end of the list; what it fails at, its parent reports."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     process = subprocess.Popen([sys.executable, "-m", "polysched.model.kernel_worker"], stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     assert process.stdin is not None
     try:
-        process.stdin.write(pickle.dumps((list(texts), options)))
+        process.stdin.write(pickle.dumps((list(orders), options)))
         process.stdin.close()
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait()
 
 
-def build_texts(texts: Sequence[str], options: PipelineOptions) -> None:
-    """Build the kernels of fragments given as texts, one after the other, those that are not there."""
+def build_orders(orders: Sequence[Order], options: PipelineOptions) -> None:
+    """Build kernels one after the other, those that are not there."""
     compiler = find_compiler(options.cc)
-    for text in texts:
-        fragment = from_text(text)
-        build_one(fragment, options, compiler, _key(symbol_of(fragment, options), options, compiler))
-
-
-def build_one(fragment: Graph, options: PipelineOptions, compiler: Compiler, key: str) -> Path:
-    """The folder of a kernel; built where it is not there."""
-    return build_cache.find_or_build(key, lambda folder: _build(fragment, options, compiler, folder), kind=KIND)
+    for order in orders:
+        build_cache.find_or_build(order.key, partial(_build, order, options, compiler), kind=KIND)
 
 
 def _key(symbol: str, options: PipelineOptions, compiler: Compiler) -> str:
     return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS)}, compiler)
 
 
-def _build(fragment: Graph, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    symbol = symbol_of(fragment, options)
-    function = emitted(fragment, options, f"{symbol}_region")
-    (folder / SOURCE).write_text(function.text + adapter(function, symbol))
-    compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {symbol}")
-    (folder / RECORD).write_text(json.dumps({"fragment": to_text(fragment), "options": options.differences()}))
+def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
+    function = emitted(from_text(order.text), options, f"{order.symbol}_region")
+    (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
+    compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}")
+    (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
 
 
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> CFunction:

@@ -95,19 +95,23 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
                                         witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
 
 
+def _is_computable(node: Node, site: Site) -> bool:
+    """Whether every operand is known, the operator takes sizes where there are some, and the results are small."""
+    if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
+        return False
+    symbolic = any(k is not None and k.dtype == object for k in site.known)
+    if symbolic and node.op not in ON_SIZES:
+        return False
+    return all(t.is_static and int(t.elements) <= LIMITS.most_folded_elements for t in site.outputs)
+
+
 def _known_results(node: Node, operator: Operator, site: Site) -> dict[str, np.ndarray]:
     """The results that follow from what is known."""
     shaped = by_shape(site)
     if shaped is not None:
         return {node.outputs[0]: shaped}
-    operands = [None if t is None else k for t, k in zip(site.inputs, site.known, strict=True)]
-    if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
+    if not _is_computable(node, site):
         return {}
-    symbolic = any(k is not None and k.dtype == object for k in operands)
-    if symbolic and node.op not in ON_SIZES:
-        return {}
-    if any(not t.is_static or int(t.elements) > LIMITS.most_folded_elements for t in site.outputs):
-        return {}
-    results = operator.reference(site, *operands)
+    results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)
     return {name: value for name, value in zip(node.outputs, listed, strict=False) if name}

@@ -11,9 +11,8 @@ import numpy as np
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.types import TensorType
 from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT32, FLOAT64, LONGDOUBLE, DType
-from polysched.scop.dtypes import Kind as ElementKind
-from polysched.scop.expression import Expression, absolute, equal, maximum, minimum, not_equal, where
+from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, LONGDOUBLE, DType
+from polysched.scop.expression import Expression, equal, maximum, minimum, not_equal, where
 from polysched.scop.expression import math_function as call
 from polysched.scop.expression.tensors import Constant, Convert
 
@@ -133,7 +132,7 @@ def _shift(site: Site, a: Expression, b: Expression) -> Expression:
     return where(b < Convert(Constant(dtype.bits), dtype), shifted, zero_of(dtype))
 
 
-def _np_shift(site: Site, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _np_shift(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
     return np.left_shift(a, b) if site.attribute("direction") == "LEFT" else np.right_shift(a, b)
 
 
@@ -190,7 +189,7 @@ def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
     return call("pow", base.astype(FLOAT64), exponent.astype(FLOAT64)).astype(dtype)
 
 
-def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
         if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
             return np.rint(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))).astype(base.dtype)
@@ -218,7 +217,7 @@ def _clip(site: Site, x: Expression, least: Expression | None = None, most: Expr
     return result if most is None else where(result > most, most, result)
 
 
-def _np_clip(site: Site, x: np.ndarray, least: np.ndarray | None = None, most: np.ndarray | None = None) -> np.ndarray:
+def _np_clip(site: Site, x: np.ndarray, least: np.ndarray | None = None, most: np.ndarray | None = None) -> Any:
     result = x if least is None else np.maximum(x, least.reshape(()))
     return result if most is None else np.minimum(result, most.reshape(()))
 

@@ -36,5 +36,5 @@ class Builder:
     def ops(self, op: str, results: int, *inputs: str, **attributes: Attribute) -> tuple[str, ...]:
         """The names of an operator's results."""
         outputs = tuple(self.fresh(op.lower()) for _ in range(results))
-        self.nodes.append(Node.of(op, inputs, outputs, **attributes))
+        self.nodes.append(Node.of(op, inputs, outputs, attributes))
         return outputs

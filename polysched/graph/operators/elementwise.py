@@ -10,7 +10,8 @@ import numpy as np
 
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, Kind as ElementKind
+from polysched.scop.dtypes import BOOL
+from polysched.scop.dtypes import Kind as ElementKind
 from polysched.scop.expression import Expression, absolute, maximum, minimum, not_equal, where
 from polysched.scop.expression import math_function as call
 from polysched.scop.expression.tensors import Constant, Convert
@@ -120,7 +121,7 @@ def _hard_sigmoid(site: Site, x: Expression) -> Expression:
     return maximum(0.0, minimum(1.0, x * site.attribute("alpha", 0.2) + site.attribute("beta", 0.5)))
 
 
-def _np_hard_sigmoid(site: Site, x: np.ndarray) -> np.ndarray:
+def _np_hard_sigmoid(site: Site, x: np.ndarray) -> Any:
     return np.clip(x * site.attribute("alpha", 0.2) + site.attribute("beta", 0.5), 0, 1)
 
 
@@ -134,7 +135,7 @@ def _gelu(site: Site, x: Expression) -> Expression:
     return x * 0.5 * (call("erf", x * math.sqrt(0.5)) + 1.0)
 
 
-def _np_gelu(site: Site, x: np.ndarray) -> np.ndarray:
+def _np_gelu(site: Site, x: np.ndarray) -> Any:
     wide = x.astype(np.float64)
     if site.attribute("approximate", "none") == "tanh":
         return 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide ** 3)))
@@ -163,7 +164,7 @@ def _is_infinite(site: Site, x: Expression) -> Expression:
     return found[0] if len(found) == 1 else found[0] | found[1]
 
 
-def _np_is_infinite(site: Site, x: np.ndarray) -> np.ndarray:
+def _np_is_infinite(site: Site, x: np.ndarray) -> Any:
     return ((x == np.inf) & bool(site.attribute("detect_positive", 1))) | (
         (x == -np.inf) & bool(site.attribute("detect_negative", 1)))
 

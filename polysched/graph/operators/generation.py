@@ -53,7 +53,8 @@ def _filled_types(site: Site) -> tuple[TensorType, ...]:
 
 def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
     dtype = to_numpy(BY_NAME[site.attribute("dtype", "float32")])
-    return np.full(tuple(int(e) for e in shape), site.attribute("value", 0), dtype)
+    filled: np.ndarray = np.full(tuple(int(e) for e in shape), site.attribute("value", 0), dtype)
+    return filled
 
 
 def _range_types(site: Site) -> tuple[TensorType, ...]:
@@ -67,7 +68,8 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
 def _np_range(site: Site, start: np.ndarray, limit: np.ndarray, step: np.ndarray) -> np.ndarray:
     first, last, each = (v.ravel()[0] for v in (start, limit, step))
     count = max(int(np.ceil((last - first) / each)), 0)
-    return (first + np.arange(count) * each).astype(start.dtype)
+    values: np.ndarray = (first + np.arange(count) * each).astype(start.dtype)
+    return values
 
 
 def _eye_types(site: Site) -> tuple[TensorType, ...]:
@@ -79,7 +81,9 @@ def _eye_types(site: Site) -> tuple[TensorType, ...]:
 
 def _np_eye(site: Site, x: np.ndarray) -> np.ndarray:
     dtype = site.attribute("dtype", None)
-    return np.eye(*x.shape, k=site.attribute("k", 0), dtype=x.dtype if dtype is None else to_numpy(BY_NAME[dtype]))
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=site.attribute("k", 0),
+                  dtype=x.dtype if dtype is None else to_numpy(BY_NAME[dtype]))
 
 
 def by_shape(site: Site) -> np.ndarray | None:

@@ -26,12 +26,18 @@ def _same_shape(site: Site, x: np.ndarray, *_: Any) -> np.ndarray:
     return x.reshape(site.outputs[0].extents)
 
 
-def _reshape_types(site: Site) -> tuple[TensorType, ...]:
+def _asked_shape(site: Site) -> list[Size]:
+    """The shape as it is asked for, with the extents that are taken over."""
     own, wanted = site.type(), list(site.sizes(1))
-    if not site.attribute("allowzero", 0):
-        if any(e == 0 and d >= own.rank for d, e in enumerate(wanted)):
-            raise site.refusal("an extent is taken over from a dimension that is not there")
-        wanted = [own.shape[d] if e == 0 else e for d, e in enumerate(wanted)]
+    if site.attribute("allowzero", 0):
+        return wanted
+    if any(e == 0 and d >= own.rank for d, e in enumerate(wanted)):
+        raise site.refusal("an extent is taken over from a dimension that is not there")
+    return [own.shape[d] if e == 0 else e for d, e in enumerate(wanted)]
+
+
+def _reshape_types(site: Site) -> tuple[TensorType, ...]:
+    own, wanted = site.type(), _asked_shape(site)
     free = [d for d, e in enumerate(wanted) if e == -1]
     if len(free) > 1 or any(e.is_constant and e.constant < -1 for e in wanted):
         raise site.refusal("a shape has at most one extent that is left open", witness=str(wanted))

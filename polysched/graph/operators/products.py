@@ -36,8 +36,8 @@ def _matmul(site: Site, a: Tensor, b: Tensor) -> Tensor:
     def element(*i: Expression) -> Expression:
         tail = i[len(i) - (left.rank > 1) - (right.rank > 1):]
         batch = i[:len(i) - len(tail)]
-        x = a[tuple([*subscripts(left, batch), *(tail[:1] if left.rank > 1 else ()), k])]
-        y = b[tuple([*subscripts(right, batch), k, *(tail[-1:] if right.rank > 1 else ())])]
+        x = a[(*subscripts(left, batch), *(tail[:1] if left.rank > 1 else ()), k)]
+        y = b[(*subscripts(right, batch), k, *(tail[-1:] if right.rank > 1 else ()))]
         return sum_of(x.astype(FLOAT32) * y.astype(FLOAT32) if short else x * y, over=k)
     product = compute([extent_of(e) for e in result.shape], element, name="wide" if short else "y")
     return compute(product.shape, lambda *i: product[i].astype(FLOAT16), name="y") if short else product

@@ -56,7 +56,7 @@ def _np_axes(site: Site, axes: np.ndarray | None) -> tuple[int, ...] | None:
     return tuple(int(a) for a in axes.ravel())
 
 
-def reduction(name: str, reduce: Callable[..., Expression], reference: Callable[..., np.ndarray]) -> Operator:
+def reduction(name: str, reduce: Callable[..., Expression], reference: Callable[..., Any]) -> Operator:
     """A reduction that one stage computes, short floats in float32."""
     def expression(site: Site, x: Tensor, *_: Tensor) -> Tensor:
         own = site.type()
@@ -79,7 +79,7 @@ def reduction(name: str, reduce: Callable[..., Expression], reference: Callable[
 
 
 def composed(name: str, build: Callable[[Site, Builder, str, Callable[[str, str], str]], str],
-             reference: Callable[..., np.ndarray]) -> Operator:
+             reference: Callable[..., Any]) -> Operator:
     """A reduction of other operators; `build` gets a function that reduces a value by an operator of a name."""
     def composition(site: Site, builder: Builder, x: str, *axes: str) -> str:
         def reduce(op: str, value: str) -> str:
@@ -121,7 +121,7 @@ def _log_sum_exp(site: Site, build: Builder, x: str, reduce: Callable[[str, str]
     return build.op("Add", build.op("Log", total), back)
 
 
-def _np_log_sum_exp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+def _np_log_sum_exp(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
     if not x.size:
         return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     top = np.clip(np.max(x, axis=axis, keepdims=True), np.finfo(np.float64).min, np.finfo(np.float64).max)

@@ -51,7 +51,8 @@ class _Fragment:
         node = self.graph.nodes[-1]
         operator = operator_of(node)
         if operator.expression is not None:
-            operands = [self.tensor(n) if n else None for n in node.inputs]
+            operands = [None if not n or place in operator.steering else self.tensor(n)
+                        for place, n in enumerate(node.inputs)]
             made = operator.expression(self.site(node), *operands)
             listed = made if isinstance(made, tuple) else (made,)
             return tuple(Tensor(f"y{p}", t.shape, t.dtype, t.definition) for p, t in enumerate(listed)

@@ -61,7 +61,7 @@ def arena_of(buffers: Sequence[Buffer]) -> Arena:
     placed: list[tuple[int, int, Buffer]] = []
     for buffer in sorted(buffers, key=lambda b: (-b.bytes, b.first, b.name)):
         size, offset = rounded(buffer.bytes), 0
-        for start, end, other in sorted((p for p in placed if p[2].meets(buffer)), key=lambda p: p[0]):
+        for start, end, _other in sorted((p for p in placed if p[2].meets(buffer)), key=lambda p: p[0]):
             if offset + size <= start:
                 break
             offset = max(offset, end)

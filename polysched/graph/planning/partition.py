@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from polysched.graph.evaluation.inference import infer, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.operator import Site
@@ -80,28 +82,57 @@ def fragment_of(graph: Graph, group: Group) -> tuple[Graph, tuple[str, ...]]:
     Constants of one element, and operands that decide about shapes, are constants of the fragment; equal groups give
     equal texts.
     """
-    inner = {o for node in group.nodes for o in node.outputs if o}
+    names = _named(graph, group)
+    nodes = tuple(Node(op=n.op, inputs=tuple(names.short[i] for i in n.inputs), attributes=n.attributes,
+                       outputs=tuple(names.short[o] for o in n.outputs)) for n in group.nodes)
+    fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.last.outputs if o),
+                     inputs=tuple((short, graph.type_of(name)) for name, short in names.inputs.items()),
+                     constants=names.constants)
+    return fragment, tuple(names.inputs)
+
+
+def _named(graph: Graph, group: Group) -> _Names:
+    """The names of a group's values, in order of use."""
     known = infer(graph).known
-    names: dict[str, str] = {"": ""}
-    inputs: dict[str, str] = {}
-    constants = {}
+    names = _Names({o for node in group.nodes for o in node.outputs if o})
     for node in group.nodes:
         steering = operator_of(node).steering
         for place, name in enumerate(node.inputs):
-            if name in names or name in inner:
-                continue
             value = graph.constants.get(name)
-            if (value is not None and value.size == 1) or (place in steering and name in known):
-                names[name] = f"c{len(constants)}"
-                constants[names[name]] = known[name]
-            else:
-                names[name] = f"x{len(inputs)}"
-                inputs[name] = names[name]
+            embedded = (value is not None and value.size == 1) or (place in steering and name in known)
+            names.operand(name, known[name] if embedded else None)
         for output in node.outputs:
-            if output:
-                names[output] = f"v{len(names)}"
-    nodes = tuple(Node(op=n.op, inputs=tuple(names[i] for i in n.inputs), outputs=tuple(names[o] for o in n.outputs),
-                       attributes=n.attributes) for n in group.nodes)
-    fragment = Graph(name="kernel", inputs=tuple((short, graph.type_of(name)) for name, short in inputs.items()),
-                     nodes=nodes, outputs=tuple(names[o] for o in group.last.outputs if o), constants=constants)
-    return fragment, tuple(inputs)
+            names.result(output)
+    return names
+
+
+@dataclass(eq=False)
+class _Names:
+    """Gives the values of a fragment their canonical names.
+
+    Parameters
+    ----------
+    inner : the values that the fragment binds.
+    """
+
+    inner: set[str]
+
+    def __post_init__(self) -> None:
+        self.short: dict[str, str] = {"": ""}
+        self.inputs: dict[str, str] = {}
+        self.constants: dict[str, np.ndarray] = {}
+
+    def operand(self, name: str, embedded: np.ndarray | None) -> None:
+        """Name a value from outside: an input of the fragment, or a constant where its value is embedded."""
+        if name in self.short or name in self.inner:
+            return
+        if embedded is not None:
+            self.short[name] = f"c{len(self.constants)}"
+            self.constants[self.short[name]] = embedded
+        else:
+            self.short[name] = self.inputs[name] = f"x{len(self.inputs)}"
+
+    def result(self, name: str) -> None:
+        """Name a value that a node binds."""
+        if name:
+            self.short[name] = f"v{len(self.short)}"

@@ -23,6 +23,7 @@ from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.dtypes import BFLOAT16
 
 if TYPE_CHECKING:
     import onnx
@@ -121,8 +122,9 @@ class _Reader:
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
         array = tensor_array(tensor, self.folder)
-        if from_numpy(array.dtype) is None:
-            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had", where=f"constant {tensor.name!r}")
+        if from_numpy(array.dtype) in (None, BFLOAT16):
+            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
+                                        where=f"constant {tensor.name!r}")
         return array
 
     def type_of(self, value: Any) -> TensorType:
@@ -133,7 +135,7 @@ class _Reader:
                                         "not a tensor", where=f"input {value.name!r}")
         tensor = value.type.tensor_type
         dtype = from_numpy(_numpy_type(onnx, tensor.elem_type))
-        if dtype is None:
+        if dtype is None or dtype == BFLOAT16:
             name = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
             raise UnsupportedGraphError(f"elements of type {name} are not had", where=f"input {value.name!r}")
         if not tensor.HasField("shape"):
@@ -189,7 +191,8 @@ class _Reader:
         import onnx
         kinds = onnx.AttributeProto
         if proto.ref_attr_name:
-            raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there", where=where)
+            raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there",
+                                        where=where)
         if op in ("Cast", "ConstantOfShape", "EyeLike", "RandomNormal", "Bernoulli", "BitCast", "QuantizeLinear",
                   "DequantizeLinear") and proto.name in ("to", "dtype", "output_dtype") and proto.type == kinds.INT:
             return {proto.name: type_name(onnx, proto.i)}
@@ -212,9 +215,10 @@ def _numpy_type(onnx: Any, element: int) -> np.dtype:
     if element in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
         return np.dtype(object)
     try:
-        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element))
+        found: np.dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element))
     except KeyError:
         return np.dtype(object)
+    return found
 
 
 def type_name(onnx: Any, element: int) -> str:
@@ -222,5 +226,5 @@ def type_name(onnx: Any, element: int) -> str:
     dtype = from_numpy(_numpy_type(onnx, element))
     if dtype is not None:
         return dtype.name
-    known = {number: name for name, number in onnx.TensorProto.DataType.items()}
+    known: dict[int, str] = {number: name for name, number in onnx.TensorProto.DataType.items()}
     return known.get(element, "undefined").lower()

@@ -36,11 +36,11 @@ class Node:
     name: str = field(default="", compare=False)
 
     @staticmethod
-    def of(op: str, inputs: Sequence[str], outputs: Sequence[str], name: str = "",
-           **attributes: Attribute) -> Node:
+    def of(op: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Mapping[str, Attribute] | None = None,
+           *, name: str = "") -> Node:
         """A node with attributes by name."""
         return Node(op=op, inputs=tuple(inputs), outputs=tuple(outputs), name=name,
-                    attributes=tuple(sorted(attributes.items())))
+                    attributes=tuple(sorted((attributes or {}).items())))
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute; the default where it is not given."""

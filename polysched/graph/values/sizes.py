@@ -25,7 +25,7 @@ class Quotient:
     divisor: int
 
     def __str__(self) -> str:
-        return f"({self.numerator})//{self.divisor}"
+        return f"(({self.numerator})//{self.divisor})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ def _size(size: Size) -> str:
         return str(size.constant)
     parts = []
     for atom, factor in size.terms:
-        text = _name(atom) if isinstance(atom, str) else f"({_size(atom.numerator)}) // {atom.divisor}"
+        text = _name(atom) if isinstance(atom, str) else f"(({_size(atom.numerator)}) // {atom.divisor})"
         parts.append(f"{factor}*{text}" if factor != 1 else text)
     return " + ".join([*parts, *([str(size.constant)] if size.constant else [])])
 
@@ -290,7 +290,7 @@ class _Parser:
             wanted = self.advance()[1:-1]
             if name not in self.constants or digest(self.constants[name]) != wanted:
                 raise UnsupportedGraphError(f"the text has only a digest of the constant {name!r}", witness=wanted,
-                                            hint="give the arrays by constants=, or write the text without most_elements")
+                                            hint="give the arrays by constants=, or write all elements")
             return self.constants[name]
         self.take("[")
         values = np.array(self.listed(self.literal, "]"), dtype=its_type.numpy)

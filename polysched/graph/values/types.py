@@ -10,7 +10,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.sizes import Size, SizeLike, product
 from polysched.scop.construction.promotion import from_numpy, to_numpy
-from polysched.scop.dtypes import DType
+from polysched.scop.dtypes import BFLOAT16, LONGDOUBLE, DType
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class TensorType:
 
     dtype: DType
     shape: tuple[Size, ...]
+
+    def __post_init__(self) -> None:
+        if self.dtype in (BFLOAT16, LONGDOUBLE):
+            raise UnsupportedGraphError(f"elements of type {self.dtype} are not had")
 
     @staticmethod
     def of(dtype: DType, shape: Sequence[SizeLike]) -> TensorType:
