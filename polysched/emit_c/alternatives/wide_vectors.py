@@ -10,8 +10,8 @@
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  A function that cannot stand twice in a file
-(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not compile the parallel
-loops of a function for the function's target (19, `-fopenmp`); there the original runs.
+(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not
+compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs.
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
