@@ -135,6 +135,7 @@ def _before(function: FunctionText, extension: _Extension) -> str:
     static = () if "static" in function.head else ("static",)
     return "\n".join((f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options",
                       *(f"#pragma GCC {pragma}" for pragma in extension.pragmas),
+                      f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
                       f"#define {function.name} {_wide_name(function)}", *static, "#endif", ""))
 
 
@@ -143,7 +144,7 @@ def _behind(text: str, function: FunctionText) -> str:
     call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
     head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f"#undef {function.name}", "#pragma GCC pop_options", "#endif", "#endif",
+    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options", "#endif", "#endif",
                       f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
                       body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
 
