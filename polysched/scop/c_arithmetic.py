@@ -53,6 +53,16 @@ def _round_to_bfloat16(value: float) -> float:
     return ctypes.c_float(math.ldexp(round(math.ldexp(value, -exponent)), exponent)).value
 
 
+def bfloat16_value(bits: int) -> float:
+    """The number behind the bits of a bfloat16."""
+    return float(np.uint32(bits << 16).view(np.float32))
+
+
+def bfloat16_bits(value: float) -> int:
+    """The bits of a number that a bfloat16 holds exactly."""
+    return int(np.float32(value).view(np.uint32)) >> 16
+
+
 def wrap(value: int, dtype: DType) -> int:
     """The value modulo 2^bits in the range of an integer type; `_Bool` is whether it is not zero."""
     if dtype.kind is Kind.BOOL:

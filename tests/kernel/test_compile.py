@@ -168,6 +168,24 @@ def test_a_c_file(one: Path, n: int, m: int) -> None:
         np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize(("arguments", "by_name"), [
+    ((2.5, "x", "y"), {}), ((5, 2.5, "x", "y"), {}), ((2.5, "x", "y"), {"n": 5}), ((2.5, "x"), {"y": "y"}),
+    ((5, 2.5, "x"), {"y": "y"}), ((), {"a": 2.5, "x": "x", "y": "y"})])
+def test_a_number_before_the_arrays_is_told_from_a_size_by_the_count(tmp_path: Path, arguments: tuple,
+                                                                     by_name: dict) -> None:
+    (tmp_path / "scale.c").write_text("""
+void scale(int n, double a, const double x[n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) y[i] = a * x[i];
+#pragma endscop
+}
+""")
+    arrays = {"x": whole(5), "y": np.zeros(5)}
+    given = {name: arrays.get(value, value) for name, value in by_name.items()}
+    polysched.compile(tmp_path / "scale.c")(*(arrays.get(a, a) for a in arguments), **given)
+    np.testing.assert_array_equal(arrays["y"], 2.5 * arrays["x"])
+
+
 def test_a_file_with_several_functions_says_which(several: Path) -> None:
     refuses(lambda: polysched.compile(several), "the file has regions in 4 functions", "product, count, fill, square",
             'function="product"')
