@@ -121,6 +121,7 @@ class Decided:
     ----------
     number : of the band.
     plan : how it is tiled, or why not.
+    loop_count : loops of the band, also where it cannot have tiles.
     order_inside : why the loops inside its tiles have an order of their own; empty where one by hand decides.
     misfit : in which way the register block by hand exceeds its tiles by hand; empty where it does not.
     has_block : a register block is inside.
@@ -129,6 +130,7 @@ class Decided:
 
     number: int
     plan: BandPlan | Untiled
+    loop_count: int
     order_inside: str = ""
     misfit: str = ""
     has_block: bool = False
@@ -180,7 +182,7 @@ def _unused_thread_loop(bands: tuple[Decided, ...], options: TilingOptions) -> I
     loop = options.parallel_loop
     if loop is None or any(band.thread_loop == loop for band in bands):
         return
-    depth = max((band.depth for band in bands), default=0)
+    depth = max((band.loop_count for band in bands), default=0)
     yield Unused(choice="parallel_loop", problem="no band can run this loop on threads", depth=depth,
                  witness=f"loop {loop}: the deepest band has {depth} loop{'s' * (depth != 1)}" if loop >= depth else
                          f"loop {loop}: it carries a dependence, or stands inside another loop",
