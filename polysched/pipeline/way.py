@@ -143,6 +143,14 @@ class _Begun:
     verdict: Callable[[], Verdict] | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Refused:
+    """A prepared program for which nothing could be decided, and why; told where the decision is asked for."""
+
+    scop: Scop
+    refusal: PolyschedError
+
+
 def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions, kept: frozenset[str]) -> Scop:
     """The program as instructions are looked for in."""
     return analysed(scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
@@ -150,16 +158,16 @@ def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions
 
 
 def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                 seconds: dict[str, float]) -> _Begun | None:
-    """The first decision of a region; None where there is none to take, or its way ends in a refusal, told later."""
+                 seconds: dict[str, float]) -> _Begun | _Refused | None:
+    """The first decision of a region; None where there is none to take."""
     wanted = options.tensorize
     if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
+    prepared = timed(seconds, "tensorized", lambda: _for_instructions(scop, expansion, options, frozenset()))
     try:
-        return timed(seconds, "tensorized", lambda: _begun(
-            _for_instructions(scop, expansion, options, frozenset()), options, (), scop, {}))
-    except PolyschedError:
-        return None
+        return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}))
+    except PolyschedError as refusal:
+        return _Refused(prepared, refusal)
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
@@ -192,7 +200,7 @@ def _has_streams(lowered: Lowered, expansion: Expansion) -> bool:
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
                        outside: tuple[KeptLoop, ...] = (), *, given: Scop,
-                       begun: _Begun | None = None) -> tuple[CSource, tuple[str, ...]]:
+                       begun: _Begun | _Refused | None = None) -> tuple[CSource, tuple[str, ...]]:
     """The region with every statement that pays computed by an instruction, and the reasons in words.
 
     Parameters
@@ -250,7 +258,7 @@ def _begun(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], 
 
 
 def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
-              begun: _Begun | None = None) -> Decision:
+              begun: _Begun | _Refused | None = None) -> Decision:
     """What is decided for a region, after its code was run beside the region as it was given.
 
     Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
@@ -261,6 +269,8 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
     """
     wanted = options.tensorize
     assert wanted is not None
+    if isinstance(begun, _Refused):
+        raise begun.refusal
     wrong: dict[tuple[str, str], str] = {}
     while True:
         begun = begun or _begun(scop, options, outside, given, wrong)

@@ -186,6 +186,23 @@ def test_code_for_all_sizes_is_compiled_once_for_all_of_them(known: Callable[[In
     assert len({c.parameters for c in ran}) == len(ran) >= 3
 
 
+def test_code_with_an_instruction_is_run_as_it_will_be_compiled(known: Callable[[Intrinsic], None],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the level of optimisation of what is emitted, where overflow and aliases are what C makes of them."""
+    known(RIGHT)
+    flags: dict[str, tuple[str, ...]] = {}
+    build = bit_for_bit.compile_shared
+
+    def noted(text: str, **more: Any) -> Any:
+        flags[more["name"]] = tuple(more["flags"])
+        return build(text, **more)
+    monkeypatch.setattr(bit_for_bit, "compile_shared", noted)
+    optimize(from_c_text(PRODUCT), options())
+    assert set(bit_for_bit.DEFAULT_FLAGS) <= set(flags["replaced"])
+    assert not {"-fwrapv", "-fno-strict-aliasing"} & set(flags["replaced"])
+    assert {"-fwrapv", "-fno-strict-aliasing"} <= set(flags["original"])
+
+
 LONG = CLEARED.replace("24", "300")
 
 

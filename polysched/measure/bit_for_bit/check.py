@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
@@ -19,6 +21,7 @@ CHILD_MODULE = "polysched.measure.bit_for_bit.check_run"
 TRIALS = 6
 SAMPLED_TRIALS = 2
 LIMITS = Limits(seconds=10.0, memory_bytes=4 << 30, cpu_seconds=60)
+UNCHANGED = ("-ffp-contract=off",)   # what is written with instructions stays as it is
 ORIGINAL_FLAGS = ("-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")   # what C says, overflow wraps
 
 
@@ -77,28 +80,30 @@ def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags:
 
     Parameters
     ----------
-    flags : of the code with the instruction, of which the level of optimisation is left out: one run of the compiler at
-        a low level makes both, since this code runs a few times only. Overflow wraps, as C's unsigned types do.
+    flags : of the code with the instruction; the original is compiled for what C says, with wrapping overflow.
     """
     with workspace() as folder:
         libraries = tuple(dict.fromkeys(f for c in checks for f in c.flags))
         try:
-            both = compile_shared("".join(dict.fromkeys([c.original_text for c in checks]
-                                                        + [c.replaced_text for c in checks])),
-                                  name="both", folder=folder, compiler=compiler, flags=(
-                                      *_unoptimised(flags), *ORIGINAL_FLAGS, *libraries),
-                                  what="the code with the instruction")
+            with ThreadPoolExecutor(max_workers=2) as compiling:
+                original, replaced = compiling.map(lambda made: made(), (
+                    partial(compile_shared, _texts(c.original_text for c in checks), name="original", folder=folder,
+                            compiler=compiler, flags=ORIGINAL_FLAGS, openmp=False, what="the original"),
+                    partial(compile_shared, _texts(c.replaced_text for c in checks), name="replaced", folder=folder,
+                            compiler=compiler, flags=(*flags, *UNCHANGED, *libraries),
+                            what="the code with the instruction")))
         except CompileError as error:
             return CheckOutcome(sizes=(), trials=0, failure=f"{error.problem}: {error.witness}")
-        request = {"original": str(both.path), "replaced": str(both.path),
+        request = {"original": str(original.path), "replaced": str(replaced.path),
                    "checks": [request_of(c) for c in checks]}
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=limits,
                              environment=thread_environment(available_cores(), pin=False))
     return read_outcome(ended.reports, failure="" if ended.end is End.FINISHED else f"the process {ended.describe()}")
 
 
-def _unoptimised(flags: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f for f in flags if not f.startswith("-O"))
+def _texts(parts: Iterable[str]) -> str:
+    """All of them, each once: code for all sizes is that of several checks."""
+    return "".join(dict.fromkeys(parts))
 
 
 def read_outcome(reports: Sequence[Mapping[str, Any]], *, failure: str) -> CheckOutcome:
