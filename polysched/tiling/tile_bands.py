@@ -388,10 +388,7 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         else:
             outer = _strips_for_threads(position, outer, place.options)
     below = enter(position, outer)
-    place = replace(place, parallel=place.parallel or any(
-        loop.mark.role is Role.POINT or (place.options.may_run_on_threads(loop.mark.member)
-                                         and is_independent(enter(position, outer[:i]), loop.function))
-        for i, loop in enumerate(outer)))
+    place = replace(place, parallel=place.parallel or _leaves_none_to_threads(outer, position, place.options))
     if not sunk:
         return nest(outer, _rewrite(band.child, below, place))
     if has_loops(band.child):
@@ -399,6 +396,13 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
     rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, last)]
     return rows[0] if len(rows) == 1 else min(
         rows, default=None, key=lambda node: order_cost(place.scop, position, node, place.options.target))
+
+
+def _leaves_none_to_threads(loops: tuple[Loop, ...], position: Position, options: TilingOptions) -> bool:
+    """Whether no loop inside of these may run on threads: one of these does, or is over the points of a tile."""
+    return any(loop.mark.role is Role.POINT or (options.may_run_on_threads(loop.mark.member)
+                                                and is_independent(enter(position, loops[:i]), loop.function))
+               for i, loop in enumerate(loops))
 
 
 def _strips_for_threads(position: Position, loops: tuple[Loop, ...], options: TilingOptions) -> tuple[Loop, ...]:
