@@ -62,8 +62,9 @@ NO_PIECES = ("tiles were not split: that takes two threads, and dependences that
              "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
              f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
-THREAD_STRIP = LIMITS.thread_strip
+WITHOUT_TILES = "the loops were left without tiles"
 
+THREAD_STRIP = LIMITS.thread_strip
 
 TILING_SECONDS = LIMITS.tiling_seconds
 
@@ -118,7 +119,7 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
         register=False, bands=_threads_of(options.bands))), seconds=TILING_SECONDS)
     if untiled is not None:   # a choice that it cannot use, the tiles may have used
-        return replace(untiled, unused=(), fallbacks=(*fallbacks, "the loops were left without tiles"))
+        return replace(untiled, unused=(), fallbacks=(*fallbacks, WITHOUT_TILES, *untiled.fallbacks))
     _check(schedule, schedule.tree)
     fallbacks.append(f"loops without tiles took more than {TILING_SECONDS:g} s to judge: they run as scheduled, on one "
                      "thread unless the schedule says otherwise")

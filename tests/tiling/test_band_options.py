@@ -222,7 +222,7 @@ def no_time_for_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_time_for_tiles")
 def test_threads_of_single_bands_hold_where_tiles_were_given_up():
     done = tiled(bands={0: BandOptions(parallel=False, sizes=8), 1: BandOptions(parallel_loop=1, order=(1, 0, 2))})
-    assert done.fallbacks[-1] == "the loops were left without tiles"
+    assert done.fallbacks[-1] == tile_bands.WITHOUT_TILES
     assert [band.parallel_member for band in done.bands] == [None, 1]
     assert done.options is not None
     assert done.options.bands == {0: BandOptions(parallel=False), 1: BandOptions(parallel_loop=1)}
@@ -230,4 +230,10 @@ def test_threads_of_single_bands_hold_where_tiles_were_given_up():
 
 @pytest.mark.usefixtures("no_time_for_tiles")
 def test_a_loop_that_only_tiles_bring_onto_threads_is_not_refused_where_they_were_given_up():
-    assert tiled(SWEEP, parallel_loop=1).fallbacks[-1] == "the loops were left without tiles"
+    assert tiled(SWEEP, parallel_loop=1).fallbacks[-1] == tile_bands.WITHOUT_TILES
+
+
+@pytest.mark.usefixtures("no_time_for_tiles")
+def test_what_else_was_given_up_is_told_where_tiles_were(monkeypatch):
+    monkeypatch.setattr(tile_bands, "COPY_OPERATIONS", 1)
+    assert tiled().fallbacks[-2:] == (tile_bands.WITHOUT_TILES, tile_bands.NO_COPIES)
