@@ -1,4 +1,4 @@
-"""Checks of a call's arguments against a kernel, before anything runs, and the buffers that it runs on."""
+"""Checks of a call's arguments against a kernel, before anything runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from polysched.errors import UsageError
 from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.dtypes import DType
+from polysched.scop.dtypes import BFLOAT16
 from polysched.scop.python_frontend import Argument, PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
 
@@ -55,7 +55,8 @@ def is_scalar_of(kind: ScalarType, value: Any) -> bool:
     if isinstance(value, (int, np.integer)):
         least, largest = (-2**63, 2**63 - 1) if kind.dtype.is_float else kind.dtype.value_range()
         return kind.dtype.name != "bool" and least <= int(value) <= largest
-    return isinstance(value, (float, np.floating)) and kind.dtype.is_float
+    return kind.dtype.is_float and (isinstance(value, (float, np.floating)) or (
+        isinstance(value, np.generic) and from_numpy(value.dtype) == BFLOAT16))
 
 
 def _described(value: Any) -> str:
@@ -203,13 +204,3 @@ def share_elements(left: np.ndarray, right: np.ndarray) -> bool:
         return bool(bounded(left, right, max_work=10_000))
     except np.exceptions.TooHardError:
         return True
-
-
-def buffer(array: np.ndarray) -> np.ndarray:
-    """The array itself when compiled code can run on it, else a contiguous copy."""
-    return array if array.flags.c_contiguous and array.flags.aligned else np.require(array, requirements=("C", "A"))
-
-
-def empty_result(dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """A new array for a returned value."""
-    return np.empty(shape, np.longdouble if dtype.name == "longdouble" else dtype.name)

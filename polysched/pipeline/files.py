@@ -119,23 +119,36 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     except UnsupportedScopError as error:
         raise detected.first_refusal or error from None
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
-    check_packed(options, scops)
-    regions = tuple(detected.regions) if options.autodetect else tuple(
-        _accepted(scops, options, budget, refusals))
+    try:
+        if scops:
+            check_packed(options, scops)
+        regions = tuple(detected.regions) if options.autodetect else tuple(
+            _accepted(scops, options, budget, refusals))
+        refuse_unused([region.tiled.unused for region in regions])
+    except UsageError:
+        _told(refusals)
+        raise
     if not regions:
         raise refusals[0][1]
     assert regions[0].scop.source is not None
     text = regions[0].scop.source.text
-    refuse_unused([region.tiled.unused for region in regions])
-    refused = tuple(left_line(where, "the region stays as it is", error)
-                    for where, error in sorted(refusals, key=lambda r: r[0].line))
-    for line in [*refused, *filter(None, map(told_unchanged, regions)),
+    refused = _told(refusals)
+    for line in [*filter(None, map(told_unchanged, regions)),
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(
         text, sources, wide_functions(text, sources) if options.portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
+
+
+def _told(refusals: Sequence[tuple[SourceLocation, PolyschedError]]) -> tuple[str, ...]:
+    """One line per region that stays as it is, each a warning."""
+    lines = tuple(left_line(where, "the region stays as it is", error)
+                  for where, error in sorted(refusals, key=lambda r: r[0].line))
+    for line in lines:
+        logger.warning("%s", line)
+    return lines
 
 
 def _only_tested(made: Optimized) -> bool:

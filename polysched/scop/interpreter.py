@@ -37,6 +37,8 @@ from polysched.scop.c_arithmetic import (
     COMPARISONS,
     Function,
     Number,
+    bfloat16_bits,
+    bfloat16_value,
     convert,
     float_operation,
     integer_operation,
@@ -117,28 +119,20 @@ class _Cells:
         if self.array.dtype == LONGDOUBLE:
             return self.data[index]
         value = self.data.item(*index)
-        return _bfloat16_value(value) if self.array.dtype == BFLOAT16 else value
+        return bfloat16_value(value) if self.array.dtype == BFLOAT16 else value
 
     def store(self, index: Index, value: Any) -> None:
         self._check(index)
         if not self.data.flags.writeable:
             raise UsageError(f"{self.array.name} is written, but the caller's array is read-only",
                              hint="pass a writable array, a 0-dimensional one for a scalar")
-        self.data[index] = _bfloat16_bits(value) if self.array.dtype == BFLOAT16 else value
+        self.data[index] = bfloat16_bits(value) if self.array.dtype == BFLOAT16 else value
         if self.written is not None:
             self.written[index] = True
 
 
 def _brackets(index: Index) -> str:
     return "".join(f"[{i}]" for i in index)
-
-
-def _bfloat16_value(bits: int) -> float:
-    return float(np.uint32(bits << 16).view(np.float32))
-
-
-def _bfloat16_bits(value: float) -> int:
-    return int(np.float32(value).view(np.uint32)) >> 16
 
 
 def _storage_dtype(dtype: DType) -> np.dtype[Any]:

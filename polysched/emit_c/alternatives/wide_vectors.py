@@ -10,8 +10,8 @@
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  A function that cannot stand twice in a file
-(it has `static` variables, takes a variable number of arguments) stays alone.  Clang does not compile the parallel
-loops of a function for the function's target (19, `-fopenmp`); there the original runs.
+(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not
+compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs.
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -34,6 +34,9 @@ Replacement = tuple[int, int, str]
 _MACRO = "POLYSCHED_WIDE"
 _ONCE = frozenset({"static", "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
 """Words in a body that may stand in a file once, or that tell which function they stand in."""
+_HEAD_ONCE = frozenset({"extern", "#", "[", "__attribute__", "__attribute"})
+"""Words in front of a function's name that say what holds for one function: `weak`, `constructor`, `section`."""
+_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +102,14 @@ def _width(text: str) -> int:
 
 
 def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
-    if function.parameters is None or not function.head or {"extern", "#"} & set(function.head) or \
-            scanner.has_directive(function.start, function.body):
+    """Whether a second function with this text, `static` and under another name, does what this one does.
+
+    `main` returns 0 where it ends, no other function does.  A macro in front of the name can be an attribute.
+    """
+    defined = {found[1] for token in scanner.tokens if token[0] == "#"
+               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None}
+    if function.parameters is None or not function.head or (_HEAD_ONCE | defined) & set(function.head) or \
+            function.name == "main" or scanner.has_directive(function.start, function.body):
         return False
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))

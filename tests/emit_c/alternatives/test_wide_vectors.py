@@ -95,6 +95,11 @@ def test_functions_that_share_their_lines_with_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("head", "first"), [
     ("void f", "static int calls; calls++;"),
     ("extern void f", ""),
+    ("int main", "if (n < 0) return 1;"),
+    ("__attribute__((constructor)) void f", ""),
+    ("void __attribute ((weak)) f", ""),
+    ("#define ONCE __attribute__((weak))\nONCE void f", ""),
+    ("#  define ONCE extern\nONCE void f", ""),
     ("void f", "struct box c; c.f = 1; (void)c;"),
     ("void f", "const char *name = __func__; (void)name;")])
 def test_functions_that_cannot_stand_twice_stay_alone(tmp_path: Path, head: str, first: str) -> None:
