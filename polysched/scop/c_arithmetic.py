@@ -28,6 +28,7 @@ UNARY_MATH = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil",
               "exp2", "expm1", "fabs", "floor", "lgamma", "log", "log10", "log1p", "log2", "nearbyint", "rint", "round",
               "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc")
 BINARY_MATH = ("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder")
+INFINITIES = tuple(f"__builtin_{name}{suffix}" for name in ("inf", "huge_val") for suffix in ("", "f", "l"))
 LONGDOUBLE_MATH = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "pow": "power", "atan2": "arctan2"}
 
 
@@ -176,6 +177,8 @@ def math_function(name: str) -> tuple[Function, tuple[DType, ...]]:
         return PYTHON_INTEGER_FUNCTIONS[name], (INT64, INT64)
     if name in ("abs", "labs", "llabs"):
         return abs, (INT32 if name == "abs" else INT64,)
+    if name in INFINITIES:
+        return lambda: math.inf, ()
     for suffix, dtype in (("", FLOAT64), ("f", FLOAT32), ("l", LONGDOUBLE)):
         base = name.removesuffix(suffix) if name.endswith(suffix) else ""
         count = 1 if base in UNARY_MATH else 2 if base in BINARY_MATH else 0

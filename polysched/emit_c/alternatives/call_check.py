@@ -20,7 +20,7 @@ from polysched.emit_c.alternatives.checked_values import (
 )
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
-from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, with_timing
+from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, free_entry, with_timing
 from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
 from polysched.scop.body import Binary, Load, walk
@@ -49,6 +49,7 @@ def call_check(program: CalledProgram, *, entry: str, sizes: Mapping[str, int],
     UnsupportedScopError : the statements alone, or the region, are no function of arrays.
     """
     found = program.match
+    entry = free_entry(entry, found.scop, *([] if given is None else [given]))
     if given is None:
         scop = with_plain_arrays(found.scop, sizes)
         reference = numbers = part(scop, found.statements)

@@ -18,7 +18,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.alternatives.checked_values import CheckedArray, Equality, checked
 from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
-from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck
+from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, free_entry
 from polysched.emit_c.alternatives.smaller_programs import SAMPLED
 from polysched.emit_c.function import CFunction, with_region
 from polysched.scop.points import box_size, fix_parameters, isl_value
@@ -42,7 +42,7 @@ def preparation_check(found: Match, given: Scop, *, entry: str, most_work: int) 
     ------
     UnsupportedScopError : the region is no function of arrays (unknown extents, too much memory).
     """
-    sizes = found.fragment.sizes
+    sizes, entry = found.fragment.sizes, free_entry(entry, given, found.fragment.scop)
     boxes = {a.name: _boxes(given, a.name, sizes) for a in given.arrays if not a.is_temporary}
     reference, prepared = (_slice(analyse(scop), boxes, sizes, most_work) for scop in (given, found.fragment.scop))
     flat = [a for a in given.arrays if a.c_element.count("{}") not in (0, len(a.extents))]

@@ -350,8 +350,9 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
 def _refusal(variant: Variant, described: Recurrences, program: Recurrences, state: State) -> str:
     """Why the call cannot be made although the values are the same; "" where it can."""
     known = {*(p.spelling for p in variant.scop.parameters if p.name in state.values), *state.operands, *state.numbers}
-    missing = [p.name for p in variant.signature.parameters if p.name not in known]
-    if missing and f"{{{missing[0]}}}" in variant.template:
+    missing = [p.name for p in variant.signature.parameters
+               if p.name not in known and f"{{{p.name}}}" in variant.template]
+    if missing:
         return f"nothing in the program says what {missing[0]} is"
     if any(p.name not in state.values for p in variant.scop.parameters):
         return "not all sizes of the function follow from the program"
