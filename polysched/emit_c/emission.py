@@ -8,7 +8,7 @@ from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.lowering import Lowered, Scan, lower
 from polysched.emit_c.passes import LoopPass
 from polysched.emit_c.region import Place, declares
-from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels
+from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels, stack_declaration
 from polysched.emit_c.scalar_code.heap import (
     Memory,
     local_declarations,
@@ -70,7 +70,9 @@ def printed_region(lowered: Lowered) -> Region:
     printer, loops = lowered.context.code, lowered.loops
     scop = printer.scop
     body = printer.lines(loops, Place((), lowered.context.facts))
-    declarations = [*printer.types.declarations.values(), *local_declarations(scop, lowered.declared)]
+    panels = {panel.name: stack_declaration(panel) for panel in shared_panels(loops)}
+    declarations = [*printer.types.declarations.values(), *local_declarations(scop, lowered.declared),
+                    *filter(None, panels.values())]
     if declarations or declares(loops, body):
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     helpers: tuple[HelperMacros | VectorMath, ...] = (
@@ -82,5 +84,5 @@ def printed_region(lowered: Lowered) -> Region:
                      tested_teams=tuple(printer.tested_teams))
     memories = [whole_array(scop, array, name) for array, name in lowered.heap.items()]
     memories += [parts_of_threads(scop, t) for t in lowered.placed.values() if t.memory]
-    memories += map(memory_of, shared_panels(loops))
+    memories += (memory_of(panel) for panel in shared_panels(loops) if not panels[panel.name])
     return Region(source=source, memories=tuple(memories))
