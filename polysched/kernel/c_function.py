@@ -214,6 +214,8 @@ def _chosen(found: Mapping[str, CCallable], function: str | None, path: str) -> 
 def _elements_needed(elements: str, inner: Sequence[str], sizes: Mapping[str, int]) -> int | None:
     """How many elements an argument needs, so that a region stays inside; None where that is not known."""
     reached = with_sizes(isl.Set(elements), sizes)
+    if _depends_on_more(reached, sizes):
+        return None
     if reached.is_empty():
         return 0
     linear = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(reached.get_space())))
@@ -227,6 +229,13 @@ def _elements_needed(elements: str, inner: Sequence[str], sizes: Mapping[str, in
                                                     isl.dim_type.set, dimension))
     largest = linear.intersect_domain(reached).max_val()
     return int(largest.to_python()) + 1 if largest.is_int() else None
+
+
+def _depends_on_more(found: isl.Set, sizes: Mapping[str, int]) -> bool:
+    """Whether a set depends on a parameter that has no value."""
+    kind = isl.dim_type.param
+    return any(found.involves_dims(kind, at, 1) for at in range(found.dim(kind))
+               if found.get_dim_name(kind, at) not in sizes)
 
 
 def _fixed(text: str, sizes: Mapping[str, int]) -> int | None:

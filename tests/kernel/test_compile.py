@@ -234,6 +234,68 @@ def test_c_arguments_that_do_not_fit_are_refused(one: Path, arguments, parts: li
     np.testing.assert_array_equal(C, before)
 
 
+CHANGED = """
+int count = 9;
+void half(int n, double *x) {
+  n = n / 2;
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+}
+void other(int n, int m, double *x) {
+  if (m > 3) n = m;
+  {
+    int m = n - 1;
+#pragma scop
+    for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[j] += 1;
+#pragma endscop
+  }
+}
+void moved(int n, double *x) {
+  x += n;
+#pragma scop
+  for (int i = 0; i < n; i++) x[i - n] += 1;
+#pragma endscop
+}
+void behind(int n, double *x) {
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+  n = 0;
+}
+void again(int n, double *x) {
+  for (int t = 0; t < 2; t++) {
+#pragma scop
+    for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+    n = n / 2;
+  }
+}
+void global(double *x) {
+#pragma scop
+  for (int i = 0; i < count; i++) x[i] += 1;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("function", "arguments", "expected"), [
+    ("half", (8, 4), [1, 1, 1, 1]), ("other", (1, 4, 3), [4, 4, 4]), ("moved", (3, 3), [1, 1, 1]),
+    ("behind", (3, 3), [1, 1, 1]), ("again", (4, 4), [2, 2, 1, 1]), ("global", (9,), [1] * 9)])
+def test_sizes_that_the_function_changes_before_the_region_are_not_the_callers(
+        tmp_path: Path, function: str, arguments: tuple[int, ...], expected: list[int]) -> None:
+    (tmp_path / "changed.c").write_text(CHANGED)
+    x = np.zeros(arguments[-1])
+    polysched.compile(tmp_path / "changed.c", function=function)(*arguments[:-1], x)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_sizes_that_the_function_changes_behind_the_region_are_the_callers(tmp_path: Path) -> None:
+    (tmp_path / "changed.c").write_text(CHANGED)
+    call = polysched.compile(tmp_path / "changed.c", function="behind")
+    refuses(lambda: call(8, np.zeros(4)), "x has to have at least 8 elements, it has 4")
+
+
 def test_memory_that_does_not_fit_is_refused(one: Path) -> None:
     product = polysched.compile(one)
     C, A, B = whole(6, 6), whole(6, 6), whole(6, 6)
