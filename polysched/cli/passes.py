@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
-from polysched.cli.options import add_choices, add_source, pipeline_options
+from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import UsageError
 
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_same_file(arguments.source, arguments.json)
     with prepared(arguments.json) as report:
         regions = transform_file(arguments.source, pipeline_options(arguments)).regions
+        known_sizes([*arguments.size, *arguments.assume], [region.scop for region in regions], arguments.source,
+                    some_left=arguments.autodetect)
         histories = [{record.loop_pass.name: record for record in pass_history(
             region.tiled, region.options.emit_options())} for region in regions]
         if report is not None:
