@@ -85,7 +85,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
 
 
 def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
-    """Refuse names of arrays to pack that no region has.
+    """Refuse names of arrays to pack that no region has; without regions there is nothing to refuse.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
     """
     arrays = {array.name for scop in scops for array in scop.arrays if not array.is_scalar}
     wanted = {array for own in options.tiling.each() for array in own.packed or ()}
-    if unknown := sorted(wanted - arrays):
+    if scops and (unknown := sorted(wanted - arrays)):
         raise UsageError(f"no array {unknown[0]} to pack", where=", ".join(scop.name for scop in scops),
                          hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
 
@@ -120,8 +120,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
         raise detected.first_refusal or error from None
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
     try:
-        if scops:
-            check_packed(options, scops)
+        check_packed(options, scops)
         regions = tuple(detected.regions) if options.autodetect else tuple(
             _accepted(scops, options, budget, refusals))
         refuse_unused([region.tiled.unused for region in regions])

@@ -69,8 +69,8 @@ def _refuse_unknown_sizes(scops: Sequence[Scop], signature: FunctionSignature,
                     changed or (name not in arguments and not is_global(name))):
                 raise UsageError(
                     f"the size `{name}` is computed inside {signature.name}, from what is not known before it runs",
-                    where=location(scop), hint=f"make `{name}` a parameter of the function, or set it once, where it "
-                    "is declared, from the function's integer parameters")
+                    where=location(scop), hint=f"make `{name}` a parameter that the function does not change, or set "
+                    "it once, where it is declared, from the function's integer parameters")
 
 
 def _can_be_set(spelling: str, arguments: Collection[str], is_global: Callable[[str], bool]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from pycparser import c_ast
 
@@ -31,7 +31,8 @@ def _before(region: SyntaxRegion) -> Iterator[c_ast.Node]:
         yield body
         return
     for outer, inner in pairwise(region.path):
-        yield from takewhile(lambda child, inner=inner: child is not inner, (child for _, child in outer.children()))
+        parts = [child for _, child in outer.children()]
+        yield from parts[:next(at for at, child in enumerate(parts) if child is inner)]
     yield from region.before
 
 
