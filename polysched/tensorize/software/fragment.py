@@ -27,7 +27,7 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.dtypes import usual_conversion
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.tensorize.description.semantics import TABLE
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
@@ -251,8 +251,7 @@ class Fragment:
         inner, first = self._extents(name), self.scop.array(name).extents[:1]
         if inner is None or first == () or first[0] is None:
             return None
-        values = fix_parameters(isl.Set.from_pw_aff(first[0]), self.sizes)
-        return [int(values.dim_max_val(0).get_num_si()), *inner]
+        return [value_at(first[0], self.sizes), *inner]
 
     def _extents(self, name: str) -> list[int] | None:
         """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
@@ -264,8 +263,7 @@ class Fragment:
             elif extent is None:
                 return None
             else:
-                values = isl.Set.from_pw_aff(extent)
-                sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
+                sizes.append(value_at(extent, self.sizes))
         return sizes
 
     def _strides(self, name: str) -> tuple[int, ...] | None:
