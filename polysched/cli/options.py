@@ -216,16 +216,20 @@ def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: 
     ------
     UsageError : neither a region nor its function has a parameter of the name.
     """
-    from polysched.scop.signature import ParameterKind
     scops = tuple(scops)
     names = {name: p.name for scop in scops for p in scop.parameters for name in (p.spelling, p.name)}
-    unused = {p.name for scop in scops if scop.source is not None and scop.source.signature is not None
-              for p in scop.source.signature.parameters if p.kind is ParameterKind.INTEGER}
-    unknown = sorted({name for name, _ in sizes} - set(names) - unused)
+    unknown = sorted({name for name, _ in sizes} - set(names) - _integers_of_functions(scops))
     if unknown := [name for name in unknown if not (some_left and _in_a_file(name, scops))]:
         raise UsageError(f"no parameter {unknown[0]}", where=where,
                          hint=f"parameters are {', '.join(sorted(names)) or 'none'}")
     return {names[name]: value for name, value in sizes if name in names}
+
+
+def _integers_of_functions(scops: Iterable[Scop]) -> set[str]:
+    """The integer parameters of the functions around regions."""
+    from polysched.scop.signature import ParameterKind
+    return {p.name for scop in scops if scop.source is not None and scop.source.signature is not None
+            for p in scop.source.signature.parameters if p.kind is ParameterKind.INTEGER}
 
 
 def _in_a_file(name: str, scops: Iterable[Scop]) -> bool:

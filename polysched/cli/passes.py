@@ -43,10 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:
             raise UsageError(f"no pass {wanted}", hint=f"one of {', '.join(names)}")
-    if arguments.source is None:
-        if arguments.print_after or arguments.diff:
-            raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
-        return _list(arguments)
+    if arguments.source is not None:
+        return _run_on_file(arguments, names)
+    if arguments.print_after or arguments.diff:
+        raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
+    return _list(arguments)
+
+
+def _run_on_file(arguments: argparse.Namespace, names: list[str]) -> int:
+    """What every pass makes of every region of the file."""
     from polysched.emit_c.pass_history import pass_history
     from polysched.pipeline import transform_file
     refuse_same_file(arguments.source, arguments.json)
