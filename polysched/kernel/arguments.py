@@ -11,9 +11,9 @@ import islpy as isl
 import numpy as np
 
 from polysched.errors import UsageError
-from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.construction.promotion import from_numpy
 from polysched.scop.dtypes import BFLOAT16
+from polysched.scop.points import with_sizes
 from polysched.scop.python_frontend import Argument, PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
 

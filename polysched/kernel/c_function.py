@@ -21,8 +21,8 @@ from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.passed_values import buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
-from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.dtypes import BY_NAME
+from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
 
 MOST_SHAPES = 64

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scop.construction.affine_sets import with_sizes
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop
 
 PARAM = isl.dim_type.param

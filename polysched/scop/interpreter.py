@@ -46,7 +46,7 @@ from polysched.scop.c_arithmetic import (
     round_float,
 )
 from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, promote, usual_conversion
-from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, points_of
+from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, value_at
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 Index: TypeAlias = tuple[int, ...]
@@ -141,11 +141,7 @@ def _storage_dtype(dtype: DType) -> np.dtype[Any]:
 
 def extents_of(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
     """The extents of an array at these parameter values; None where the declaration does not say."""
-    def evaluate(extent: isl.PwAff) -> int:
-        points = points_of(fix_parameters(isl.Set.from_pw_aff(extent), parameters))
-        return points[0][0] if points else 0
-
-    return tuple(None if extent is None else evaluate(extent) for extent in array.extents)
+    return tuple(None if extent is None else value_at(extent, parameters) for extent in array.extents)
 
 
 def _cells_of(array: Array, parameters: Mapping[str, int],

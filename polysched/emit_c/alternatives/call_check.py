@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import islpy as isl
-
 from polysched.emit_c.alternatives.checked_values import (
     LARGEST_WHOLE,
     CheckedArray,
@@ -24,7 +22,7 @@ from polysched.emit_c.alternatives.replacement_check import EXPORTED, Replacemen
 from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
 from polysched.scop.body import Binary, Load, walk
-from polysched.scop.points import box_size, fix_parameters
+from polysched.scop.points import box_size, fix_parameters, isl_value, value_at
 from polysched.scop.scop import Array, Scop, Statement, Storage
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.description.intrinsic import Isa
@@ -118,10 +116,15 @@ def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: 
     for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
         sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
-        allowed = not fix_parameters(program.match.context, with_counts(scop, sizes)).is_empty()
         work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
-        if allowed and work <= most_work and _stays_inside(whole, run, sizes):
+        if _allowed(program, sizes) and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
+
+
+def _allowed(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
+    """Whether the program admits these sizes."""
+    counted = with_counts(program.match.scop, sizes)
+    return counted is not None and not fix_parameters(program.match.context, counted).is_empty()
 
 
 def _stays_inside(scop: Scop, run: Sequence[Statement], sizes: Mapping[str, int]) -> bool:
@@ -130,10 +133,7 @@ def _stays_inside(scop: Scop, run: Sequence[Statement], sizes: Mapping[str, int]
         for access in statement.accesses:
             reached = fix_parameters(access.relation.intersect_domain(statement.domain), sizes).range()
             for position, extent in enumerate(() if reached.is_empty() else scop.array(access.array).extents):
-                if extent is None:
-                    continue
-                most = fix_parameters(isl.Set.from_pw_aff(extent), sizes).dim_max_val(0)
-                if reached.dim_max_val(position).ge(most):
+                if extent is not None and reached.dim_max_val(position).ge(isl_value(value_at(extent, sizes))):
                     return False
     return True
 

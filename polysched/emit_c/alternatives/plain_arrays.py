@@ -15,7 +15,7 @@ from polysched.emit_c.function import CFunction, emit_function
 from polysched.emit_c.limits import LIMITS
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.original import original
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.functions.polynomials import of_affine, polynomial_c
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -97,7 +97,7 @@ def shape_of(array: Array, scop: Scop, sizes: Mapping[str, int]) -> tuple[int, .
     found = []
     for position, extent in enumerate(array.extents):
         if extent is not None:
-            found.append(int(fix_parameters(isl.Set.from_pw_aff(extent), sizes).dim_max_val(0).get_num_si()))
+            found.append(value_at(extent, sizes))
             continue
         reached = [fix_parameters(a.relation.intersect_domain(s.domain), sizes).range()
                    for s in scop.statements for a in s.accesses if a.array == array.name]
