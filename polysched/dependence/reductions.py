@@ -171,8 +171,7 @@ def _under_conditions(statement: Statement) -> Reduction | None:
     found: dict[str, Reduction] = {}
     others: list[str] = []
     for tests, update in _branches(statement.body, ()):
-        part = None if update is None else _update(statement, update) or _guarded_extremum(
-            statement, tests, update) or _overwrite(statement, update, update.value)
+        part = None if update is None else _conditional_update(statement, tests, update)
         if part is None or update is None:
             return None
         others += [r for e in (*tests, update.value) for r in _loads(e) if r not in part.reads]
@@ -187,6 +186,12 @@ def _under_conditions(statement: Statement) -> Reduction | None:
     exact = all(part.exact for part in found.values())
     leading, *beside = (replace(part, exact=exact) for part in found.values())
     return replace(leading, beside=tuple(beside))
+
+
+def _conditional_update(statement: Statement, tests: Sequence[Expr], update: Assign) -> Reduction | None:
+    """The reduction that one assignment under conditions is, if it is one."""
+    return _update(statement, update) or _guarded_extremum(statement, tests, update) or _overwrite(
+        statement, update, update.value)
 
 
 def _branches(body: Sequence[BodyStatement], tests: tuple[Expr, ...]
@@ -225,8 +230,9 @@ def _chosen_overwrite(statement: Statement, update: Assign, canonical: dict[str,
     def is_old(e: Expr) -> bool:
         return isinstance(plain := _plain(e), Load) and canonical[plain.reference] == old
 
-    if update.op is not None or not isinstance(choice, Select) or is_old(choice.then) == is_old(choice.otherwise) or any(
-            canonical[r] == old for r in _loads(choice.condition)):
+    if update.op is not None or not isinstance(choice, Select) or is_old(choice.then) == is_old(choice.otherwise):
+        return None
+    if any(canonical[r] == old for r in _loads(choice.condition)):
         return None
     found = _overwrite(statement, update, choice.otherwise if is_old(choice.then) else choice.then)
     return None if found is None else replace(found, reads=tuple(

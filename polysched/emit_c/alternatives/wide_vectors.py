@@ -144,7 +144,8 @@ def _behind(text: str, function: FunctionText) -> str:
     call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
     head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options", "#endif", "#endif",
+    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options",
+                      "#endif", "#endif",
                       f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
                       body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
 

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.reductions import OVERWRITES, Reduction
+from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
@@ -154,10 +154,8 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     moving = loop_names(loop)
     stay = [all(form is not None and not depends_on(form, moving) for form in _forms(instance, target, scop))
             for target in targets]
-    if reduction.operator in PLACES and not (all(stay) and reduction.ties == "first"):
-        return None
     start = _start(reduction, instance, loop, statement)
-    if reduction.operator in OVERWRITES and not (all(stay) and (start is not None or reduction.operator == "any")):
+    if reduction.ties and not (all(stay) and _keeps_ties(reduction, start)):
         return None
     if not stay[0]:
         temporary = _array_part(scop.array(statement.access(reduction.write).array), instance, how, names)
@@ -168,6 +166,12 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
              PartialElement(instance, target)) for target in targets]
     (temporary, element), *places = made
     return ThreadPart(temporary, reduction.operator, element, tuple(places), start)
+
+
+def _keeps_ties(reduction: Reduction, start: Linear | None) -> bool:
+    """Whether the order of the parts tells which of several updates counts."""
+    return reduction.ties == "first" or reduction.operator == "any" or (
+        reduction.operator == "last" and start is not None)
 
 
 def _start(reduction: Reduction, instance: StatementInstance, loop: For, statement: Statement) -> Linear | None:
