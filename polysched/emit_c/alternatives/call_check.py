@@ -117,11 +117,15 @@ def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: 
     for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
         sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
-        counted = with_counts(scop, sizes)
-        allowed = counted is not None and not fix_parameters(program.match.context, counted).is_empty()
         work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
-        if allowed and work <= most_work and _stays_inside(whole, run, sizes):
+        if _allowed(program, sizes) and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
+
+
+def _allowed(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
+    """Whether the program admits these sizes."""
+    counted = with_counts(program.match.scop, sizes)
+    return counted is not None and not fix_parameters(program.match.context, counted).is_empty()
 
 
 def _stays_inside(scop: Scop, run: Sequence[Statement], sizes: Mapping[str, int]) -> bool:
