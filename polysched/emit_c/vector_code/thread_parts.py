@@ -12,7 +12,7 @@ from polysched.emit_c.loop_ir.index import Linear, substitute, variable
 from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
 from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary
-from polysched.emit_c.scalar_code.heap import extent_texts
+from polysched.emit_c.scalar_code.heap import PROTOTYPES, extent_texts
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
@@ -25,7 +25,6 @@ from polysched.target.target import LINE_BYTES
 from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
-PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 
 @dataclass(frozen=True, kw_only=True)
