@@ -21,7 +21,8 @@ from polysched.tiling.limits import LIMITS as TILING
 FILE = Path(__file__).with_name("constants.md")
 RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("What a machine takes", "target/costs.py", "`Target.costs`; `polysched machine --calibrate FILE` measures those "
-     "with that command as their experiment, and `--machine FILE` applies them.", SHIPPED),
+     "with that command as their experiment, or the bandwidths that are used in their place; `--machine FILE` applies "
+     "them.", SHIPPED),
     ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
     ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),

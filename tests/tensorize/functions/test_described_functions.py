@@ -188,3 +188,14 @@ def test_what_is_nearly_the_function_is_refused(name: str) -> None:
 def test_descriptions_that_cannot_be_read_are_refused(text: str, why: str) -> None:
     with pytest.raises(PolyschedError, match=why):
         _ = Variant(text).scop
+
+
+def test_no_call_is_made_with_a_number_that_nothing_says() -> None:
+    told = "void my_scale(int n, int first, int second, float *y) { for (int i = 0; i < n; i++) y[i] = 3.0f * y[i]; }"
+    text = region("int n, float y[n]", "for (int i = 0; i < n; i++) y[i] = 3.0f * y[i];")
+    for call, why in (("my_scale({n}, 0, {second}, {y});", "nothing in the program says what second is"),
+                      ("my_scale({n}, {first}, 0, {y});", "nothing in the program says what first is")):
+        function = LibraryFunction(name="described", variants=(Variant(told, call=call),), inline=True)
+        made = decided(text, function)
+        assert made.program is None
+        assert why in " ".join(made.reasons), made.reasons

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from polysched.emit_c import splice
-from polysched.errors import WrongResultError
+from polysched.errors import RunFailedError, WrongResultError
 from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+from polysched.tensorize.functions.tilings import with_counts
 from polysched.tensorize.probes import executes_here
 from tests.tensorize.functions.replaced import region, same_results
 
@@ -200,3 +201,24 @@ def test_what_is_nearly_the_unit_is_refused(name: str) -> None:
     assert made.program is None
     assert made.reasons
     assert why in " ".join(made.reasons), made.reasons
+
+
+@pytest.mark.parametrize(("assumed", "sizes", "tiles"), [
+    ("", {"m": 3, "n": 21}, 2), ("", {"m": 50, "n": 7}, 0), ("", {"m": 3, "n": 24, "other": 5}, 3),
+    ("", {"m": 3}, None), ("n >= 4000", {"m": 3, "n": 21}, None), ("n > m", {"m": 50, "n": 7}, None)])
+def test_numbers_of_whole_tiles_follow_from_sizes_that_the_program_allows(
+        assumed: str, sizes: dict[str, int], tiles: int | None) -> None:
+    text = region(FOURS[0], f"{f'__builtin_assume({assumed});' if assumed else ''}{FOURS[1]}", HEAD)
+    dependences = analysed(from_c_text(text), for_instructions=True).dependences
+    made = call_function(dependences, NATIVE, TensorizeOptions(intrinsic="unit"))
+    assert made.program is not None
+    counted = with_counts(made.program.match.scop, sizes)
+    assert counted == (None if tiles is None else sizes | {"polysched_tiles_n_8": tiles})
+
+
+def test_a_program_that_allows_none_of_the_sizes_tried_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: NATIVE)
+    text = region(FOURS[0], f"__builtin_assume(n >= 4000);{FOURS[1]}", HEAD)
+    with pytest.raises(RunFailedError) as refusal:
+        optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    assert "the program allows none of the sizes tried" in str(refusal.value)
