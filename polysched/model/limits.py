@@ -15,7 +15,7 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
-    # compiled_model.py
+    # onnx_backend.py
     most_specialisations: int = constant(
         32, unit="models", source="kept per CompiledModel for different sizes and steering values")
 
