@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched.emit_c.alternatives.checked_values import (
     LARGEST_WHOLE,
@@ -17,7 +18,12 @@ from polysched.emit_c.alternatives.checked_values import (
     subscripted_below,
 )
 from polysched.emit_c.alternatives.function_calls import with_calls
-from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.plain_arrays import (
+    as_written,
+    as_written_function,
+    with_arrays_of,
+    with_plain_arrays,
+)
 from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, free_entry, with_timing
 from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
@@ -88,15 +94,10 @@ def _in_place(program: CalledProgram, reference: Scop) -> CalledProgram:
     arrays = {a.name: a for a in reference.arrays if a.storage is not Storage.LOCAL}
     known = {p.name for p in reference.parameters}
 
-    def placed(scop: Scop | None) -> Scop | None:
-        if scop is None:
-            return None
-        own = tuple(replace(p, c_name="", definition="") if p.name in known else p for p in scop.parameters)
-        return replace(scop, arrays=tuple(arrays.get(a.name, a) for a in scop.arrays), parameters=own)
-
-    whole = placed(program.match.scop)
-    assert whole is not None
-    return replace(_placed(program, whole), before=placed(program.before), behind=placed(program.behind))
+    placed = partial(with_arrays_of, arrays=arrays, parameters=known)
+    return replace(_placed(program, placed(program.match.scop)),
+                   before=None if program.before is None else placed(program.before),
+                   behind=None if program.behind is None else placed(program.behind))
 
 
 def by_its_text(program: CalledProgram) -> CalledProgram:
