@@ -51,7 +51,8 @@ REFUSED = {   # body, unit, words
     "one bit less": (EACH + "P[i] += H[N[i] & 6] + H[N[i] & 1];", "added", "no match"),
     "two indices": (EACH + "A[i] = B[i] > 127 ? X[B[i] & 15] : X[R[2][i] & 15];", "lookup", "no match"),
     "a difference of entries": (EACH + "P[i] += H[N[i] & 7] + H[B[i] & 7] - H[N[i] & 7];", "added", "no match"),
-    "its own result": ("for (int i = 0; i < 16; i++) X[i] = X[B[i] & 15];", "lookup", ""),
+    "its own result": ("for (int i = 0; i < 16; i++) X[i] = X[B[i] & 15];", "lookup",
+                       "which element X[B[i] & 15] is depends on data"),
     "again": ("for (int p = 0; p < 5; p++) " + EACH + "A[i] = X[Q[p][i] & 15];", "lookup",
               "again in every iteration of p"),
 }
