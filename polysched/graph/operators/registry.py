@@ -5,6 +5,7 @@ from __future__ import annotations
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
     broadcasting,
+    contraction,
     elementwise,
     generation,
     indexing,
@@ -12,14 +13,17 @@ from polysched.graph.operators import (
     normalisation,
     products,
     quantised,
+    recurrent,
     reductions,
+    resampling,
+    sequential,
     windows,
 )
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            generation)
+            sequential, contraction, resampling, recurrent, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 
