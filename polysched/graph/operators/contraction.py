@@ -45,13 +45,7 @@ def equation(site: Site) -> Equation:
     if len(terms) != len(site.inputs) or not all(_TERM.fullmatch(t) for t in [*terms, right]):
         raise site.refusal(f"the equation {text!r} does not fit {len(site.inputs)} operands")
     operands = tuple(_labels(site, t, site.type(p).rank) for p, t in enumerate(terms))
-    extents: dict[str, Size] = {}
-    for labels, its_type in zip(operands, map(site.type, range(len(terms))), strict=True):
-        for label, extent in zip(labels, its_type.shape, strict=True):
-            known = extents.get(label, Size(1))
-            if known != 1 and extent not in (1, known):
-                raise site.refusal(f"the label {label} has two extents", witness=f"{known} and {extent}")
-            extents[label] = extent if known == 1 else known
+    extents = _extents(site, operands)
     ellipsis = sorted((x for x in extents if x.startswith(".")), key=lambda x: -int(x[1:]))
     if arrow:
         result = _labels(site, right, len(right.replace("...", "")) + (len(ellipsis) if "..." in right else 0))
@@ -61,6 +55,18 @@ def equation(site: Site) -> Equation:
     if not set(result) <= set(extents) or len(set(result)) != len(result):
         raise site.refusal(f"the result of {text!r} has labels that no operand has, or one twice")
     return Equation(operands, result, extents)
+
+
+def _extents(site: Site, operands: tuple[tuple[str, ...], ...]) -> dict[str, Size]:
+    """The extent of every label; 1 spreads over the others."""
+    extents: dict[str, Size] = {}
+    for place, labels in enumerate(operands):
+        for label, extent in zip(labels, site.type(place).shape, strict=True):
+            known = extents.get(label, Size(1))
+            if known != 1 and extent not in (1, known):
+                raise site.refusal(f"the label {label} has two extents", witness=f"{known} and {extent}")
+            extents[label] = extent if known == 1 else known
+    return extents
 
 
 def _labels(site: Site, term: str, rank: int) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def _gather_moves(site: Site) -> Moves:
     return ((gathered(0, site.output.shape, source),),)
 
 
-def _np_gather(site: Site, x: np.ndarray, index: np.ndarray) -> np.ndarray:
+def _np_gather(site: Site, x: np.ndarray, index: np.ndarray) -> Any:
     return np.take(x, index.astype(np.int64), axis=site.attribute("axis", 0))
 
 
@@ -60,7 +60,7 @@ def _elements_moves(site: Site) -> Moves:
     return ((gathered(0, site.output.shape, source),),)
 
 
-def _np_elements(site: Site, x: np.ndarray, index: np.ndarray) -> np.ndarray:
+def _np_elements(site: Site, x: np.ndarray, index: np.ndarray) -> Any:
     axis = site.attribute("axis", 0) % x.ndim
     places: list[Any] = list(np.indices(index.shape))
     places[axis] = np.where(index < 0, index + x.shape[axis], index).astype(np.int64)
@@ -121,7 +121,7 @@ def _scatter_moves(site: Site) -> Moves:
              Move(2, site.type(1).shape, whole(rank), target, _combination(site))),)
 
 
-def _np_scatter(site: Site, x: np.ndarray, index: np.ndarray, updates: np.ndarray) -> np.ndarray:
+def _np_scatter(site: Site, x: np.ndarray, index: np.ndarray, updates: np.ndarray) -> Any:
     result, axis = x.copy(), site.attribute("axis", 0) % x.ndim
     places: list[Any] = list(np.indices(index.shape))
     places[axis] = np.where(index < 0, index + x.shape[axis], index).astype(np.int64)
@@ -173,7 +173,7 @@ GATHERS = (
 def _one_hot_types(site: Site) -> tuple[TensorType, ...]:
     own, depth = site.type(), site.numbers(1)[0]
     axis = site.axis(site.attribute("axis", -1), own.rank + 1)
-    if site.type(2).shape != (2,):
+    if site.type(2) != site.type(2).with_shape((2,)):
         raise site.refusal("two values are wanted, off and on", witness=str(site.type(2)))
     return (TensorType.of(site.type(2).dtype, (*own.shape[:axis], depth, *own.shape[axis:])),)
 
@@ -192,7 +192,7 @@ def _one_hot(site: Site, build: Builder, index: str, depth: str, values: str) ->
     return build.op("Where", hit, on, off)
 
 
-def _np_one_hot(site: Site, index: np.ndarray, depth: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _np_one_hot(site: Site, index: np.ndarray, depth: np.ndarray, values: np.ndarray) -> Any:
     count, axis = int(depth.ravel()[0]), site.attribute("axis", -1)
     own = np.where(index < 0, index + count, index)
     hit = own[..., None] == np.arange(count)
@@ -220,7 +220,7 @@ def _triangle(site: Site, build: Builder, x: str, *_: str) -> str:
     return build.op("Where", mask, x, build.constant(np.zeros((), site.type().numpy)))
 
 
-def _np_triangle(site: Site, x: np.ndarray, *_: Any) -> np.ndarray:
+def _np_triangle(site: Site, x: np.ndarray, *_: Any) -> Any:
     return np.where(_kept(site, *x.shape[-2:]), x, np.zeros((), x.dtype))
 
 

@@ -84,7 +84,7 @@ def _hardmax(site: Site, build: Builder, x: str) -> str:
     return _back(site, build, build.op("OneHot", best, build.constant([count]), values, axis=place))
 
 
-def _np_hardmax(site: Site, x: np.ndarray) -> np.ndarray:
+def _np_hardmax(site: Site, x: np.ndarray) -> Any:
     axes = _np_axes(site, x)
     flat = x.reshape(*x.shape[:axes[0]], -1) if len(axes) > 1 else np.moveaxis(x, axes[0], -1)
     hit = np.arange(flat.shape[-1]) == np.argmax(flat, axis=-1)[..., None]

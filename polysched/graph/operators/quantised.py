@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
@@ -51,7 +53,7 @@ def _aligned(site: Site, build: Builder, name: str) -> str:
     return build.op("Gather", name, build.constant(index), axis=place)
 
 
-def _np_aligned(site: Site, array: np.ndarray) -> np.ndarray:
+def _np_aligned(site: Site, array: np.ndarray) -> Any:
     shape = _spread(site)
     if shape is not None:
         return array.reshape(shape)
@@ -80,7 +82,7 @@ def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") ->
     return build.op("Cast", build.op("Clip", wide, *ends), to=dtype.name)
 
 
-def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray:
+def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
     low, high = _target(site).value_range()
     own = np.rint(x / _np_aligned(site, scale)).astype(np.float64)
     if zero is not None:
@@ -109,7 +111,7 @@ def _dequantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") 
     return build.op("Cast", result, to=site.output.dtype.name)
 
 
-def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray:
+def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
     own = x.astype(np.int64) - (0 if zero is None else _np_aligned(site, zero).astype(np.int64))
     name = site.attribute("output_dtype", scale.dtype.name)
     return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(name)
@@ -140,7 +142,7 @@ def _int_matmul(site: Site, build: Builder, a: str, b: str, a_zero: str = "", b_
 
 
 def _np_int_matmul(site: Site, a: np.ndarray, b: np.ndarray, a_zero: np.ndarray | None = None,
-                   b_zero: np.ndarray | None = None) -> np.ndarray:
+                   b_zero: np.ndarray | None = None) -> Any:
     left, right = a.astype(np.int32), b.astype(np.int32)
     if a_zero is not None:
         left = left - (a_zero.astype(np.int32)[:, None] if a_zero.ndim == 1 and a_zero.size > 1 and a.ndim > 1
@@ -171,14 +173,14 @@ def _requantised(build: Builder, product: str, scales: tuple[str, str, str], zer
     return build.op("Cast", build.op("Clip", shifted, *ends), to=dtype.name)
 
 
-def _np_requantised(product: np.ndarray, scales: tuple[np.ndarray, ...], zero: np.ndarray) -> np.ndarray:
+def _np_requantised(product: np.ndarray, scales: tuple[np.ndarray, ...], zero: np.ndarray) -> Any:
     a, b, y = (s.astype(np.float64) for s in scales)
     info = np.iinfo(zero.dtype)
     return np.clip(np.rint(product * (a * b / y)) + zero, info.min, info.max).astype(zero.dtype)
 
 
 def _np_q_matmul(site: Site, a: np.ndarray, a_scale: np.ndarray, a_zero: np.ndarray, b: np.ndarray,
-                 b_scale: np.ndarray, b_zero: np.ndarray, y_scale: np.ndarray, y_zero: np.ndarray) -> np.ndarray:
+                 b_scale: np.ndarray, b_zero: np.ndarray, y_scale: np.ndarray, y_zero: np.ndarray) -> Any:
     left = a.astype(np.int64) - a_zero.astype(np.int64)
     right = b.astype(np.int64) - b_zero.astype(np.int64)
     return _np_requantised(np.matmul(left, right), (a_scale, b_scale, y_scale), y_zero)

@@ -39,10 +39,9 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     if x.rank != 3 or w.rank != 3 or r.rank != 3 or not x.dtype.is_float:
         raise site.refusal("floating data, weights and recurrences of three dimensions are wanted", witness=f"{x}, {w}")
     hidden = r.shape[2]
-    if w.shape != (directions, hidden * gates, x.shape[2]) or r.shape != (directions, hidden * gates, hidden):
+    if w != w.with_shape((directions, hidden * gates, x.shape[2])) or (
+            r != r.with_shape((directions, hidden * gates, hidden))):
         raise site.refusal("the weights do not fit", witness=f"{w} and {r}")
-    if site.has(LENGTHS) and site.known[LENGTHS] is None:
-        raise site.refusal("lengths of sequences that are data")
     _activations(site)
     first = bool(site.attribute("layout", 0))
     steps, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
@@ -198,7 +197,8 @@ def _np_step(site: Site, gates: np.ndarray, h: np.ndarray, c: np.ndarray, r: np.
         return act(0, gates + h @ r.T + rb), c
     n = h.shape[1]
     if site.node.op == "GRU":
-        z, s = (act(0, gates[:, k * n:(k + 1) * n] + h @ r[k * n:(k + 1) * n].T + rb[k * n:(k + 1) * n]) for k in (0, 1))
+        first = gates[:, :2 * n] + h @ r[:2 * n].T + rb[:2 * n]
+        z, s = act(0, first[:, :n]), act(0, first[:, n:])
         if site.attribute("linear_before_reset", 0):
             new = act(1, gates[:, 2 * n:] + s * (h @ r[2 * n:].T + rb[2 * n:]))
         else:
@@ -212,28 +212,37 @@ def _np_step(site: Site, gates: np.ndarray, h: np.ndarray, c: np.ndarray, r: np.
     return act(0, o + po * c) * act(2, c), c
 
 
-def _reference(site: Site, *operands: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    given = [None if o is None else o.astype(np.float64) for o in operands] + [None] * (8 - len(operands))
-    x, w, r, b, _, h0, c0, peep = given
-    assert x is not None
-    assert w is not None
+def _np_operands(site: Site, operands: tuple[np.ndarray | None, ...]) -> list[np.ndarray]:
+    """All operands in float64, the steps first; zeros for those that are left out."""
+    first, count, r = bool(site.attribute("layout", 0)), _directions(site), operands[R]
     assert r is not None
-    first, count = bool(site.attribute("layout", 0)), _directions(site)
-    if first:
-        x, h0, c0 = (None if v is None else np.swapaxes(v, 0, 1) for v in (x, h0, c0))
-        assert x is not None
-    hidden, whole = r.shape[2], np.zeros((x.shape[0], count, x.shape[1], r.shape[2]))
-    ends = []
-    for d in range(count):
-        h = np.zeros((x.shape[1], hidden)) if h0 is None else h0[d]
-        c = np.zeros((x.shape[1], hidden)) if c0 is None else c0[d]
-        wb, rb = np.split(np.zeros(2 * w.shape[1]) if b is None else b[d], 2)
-        p = np.zeros(3 * hidden) if peep is None else peep[d]
-        backwards = d == 1 or site.attribute("direction", "forward") == "reverse"
-        for t in reversed(range(x.shape[0])) if backwards else range(x.shape[0]):
-            h, c = _np_step(site, x[t] @ w[d].T + wb, h, c, r[d], rb, p)
-            whole[t, d] = h
-        ends.append((h, c))
+    x = operands[X]
+    assert x is not None
+    hidden, batch = r.shape[2], x.shape[0 if first else 1]
+    state = (batch, count, hidden) if first else (count, batch, hidden)
+    shapes = {B: (count, 2 * r.shape[1]), LENGTHS: (0,), H0: state, C0: state, PEEPHOLES: (count, 3 * hidden)}
+    given = [*operands, *[None] * (8 - len(operands))]
+    wide = [np.zeros(shapes[p]) if o is None else o.astype(np.float64) for p, o in enumerate(given)]
+    return [np.swapaxes(v, 0, 1) if first and p in (X, H0, C0) else v for p, v in enumerate(wide)]
+
+
+def _np_direction(site: Site, operands: list[np.ndarray], d: int, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The last states of one direction; those of all steps are written."""
+    x, w, r, b, _, h0, c0, peep = operands
+    h, c = h0[d], c0[d]
+    wb, rb = np.split(b[d], 2)
+    backwards = d == 1 or site.attribute("direction", "forward") == "reverse"
+    for t in reversed(range(x.shape[0])) if backwards else range(x.shape[0]):
+        h, c = _np_step(site, x[t] @ w[d].T + wb, h, c, r[d], rb, peep[d])
+        whole[t, d] = h
+    return h, c
+
+
+def _reference(site: Site, *operands: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    first, count, given = bool(site.attribute("layout", 0)), _directions(site), _np_operands(site, operands)
+    x, r = given[X], given[R]
+    whole = np.zeros((x.shape[0], count, x.shape[1], r.shape[2]))
+    ends = [_np_direction(site, given, d, whole) for d in range(count)]
     results = [whole, *(np.stack([e[k] for e in ends]) for k in range(2 if site.node.op == "LSTM" else 1))]
     if first:
         results = [results[0].transpose(2, 0, 1, 3), *(np.swapaxes(e, 0, 1) for e in results[1:])]

@@ -6,6 +6,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
     broadcasting,
     contraction,
+    control,
     elementwise,
     generation,
     indexing,
@@ -23,7 +24,7 @@ from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, contraction, resampling, recurrent, generation)
+            sequential, contraction, resampling, recurrent, control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 

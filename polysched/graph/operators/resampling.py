@@ -20,7 +20,7 @@ ROI, SCALES, SIZES = 1, 2, 3
 
 @dataclass(frozen=True)
 class Axis:
-    """How one axis is resampled: `result[i] = sum_t weights[i, t] x[places[i, t]]`, or a value where that is outside."""
+    """How one axis is resampled: `result[i] = sum_t weights[i, t] x[places[i, t]]`; some `i` are outside."""
 
     axis: int
     places: np.ndarray
@@ -180,7 +180,7 @@ def _resize(site: Site, build: Builder, x: str, *_: str) -> str:
     return build.op("Where", build.constant(outside), value, result)
 
 
-def _np_resize(site: Site, x: np.ndarray, *_: Any) -> np.ndarray:
+def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
     result = x.astype(np.float64) if x.dtype.kind == "f" else x
     outside = np.zeros((1,) * x.ndim, bool)
     for own in _resampled(site):
@@ -209,7 +209,7 @@ def _upsample(site: Site, build: Builder, x: str, scales: str) -> str:
     return build.op("Resize", x, "", scales, **how)
 
 
-def _np_upsample(site: Site, x: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def _np_upsample(site: Site, x: np.ndarray, scales: np.ndarray) -> Any:
     if site.attribute("mode", "nearest") != "nearest":
         raise site.refusal("an upsampling between elements has no reference of its own")
     places = [np.floor(np.arange(int(e)) / float(f)).astype(int) for e, f in zip(

@@ -178,9 +178,10 @@ def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
     padded = np.pad(x, [(0, 0), (0, 0), *zip(w.before, behind, strict=True)], constant_values=fill)
     result = np.empty((*x.shape[:2], *(int(n) for n in w.places), *w.size), x.dtype)
     for place in itertools.product(*(range(k) for k in w.size)):
-        cuts = tuple(slice(p * d, p * d + (int(n) - 1) * s + 1, s) for p, d, n, s in zip(
-            place, w.dilations, w.places, w.strides, strict=True))
-        result[(..., *place)] = padded[(slice(None), slice(None), *cuts)]
+        cuts: list[Any] = [slice(p * d, p * d + (int(n) - 1) * s + 1, s) for p, d, n, s in zip(
+            place, w.dilations, w.places, w.strides, strict=True)]
+        at: Any = (..., *place)
+        result[at] = padded[(slice(None), slice(None), *cuts)]
     assert result.ndim == 2 + 2 * rank
     return result
 
@@ -201,7 +202,10 @@ def _np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None =
     return np.asarray(result).astype(x.dtype)
 
 
-def _transposed(site: Site) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[Size, ...]]:
+Numbers = tuple[int, ...]
+
+
+def _transposed(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
     """Window, strides, dilations, padding in front, and extents of the result of a transposed convolution."""
     x, w = site.type(0), site.type(1)
     rank = x.rank - 2
@@ -232,7 +236,7 @@ def _transposed_types(site: Site) -> tuple[TensorType, ...]:
 
 def _transposed_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     own, weights, groups = site.type(), site.type(1), site.attribute("group", 1)
-    size, strides, dilations, front, extents = _transposed(site)
+    size, strides, dilations, front, _extents = _transposed(site)
     inputs, outputs = int(own.shape[1]) // groups, int(weights.shape[1])
     c = axis("c", inputs)
     r = tuple(axis(f"r{d}", s) for d, s in enumerate(size))
@@ -267,9 +271,11 @@ def _np_transposed(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | 
             if any(not 0 <= t < e for t, e in zip(target, result.shape[2:], strict=True)):
                 continue
             for g in range(groups):
-                own = slice(g * inputs, (g + 1) * inputs)
-                result[(slice(None), slice(g * outputs, (g + 1) * outputs), *target)] += (
-                    x[(slice(None), own, *place)].astype(np.float64) @ w[(own, slice(None), *r)].astype(np.float64))
+                own: Any = slice(g * inputs, (g + 1) * inputs)
+                made: Any = (slice(None), slice(g * outputs, (g + 1) * outputs), *target)
+                taken: Any = (slice(None), own, *place)
+                weight: Any = (own, slice(None), *r)
+                result[made] += x[taken].astype(np.float64) @ w[weight].astype(np.float64)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * (x.ndim - 2))
     return result.astype(x.dtype)
@@ -309,10 +315,11 @@ def _np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     best = np.argmax(flat, axis=-1)
     at = np.unravel_index(best, view.size)
     places = np.indices(best.shape)[2:]
-    own = [p * s + a * d - b for p, a, s, d, b in zip(places, at, view.strides, view.dilations, view.before, strict=True)]
-    index = np.ravel_multi_index(tuple(np.clip(o, 0, e - 1) for o, e in zip(own, x.shape[2:], strict=True)),
-                                 x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
-    offset = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[0], x.shape[1], *(1,) * rank) * int(np.prod(x.shape[2:]))
+    own = [np.clip(p * s + a * d - b, 0, e - 1) for p, a, s, d, b, e in zip(
+        places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True)]
+    index = np.ravel_multi_index(tuple(own), x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
+    first = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[0], x.shape[1], *(1,) * rank)
+    offset = first * int(np.prod(x.shape[2:]))
     return np.max(flat, axis=-1), (index + offset).astype(np.int64)
 
 
