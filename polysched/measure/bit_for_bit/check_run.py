@@ -1,6 +1,7 @@
 """The child process that runs original statements and their replacements on the same data and compares every element.
 
-Started by `measure.processes.isolation.run_isolated` as `python -m polysched.measure.bit_for_bit.check_run REQUEST REPORTS`;
+Started by `measure.processes.isolation.run_isolated` as
+`python -m polysched.measure.bit_for_bit.check_run REQUEST REPORTS`;
 the request is made by `bit_for_bit.check`.
 """
 

@@ -1,6 +1,7 @@
 """The child process that verifies one function against another and then times both, in alternation.
 
-Started by `measure.processes.isolation.run_isolated` as `python -m polysched.measure.timing.paired_run REQUEST REPORTS`;
+Started by `measure.processes.isolation.run_isolated` as
+`python -m polysched.measure.timing.paired_run REQUEST REPORTS`;
 the request is made by `measure.compare_and_time`.  Both functions work on the same memory, so that neither has the
 better pages.
 """
