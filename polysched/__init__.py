@@ -12,11 +12,11 @@ from typing import Any
 from polysched.version import __version__
 
 _ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c", "measure",
-          "pipeline", "kernel", "notebook", "errors")
+          "pipeline", "graph", "kernel", "model", "notebook", "errors")
 _FROM_PIPELINE = ("optimize", "source_to_source", "PipelineOptions", "Optimized")
-_FROM_KERNEL = ("compile",)
+_FROM_MODEL = ("compile",)
 
-__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_KERNEL]
+__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_MODEL]
 
 
 def __getattr__(name: str) -> ModuleType | Any:
@@ -24,8 +24,8 @@ def __getattr__(name: str) -> ModuleType | Any:
         return importlib.import_module(f"polysched.{name}")
     if name in _FROM_PIPELINE:
         return getattr(importlib.import_module("polysched.pipeline"), name)
-    if name in _FROM_KERNEL:
-        return getattr(importlib.import_module("polysched.kernel"), name)
+    if name in _FROM_MODEL:
+        return getattr(importlib.import_module("polysched.model"), name)
     raise AttributeError(f"module 'polysched' has no attribute {name!r}")
 
 
