@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.graph.limits import LIMITS as GRAPH
+from polysched.model.limits import LIMITS as MODEL
 from polysched.pipeline.limits import LIMITS as PIPELINE
 from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
@@ -20,7 +22,8 @@ from polysched.tiling.limits import LIMITS as TILING
 FILE = Path(__file__).with_name("constants.md")
 RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("What a machine takes", "target/costs.py", "`Target.costs`; `polysched machine --calibrate FILE` measures those "
-     "with that command as their experiment, and `--machine FILE` applies them.", SHIPPED),
+     "with that command as their experiment, or the bandwidths that are used in their place; `--machine FILE` applies "
+     "them.", SHIPPED),
     ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
     ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
@@ -29,6 +32,8 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
     ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
     ("Limits of search", "search/limits.py", "", SEARCH),
+    ("Limits of graphs", "graph/limits.py", "", GRAPH),
+    ("Limits of models", "model/limits.py", "", MODEL),
 )
 HEAD = """\
 # Constants

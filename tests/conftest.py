@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c import EmitOptions
-from tests.tiers import RECORD, function_of, recorded, slow_functions
+from tests.tiers import RECORD, function_of, recorded, renewed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", default=False,
                      help="rewrite the golden files that a test compares with, instead of comparing")
     parser.addoption("--record-tiers", action="store_true", default=False,
-                     help="rewrite the list of functions that are not quick, by what the whole suite takes now")
+                     help="rewrite which functions are not quick, of those that run, by what their tests take now")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,16 +36,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class TierRecorder:
-    """Notes what every test takes, and writes at the end which are not quick."""
+    """Notes what every test takes that passes, and writes at the end which are not quick."""
 
     def __init__(self) -> None:
         self.seconds: list[tuple[str, float]] = []
+        self.passed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds.append((report.nodeid, report.duration))
+        if report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        RECORD.write_text("".join(f"{name}\n" for name in slow_functions(self.seconds)))
+        taken = [(nodeid, duration) for nodeid, duration in self.seconds if nodeid in self.passed]
+        RECORD.write_text("".join(f"{name}\n" for name in renewed(recorded(), taken)))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,17 +1,20 @@
-"""The quick tier: every test but those of functions that a record names, each of which takes long on average.
+"""The quick tier: every test but those of functions that a record names: those took long on average when it was made.
 
 A new test is quick until the next record says that it is not.
 """
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cache
 from pathlib import Path
 
+ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 MOST_SECONDS = 0.15
-"""What a test of the quick tier takes on average over its parameters: several thousand of them fit two minutes."""
+"""What a function's tests take at most on average over their parameters for it to be quick."""
 
 
 def function_of(nodeid: str) -> str:
@@ -21,6 +24,28 @@ def function_of(nodeid: str) -> str:
 
 def recorded() -> frozenset[str]:
     return frozenset(RECORD.read_text().split())
+
+
+@cache
+def functions_of(path: str) -> frozenset[str]:
+    """The functions of a test file as the record names them; none where there is no such file."""
+    if not (ROOT / path).is_file():
+        return frozenset()
+    tree = ast.parse((ROOT / path).read_text())
+    groups = [("", tree.body), *((f"{c.name}::", c.body) for c in tree.body if isinstance(c, ast.ClassDef))]
+    return frozenset(f"{path}::{prefix}{f.name}" for prefix, body in groups for f in body
+                     if isinstance(f, ast.FunctionDef))
+
+
+def exists(name: str) -> bool:
+    """Whether a function of the record is still there."""
+    return name in functions_of(name.split("::")[0])
+
+
+def renewed(earlier: Collection[str], seconds: Collection[tuple[str, float]]) -> list[str]:
+    """The record after a run, which may be one of a few tests: what did not run stays, what is gone does not."""
+    ran = {function_of(nodeid) for nodeid, _ in seconds}
+    return sorted({*slow_functions(seconds), *(n for n in earlier if n not in ran and exists(n))})
 
 
 def slow_functions(seconds: Iterable[tuple[str, float]], *, most: float = MOST_SECONDS) -> list[str]:

@@ -45,9 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
-        if not arguments.autodetect:  # regions that were left alone there have parameters, too
-            known_sizes([*arguments.size, *arguments.assume], [region.scop for region in transformed.regions],
-                        arguments.source)
+        known_sizes([*arguments.size, *arguments.assume], [region.scop for region in transformed.regions],
+                    arguments.source, some_left=arguments.autodetect)
         show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:

@@ -29,16 +29,20 @@ class EmitLimits:
 
     # alternatives/memory_ranges.py
     memory_range_operations: int = constant(
-        1_000_000, unit="isl operations", source="of isl, for the memory of one array")
+        1_000_000, unit="isl operations", source="for the memory of one array")
 
-    # alternatives/replacement_check.py
+    # alternatives/checked_values.py
+    largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
+
+    # alternatives/plain_arrays.py
+    most_check_bytes: int = constant(1 << 30, unit="bytes", source="of all arrays of a check together")
+
+    # alternatives/smaller_programs.py
     most_check_work: int = constant(
         1 << 24, unit="iterations", source="iterations of one run of the original statement, some 20 ms")
-    most_check_bytes: int = constant(1 << 30, unit="bytes", source="of all arrays of a check together")
     blocks_kept: float = constant(
         2.5, unit="blocks", source="executions along a dimension of a smaller program: two whole ones and a remainder")
     most_smaller_work: int = constant(1 << 20, unit="iterations", source="iterations of the smaller program")
-    largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
     sampled_iterations: int = constant(
         3, unit="iterations", source="neighbouring iterations of a loop of the result, at three places")
 
@@ -115,7 +119,7 @@ class EmitLimits:
         source="as the last cache, with what a region touches, nothing of its beginning is there at its end")
     least_past_row_bytes: int = constant(1 << 11, unit="bytes", source="that are stored between two fences")
 
-    # nests/row_jam.py
+    # nests/independent_rows.py
     jammed_rows: int = constant(
         8, unit="rows",
         source="rows side by side: enough additions of four cycles to keep two adders busy, few enough for the "

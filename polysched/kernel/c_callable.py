@@ -63,7 +63,8 @@ class RegionLimits:
     Parameters
     ----------
     context : the sizes, in isl's notation.
-    sizes : isl's name of each parameter, and its value as C over the function's integers.
+    sizes : isl's name of each parameter whose value is known when the function is entered, and it as C over the
+        function's integers.
     """
 
     context: str
@@ -140,13 +141,15 @@ def callable_of(scops: Sequence[Scop], signature: FunctionSignature, is_global: 
 
 def _limits(scop: Scop, arguments: set[str]) -> RegionLimits:
     reaches: list[Reach] = []
+    changed = frozenset() if scop.source is None else scop.source.changed
     for array in scop.arrays:
         name = base_name(array)
         plain = array.c_element.replace("{}", "").replace("[]", "") == name
-        if array.storage is Storage.ARGUMENT and name in arguments and plain and array.extents:
+        if array.storage is Storage.ARGUMENT and name in arguments - changed and plain and array.extents:
             reaches += _reach(scop, array, name)
     return RegionLimits(context=str(scop.context), reaches=tuple(reaches),
-                        sizes=tuple((p.name, p.definition or p.spelling) for p in scop.parameters))
+                        sizes=tuple((p.name, p.definition or p.spelling) for p in scop.parameters
+                                    if p.definition or p.spelling not in changed))
 
 
 def _reach(scop: Scop, array: Array, name: str) -> Iterator[Reach]:

@@ -14,16 +14,15 @@ import islpy as isl
 import numpy as np
 
 from polysched.errors import UsageError
-from polysched.kernel.arguments import buffer
 from polysched.kernel.c_callable import CArgument, CCallable
 from polysched.kernel.c_program import CProgram
 from polysched.kernel.call_checks import check_apart, check_array, check_number
-from polysched.kernel.compiled_scop import RECORD, c_type, number_for
+from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.passed_values import buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
-from polysched.scop.construction.affine_sets import with_sizes
-from polysched.scop.construction.promotion import to_numpy
 from polysched.scop.dtypes import BY_NAME
+from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
 
 MOST_SHAPES = 64
@@ -33,7 +32,7 @@ class CFileFunction:
     """A C function that runs on NumPy arrays, in place, with its regions optimised.
 
     It takes the C function's arguments in their order, or by name.  Integers that are an extent of an array, by name
-    alone, may be left out: `f(C, A, B)` or `f(n, C, A, B)`.
+    alone, may be left out, all of those that are not given by name: `f(C, A, B)` or `f(n, C, A, B)`.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ class CFileFunction:
         """The file-scope arrays and numbers that the regions touch, by name, on the memory of the compiled code."""
         made = {}
         for number, variable in enumerate(self._described.variables):
-            dtype = to_numpy(BY_NAME[variable.dtype])
+            dtype = element_type(variable.name, BY_NAME[variable.dtype])
             size = prod(variable.shape) * dtype.itemsize
             memory = (ctypes.c_char * size).from_address(self._address(number))
             made[variable.name] = np.frombuffer(memoryview(memory), dtype).reshape(variable.shape)
@@ -111,20 +110,13 @@ class CFileFunction:
 
     def _run(self, values: Mapping[str, Any], buffers: Mapping[str, np.ndarray]) -> Any:
         """Call the compiled function through addresses of its arguments."""
-        kept: list[Any] = []
-        slots = (ctypes.c_void_p * (len(values) + 1))()
-        for position, argument in enumerate(self._described.arguments):
-            if argument.is_array:
-                slots[position] = buffers[argument.name].ctypes.data
-                continue
-            dtype = BY_NAME[argument.dtype]
-            kept.append(c_type(dtype)(number_for(values[argument.name], dtype)))
-            slots[position] = ctypes.addressof(kept[-1])
-        result = c_type(BY_NAME[self._described.returns])() if self._described.returns else None
-        if result is not None:
-            slots[len(self._described.arguments)] = ctypes.addressof(result)
-        self._call(slots)
-        return None if result is None else result.value
+        memory = [buffers[a.name] if a.is_array else number_memory(values[a.name], BY_NAME[a.dtype])
+                  for a in self._described.arguments]
+        returned = None if self._described.returns is None else BY_NAME[self._described.returns]
+        if returned is not None:
+            memory.append(number_memory(0, returned))
+        self._call((ctypes.c_void_p * max(len(memory), 1))(*(m.ctypes.data for m in memory)))
+        return None if returned is None else number_in(memory[-1], returned)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name, integers that were left out set from shapes."""
@@ -144,11 +136,12 @@ class CFileFunction:
         return {name: values[name] for name in names}
 
     def _positional(self, args: tuple[Any, ...], names: list[str]) -> list[str]:
-        """The parameters that positional arguments stand for: all, or those that no shape gives."""
+        """The parameters that positional arguments stand for: the first of all, or those that no shape gives.
+
+        As many as no shape gives stand for these: the first of all would leave one of them out, or be the same.
+        """
         needed = [n for n in names if n not in self._inferable]
-        if names[:1] == needed[:1]:
-            return needed if len(args) == len(needed) else names
-        return names if args and isinstance(args[0], int | float | np.generic) else needed
+        return needed if len(args) <= len(needed) else names
 
     def _inferred(self, name: str, values: Mapping[str, Any]) -> int:
         """An integer from the first array that has it for an extent."""
@@ -221,6 +214,8 @@ def _chosen(found: Mapping[str, CCallable], function: str | None, path: str) -> 
 def _elements_needed(elements: str, inner: Sequence[str], sizes: Mapping[str, int]) -> int | None:
     """How many elements an argument needs, so that a region stays inside; None where that is not known."""
     reached = with_sizes(isl.Set(elements), sizes)
+    if _depends_on_more(reached, sizes):
+        return None
     if reached.is_empty():
         return 0
     linear = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(reached.get_space())))
@@ -234,6 +229,13 @@ def _elements_needed(elements: str, inner: Sequence[str], sizes: Mapping[str, in
                                                     isl.dim_type.set, dimension))
     largest = linear.intersect_domain(reached).max_val()
     return int(largest.to_python()) + 1 if largest.is_int() else None
+
+
+def _depends_on_more(found: isl.Set, sizes: Mapping[str, int]) -> bool:
+    """Whether a set depends on a parameter that has no value."""
+    kind = isl.dim_type.param
+    return any(found.involves_dims(kind, at, 1) for at in range(found.dim(kind))
+               if found.get_dim_name(kind, at) not in sizes)
 
 
 def _fixed(text: str, sizes: Mapping[str, int]) -> int | None:

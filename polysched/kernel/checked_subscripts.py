@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedScopError
-from polysched.kernel.arguments import buffer
-from polysched.kernel.compiled_scop import CompiledScop, number_for, passed_by_value
+from polysched.kernel.compiled_scop import CompiledScop
+from polysched.kernel.passed_values import memory_of, number_for, passed_by_value
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.construction.index_checks import IndexCheck, IndexChecks, index_checks
 from polysched.scop.interpreter import extents_of
@@ -57,10 +57,10 @@ class CheckedSubscripts:
         """
         if self._checks is None:
             return
-        program = self._checks.scop
+        program = self._compiled.scop
         counters = {c.counter: np.zeros((), np.int64) for c in self._checks.checks}
         kept = {a.name: counters[a.name] if a.name in counters else values[a.name] if passed_by_value(a)
-                else buffer(values[a.name]) for a in program.arrays}
+                else memory_of(values[a.name], a) for a in program.arrays}
         self._compiled.function(
             *(int(sizes.get(p.name, 0)) for p in program.parameters),
             *(number_for(kept[a.name], a.dtype) if passed_by_value(a) else kept[a.name].ctypes.data

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
+from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, optimize
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
-from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.scop import Scop, Storage
 from polysched.target import Compiler, build_cache, find_compiler
 
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
@@ -30,13 +30,13 @@ class CompiledScop:
 
     Parameters
     ----------
-    scop : the Scop.
+    scop : the Scop; numbers that `ctypes` cannot pass exactly are passed by address (`by_address`).
     options : of the pipeline.
     key_parts : what names the code beyond the compiler: source, types, options.
     """
 
     def __init__(self, scop: Scop, options: PipelineOptions, key_parts: Mapping[str, object]) -> None:
-        self.scop = scop
+        self.scop = by_address(scop)
         self.options = options
         self.key_parts = key_parts
 
@@ -108,26 +108,3 @@ def loaded_entry(key: str, build: Callable[[Path], None]) -> tuple[ctypes.CDLL, 
         build_cache.forget(key)
         raise CompileError("the compiled code cannot be loaded", witness=str(error).partition(": ")[2] or str(error),
                            hint="define the functions that the file calls in the file itself") from None
-
-
-def passed_by_value(array: Array) -> bool:
-    """Whether an argument is a number, not a pointer to one; the same rule as the emitted function's."""
-    return array.is_scalar and not array.c_element.startswith("(*")
-
-
-def number_for(value: Any, dtype: DType) -> int | float:
-    """A number as ctypes takes it for a C type."""
-    return float(value) if dtype.is_float else int(value)
-
-
-def c_type(dtype: DType) -> Any:
-    """The ctypes type of a number passed by value."""
-    if dtype == LONGDOUBLE:
-        return ctypes.c_longdouble
-    if dtype.is_float:
-        return ctypes.c_float if dtype.bits == 32 else ctypes.c_double
-    if dtype == BOOL:
-        return ctypes.c_bool
-    signed = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32, 64: ctypes.c_int64}
-    unsigned = {8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32, 64: ctypes.c_uint64}
-    return (unsigned if dtype.kind is Kind.UNSIGNED else signed)[dtype.bits]

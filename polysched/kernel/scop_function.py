@@ -11,16 +11,15 @@ import numpy as np
 
 from polysched.dependence.overwritten import overwritten_arrays
 from polysched.errors import UsageError
-from polysched.kernel.arguments import buffer, empty_result
 from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.checked_subscripts import CheckedSubscripts
-from polysched.kernel.compiled_scop import FLAGS, CompiledScop, number_for, passed_by_value
+from polysched.kernel.compiled_scop import FLAGS, CompiledScop
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
-from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
 
@@ -71,6 +70,11 @@ class ScopFunction:
         return frozenset(overwritten_arrays(self.scop))
 
     @cached_property
+    def _passed(self) -> tuple[Array, ...]:
+        """The arguments as the compiled function takes them."""
+        return tuple(a for a in self._compiled.scop.arrays if a.storage is not Storage.LOCAL)
+
+    @cached_property
     def _written(self) -> frozenset[str]:
         return frozenset(a.array for s in self.scop.statements for a in s.writes)
 
@@ -100,14 +104,13 @@ class ScopFunction:
         values, given = self._bound(args, kwargs)
         self._check_types(values)
         sizes = self._sizes_of(values, given)
-        made = {a.name: empty_result(a.dtype, tuple(e or 0 for e in extents_of(a, sizes)))
-                for a in self._arrays if values[a.name] is None}
-        buffers = {a.name: buffer(made.get(a.name, values[a.name]))
-                   for a in self._arrays if not passed_by_value(a)}
+        made = {a.name: empty_result(a, sizes) for a in self._arrays if values[a.name] is None}
+        buffers = {a.name: memory_of(made.get(a.name, values[a.name]), a)
+                   for a in self._passed if not passed_by_value(a)}
         self._subscripts.check(sizes, values)
         self._run(sizes, values, buffers)
         for name, used in buffers.items():
-            if name not in made and used is not values[name] and name in self._written:
+            if name in self._written and name not in made and used is not values[name]:
                 values[name][...] = used
         results = tuple(made.values())
         return results[0] if len(results) == 1 else results or None
@@ -117,7 +120,7 @@ class ScopFunction:
         if not self.scop.statements:
             return
         passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
-                  for a in self._arrays]
+                  for a in self._passed]
         if self._compiled.function(*(sizes[p.name] for p in self.scop.parameters), *passed):
             raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
 

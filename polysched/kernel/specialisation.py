@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polysched.kernel import arguments as checks
 from polysched.kernel.checked_subscripts import CheckedSubscripts
-from polysched.kernel.compiled_scop import CompiledScop, number_for, passed_by_value
+from polysched.kernel.compiled_scop import CompiledScop
+from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.interpreter import extents_of
 from polysched.scop.python_frontend import PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
 from polysched.scop.scop import Storage
@@ -84,17 +83,16 @@ class Prepared:
         self.buffers: dict[str, np.ndarray] = {}
         self.results: dict[str, np.ndarray] = {}
         passed: list[Any] = [int(sizes.get(p.name, 0)) for p in python.scop.parameters]
-        for array in python.scop.arrays:
+        for array in kernel.scop.arrays:
             if array.storage is Storage.LOCAL:
                 continue
             if passed_by_value(array):
                 passed.append(number_for(self.given[array.name], array.dtype))
                 continue
             if array.name in self.given:
-                buffer = checks.buffer(self.given[array.name])
+                buffer = memory_of(self.given[array.name], array)
             else:
-                shape = tuple(e or 0 for e in extents_of(array, sizes))
-                buffer = self.results[array.name] = checks.empty_result(array.dtype, shape)
+                buffer = self.results[array.name] = empty_result(array, sizes)
             self.buffers[array.name] = buffer
             passed.append(buffer.ctypes.data)
         self.passed = passed

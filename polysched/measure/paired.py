@@ -132,7 +132,7 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
 
     Parameters
     ----------
-    given_sizes : parameter values by C spelling; the others are chosen (`measure.problem_size`).
+    given_sizes : parameter values by C spelling; the others are chosen (`measure.programs.problem_size`).
     on_report : called with every report of the child, for progress bars.
     known : earlier results by `Measurement.experiment`; one of the same experiment is returned instead of a new one.
 

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import EmitOptions, printed
 from polysched.errors import UsageError
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling.picture import draw_tiles
 from polysched.scheduling.primitives import STEPS, Step, StripMine, Tile, Unroll, UnrollAndJam, loops
 from polysched.scheduling.schedule import Schedule
@@ -119,9 +120,9 @@ class Exploration(Shown):
         return draw_tiles(self.schedule.dependences, self.schedule.tree, parameters=self.parameters, axes=self.axes)
 
     def c(self) -> str:
-        """The C of the present schedule."""
+        """The C of the present schedule, or of what is left of it where isl's generator finds no loops."""
         tiled = TiledSchedule(schedule=self.schedule, tree=self.schedule.tree)
-        return emit(tiled, options=EmitOptions(comments=False, vector_bits=0)).text
+        return printed(lowered_with_fallbacks(tiled, EmitOptions(comments=False, vector_bits=0))).text
 
     def prediction(self) -> Prediction:
         """The cost that the models predict on one core."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.errors import UsageError
 from polysched.pipeline import Optimized
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling.schedule import Schedule
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -36,11 +37,13 @@ class NestLine:
 def loop_nest(stage: Schedule | TiledSchedule) -> tuple[NestLine, ...]:
     """The loops in the order of a schedule, around the statements' bodies.
 
-    Vectors, panels and pragmas are left out; loops that would be parallel or simd say so at the end of the line.
+    Vectors, panels and pragmas are left out; loops that would be parallel or simd say so at the end of the line.  For a
+    schedule for which isl's generator finds no loops, those of what is left of it are shown, and a warning says so.
     """
     tiled = TiledSchedule(schedule=stage, tree=stage.tree) if isinstance(stage, Schedule) else stage
     options = EmitOptions(trace=TRACE, vector_bits=0, packing=False, comments=False)
-    return tuple(_lines(emit(tiled, options=options).text, [s.name for s in tiled.schedule.scop.statements]))
+    text = printed(lowered_with_fallbacks(tiled, options)).text
+    return tuple(_lines(text, [s.name for s in tiled.schedule.scop.statements]))
 
 
 def _lines(text: str, statements: list[str]) -> list[NestLine]:

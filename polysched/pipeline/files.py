@@ -91,7 +91,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
 
 
 def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
-    """Refuse names of arrays to pack that no region has.
+    """Refuse names of arrays to pack that no region has; without regions there is nothing to refuse.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
     """
     arrays = {array.name for scop in scops for array in scop.arrays if not array.is_scalar}
     wanted = {array for own in options.tiling.each() for array in own.packed or ()}
-    if unknown := sorted(wanted - arrays):
+    if scops and (unknown := sorted(wanted - arrays)):
         raise UsageError(f"no array {unknown[0]} to pack", where=", ".join(scop.name for scop in scops),
                          hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
 
@@ -131,23 +131,35 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     except UnsupportedScopError as error:
         raise detected.first_refusal or error from None
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
-    check_packed(options, scops)
-    regions = tuple(detected.regions) if options.autodetect else tuple(
-        _accepted(scops, options, region, budget, refusals))
+    try:
+        check_packed(options, scops)
+        regions = tuple(detected.regions) if options.autodetect else tuple(
+            _accepted(scops, options, region, budget, refusals))
+        refuse_unused([region.tiled.unused for region in regions])
+    except UsageError:
+        _told(refusals)
+        raise
     if not regions:
         raise refusals[0][1]
     assert regions[0].scop.source is not None
     text = regions[0].scop.source.text
-    refuse_unused([region.tiled.unused for region in regions])
-    refused = tuple(left_line(where, "the region stays as it is", error)
-                    for where, error in sorted(refusals, key=lambda r: r[0].line))
-    for line in [*refused, *filter(None, map(told_unchanged, regions)),
+    refused = _told(refusals)
+    for line in [*filter(None, map(told_unchanged, regions)),
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(
         text, sources, wide_functions(text, sources) if options.portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
+
+
+def _told(refusals: Sequence[tuple[SourceLocation, PolyschedError]]) -> tuple[str, ...]:
+    """One line per region that stays as it is, each a warning."""
+    lines = tuple(left_line(where, "the region stays as it is", error)
+                  for where, error in sorted(refusals, key=lambda r: r[0].line))
+    for line in lines:
+        logger.warning("%s", line)
+    return lines
 
 
 def _only_tested(made: Optimized) -> bool:

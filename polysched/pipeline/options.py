@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
@@ -284,9 +284,14 @@ def _text(value: object) -> str:
     """A value as text that is the same in every process: sets in order, and of dataclasses what is not by default."""
     if is_dataclass(value) and not isinstance(value, type):
         own = ((f, getattr(value, f.name)) for f in fields(value))
-        return f"{type(value).__name__}({', '.join(f'{f.name}={_text(v)}' for f, v in own if v != f.default)})"
+        return f"{type(value).__name__}({', '.join(f'{f.name}={_text(v)}' for f, v in own if v != _default(f))})"
     if isinstance(value, frozenset | set):
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in sorted(value.items()))}}}"
     return repr(value)
+
+
+def _default(field: Field[Any]) -> object:
+    """What a field has by default; MISSING where it has to be given."""
+    return field.default if field.default_factory is MISSING else field.default_factory()

@@ -30,12 +30,12 @@ class SchedulingLimits:
     kept_rows_divisor: int = constant(
         4, unit="1", source="the rest may take one part in so many of the budget that the search had")
     kept_rows_operations: int = constant(
-        200_000, unit="isl operations", source="Of isl, for the rest: enough for the trees of the tests' kernels")
+        200_000, unit="isl operations", source="for the rest: enough for the trees of the tests' kernels")
 
     # solving/problem.py
     cone_operations: int = constant(
         200_000, unit="isl operations",
-        source="budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth "
+        source="for the cones of one relation: a tenth of a second; most need a tenth "
                "of it")
     cone_seconds: float = constant(
         5.0, unit="s",

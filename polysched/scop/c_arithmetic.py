@@ -28,6 +28,7 @@ UNARY_MATH = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil",
               "exp2", "expm1", "fabs", "floor", "lgamma", "log", "log10", "log1p", "log2", "nearbyint", "rint", "round",
               "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc")
 BINARY_MATH = ("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder")
+INFINITIES = tuple(f"__builtin_{name}{suffix}" for name in ("inf", "huge_val") for suffix in ("", "f", "l"))
 LONGDOUBLE_MATH = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "pow": "power", "atan2": "arctan2"}
 
 
@@ -50,6 +51,16 @@ def _round_to_bfloat16(value: float) -> float:
         return value
     exponent = max(math.frexp(value)[1] - 8, -133)
     return ctypes.c_float(math.ldexp(round(math.ldexp(value, -exponent)), exponent)).value
+
+
+def bfloat16_value(bits: int) -> float:
+    """The number behind the bits of a bfloat16."""
+    return float(np.uint32(bits << 16).view(np.float32))
+
+
+def bfloat16_bits(value: float) -> int:
+    """The bits of a number that a bfloat16 holds exactly."""
+    return int(np.float32(value).view(np.uint32)) >> 16
 
 
 def wrap(value: int, dtype: DType) -> int:
@@ -166,6 +177,8 @@ def math_function(name: str) -> tuple[Function, tuple[DType, ...]]:
         return PYTHON_INTEGER_FUNCTIONS[name], (INT64, INT64)
     if name in ("abs", "labs", "llabs"):
         return abs, (INT32 if name == "abs" else INT64,)
+    if name in INFINITIES:
+        return lambda: math.inf, ()
     for suffix, dtype in (("", FLOAT64), ("f", FLOAT32), ("l", LONGDOUBLE)):
         base = name.removesuffix(suffix) if name.endswith(suffix) else ""
         count = 1 if base in UNARY_MATH else 2 if base in BINARY_MATH else 0

@@ -37,6 +37,8 @@ from polysched.scop.c_arithmetic import (
     COMPARISONS,
     Function,
     Number,
+    bfloat16_bits,
+    bfloat16_value,
     convert,
     float_operation,
     integer_operation,
@@ -44,7 +46,7 @@ from polysched.scop.c_arithmetic import (
     round_float,
 )
 from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, promote, usual_conversion
-from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, points_of
+from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, value_at
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 Index: TypeAlias = tuple[int, ...]
@@ -117,14 +119,14 @@ class _Cells:
         if self.array.dtype == LONGDOUBLE:
             return self.data[index]
         value = self.data.item(*index)
-        return _bfloat16_value(value) if self.array.dtype == BFLOAT16 else value
+        return bfloat16_value(value) if self.array.dtype == BFLOAT16 else value
 
     def store(self, index: Index, value: Any) -> None:
         self._check(index)
         if not self.data.flags.writeable:
             raise UsageError(f"{self.array.name} is written, but the caller's array is read-only",
                              hint="pass a writable array, a 0-dimensional one for a scalar")
-        self.data[index] = _bfloat16_bits(value) if self.array.dtype == BFLOAT16 else value
+        self.data[index] = bfloat16_bits(value) if self.array.dtype == BFLOAT16 else value
         if self.written is not None:
             self.written[index] = True
 
@@ -133,25 +135,13 @@ def _brackets(index: Index) -> str:
     return "".join(f"[{i}]" for i in index)
 
 
-def _bfloat16_value(bits: int) -> float:
-    return float(np.uint32(bits << 16).view(np.float32))
-
-
-def _bfloat16_bits(value: float) -> int:
-    return int(np.float32(value).view(np.uint32)) >> 16
-
-
 def _storage_dtype(dtype: DType) -> np.dtype[Any]:
     return np.dtype(np.uint16 if dtype == BFLOAT16 else dtype.name)
 
 
 def extents_of(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:
     """The extents of an array at these parameter values; None where the declaration does not say."""
-    def evaluate(extent: isl.PwAff) -> int:
-        points = points_of(fix_parameters(isl.Set.from_pw_aff(extent), parameters))
-        return points[0][0] if points else 0
-
-    return tuple(None if extent is None else evaluate(extent) for extent in array.extents)
+    return tuple(None if extent is None else value_at(extent, parameters) for extent in array.extents)
 
 
 def _cells_of(array: Array, parameters: Mapping[str, int],

@@ -28,6 +28,21 @@ def fix_parameters(relation: SetOrMap, parameters: Mapping[str, int]) -> SetOrMa
     return relation.project_out(isl.dim_type.param, 0, relation.dim(isl.dim_type.param))
 
 
+def with_sizes(values: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """A set with those of its parameters fixed that have a size."""
+    for name, size in sizes.items():
+        position = values.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            values = values.fix_val(isl.dim_type.param, position, isl_value(size))
+    return values
+
+
+def value_at(form: isl.PwAff, parameters: Mapping[str, int]) -> int:
+    """The value of an affine form over the parameters; 0 where it has none."""
+    values = fix_parameters(isl.Set.from_pw_aff(form), parameters)
+    return 0 if values.is_empty() else int(values.dim_max_val(0).to_python())
+
+
 def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
     """Every integer point of a bounded set without parameters, in no particular order."""
     if not domain.is_bounded():

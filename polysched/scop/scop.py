@@ -246,6 +246,8 @@ class SourceRegion:
     declarations : what the emitted region has to declare at its start, because the code behind it uses it.
     without_declarations : the region as C without these, when there are any.
     reads : of variables of the function and of static functions and variables of the file that the region names.
+    changed : names that do not stand for what they stand for when the function is entered: it may have changed them
+        before the region, or declares them.
     """
 
     path: str
@@ -259,6 +261,7 @@ class SourceRegion:
     declarations: tuple[str, ...] = ()
     without_declarations: str = ""
     reads: tuple[NameReads, ...] = ()
+    changed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

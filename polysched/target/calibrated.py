@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
 from polysched.target.constant import constants
 from polysched.target.costs import SHIPPED
+from polysched.target.json_record import read_record
 from polysched.target.target import Target
 
 FORMAT_VERSION = 1
@@ -75,7 +74,8 @@ def read_calibrated(path: Path) -> Calibrated:
 
     Raises
     ------
-    UsageError : it cannot be read, is of another version, or holds no positive numbers.
+    UsageError : it cannot be read, is of another version, or holds values of other types or no positive numbers; with
+        the name of the cost.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -86,23 +86,22 @@ def read_calibrated(path: Path) -> Calibrated:
         raise UsageError("the file holds no costs of a machine, or those of another version", where=str(path),
                          hint=HINT)
     try:
-        return _checked(value, path)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError("the file holds no costs of a machine", where=str(path), witness=repr(error),
-                         hint=HINT) from error
+        found = read_record(Calibrated, {name: given for name, given in value.items() if name != "format_version"})
+    except ValueError as error:
+        raise UsageError("the file holds no costs of a machine", where=str(path), witness=str(error),
+                         hint=HINT) from None
+    _check(found, path)
+    return found
 
 
-def _checked(value: Mapping[str, Any], path: Path) -> Calibrated:
-    figures = tuple(Figure(**figure) for figure in value["figures"])
-    bandwidth = tuple((int(level), float(rate)) for level, rate in value["bandwidth"])
+def _check(found: Calibrated, path: Path) -> None:
+    """Refuse costs that there are not, and those that are no positive numbers."""
     known = {c.name for c in constants(SHIPPED)}
-    rates = ((f"level {level}", rate) for level, rate in bandwidth)
-    for name, number in [*((f.name, f.value) for f in figures), *rates]:
+    rates = ((f"level {level}", rate) for level, rate in found.bandwidth)
+    for name, number in [*((f.name, f.value) for f in found.figures), *rates]:
         least = 0.0 if name == "team_start_seconds" else 1e-15   # barriers may be all that a team costs
-        if not isinstance(number, int | float) or not isfinite(number) or number < least:
+        if number < least:
             raise UsageError("a cost is no positive number", where=str(path), witness=f"{name}: {number!r}", hint=HINT)
         if name not in known and not name.startswith(("line_", "level ")):
             raise UsageError("no such cost", where=str(path), witness=name,
                              hint=f"one of {', '.join(sorted(known))}")
-    return Calibrated(machine=str(value["machine"]), compiler=str(value["compiler"]),
-                      disturbed=bool(value["disturbed"]), figures=figures, bandwidth=bandwidth)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
-from polysched.target.costs import Costs
-from polysched.target.target import CacheLevel, CorePorts, Target, host
+from polysched.target.json_record import read_record
+from polysched.target.target import Target, host
 
 TARGETS: Mapping[str, Callable[[], Target]] = {"host": host, "generic": Target}
 """How each is made, by name: `host` reads this machine, `generic` is a small x86-64 core."""
@@ -40,8 +40,9 @@ def find_target(name: str) -> Target:
 def target_to_json(target: Target) -> dict[str, Any]:
     """A target as JSON values; `target_from_json` reads them."""
     value = dataclasses.asdict(target)
-    return {**value, "features": sorted(target.features), "bandwidth_bytes_per_second": {
-        str(level): rate for level, rate in target.bandwidth_bytes_per_second.items()}}
+    return {**value, "features": sorted(target.features), "caches": list(value["caches"]),
+            "bandwidth_bytes_per_second": {
+                str(level): rate for level, rate in target.bandwidth_bytes_per_second.items()}}
 
 
 def target_from_json(value: Any, *, where: str) -> Target:
@@ -49,7 +50,7 @@ def target_from_json(value: Any, *, where: str) -> Target:
 
     Raises
     ------
-    UsageError : a field that no target has, or a value that it cannot have.
+    UsageError : a field that no target has, or a value that it cannot have, with the place of the field.
     """
     fields = value.get("target", value) if isinstance(value, dict) else None
     if not isinstance(fields, dict):
@@ -57,19 +58,7 @@ def target_from_json(value: Any, *, where: str) -> Target:
     known = [field.name for field in dataclasses.fields(Target)]
     if unknown := sorted(set(fields) - set(known)):
         raise UsageError(f"a target has no {unknown[0]!r}", where=where, hint=f"its fields are {', '.join(known)}")
-    made = dict(fields)
     try:
-        if "features" in fields:
-            made["features"] = frozenset(fields["features"])
-        if "caches" in fields:
-            made["caches"] = tuple(CacheLevel(**cache) for cache in fields["caches"])
-        if "ports" in fields:
-            made["ports"] = CorePorts(**fields["ports"])
-        if "costs" in fields:
-            made["costs"] = Costs(**fields["costs"])
-        if "bandwidth_bytes_per_second" in fields:
-            made["bandwidth_bytes_per_second"] = {
-                int(level): rate for level, rate in fields["bandwidth_bytes_per_second"].items()}
-        return Target(**made)
-    except (TypeError, ValueError, AttributeError) as error:
+        return read_record(Target, fields)
+    except ValueError as error:
         raise UsageError("the target has a value that it cannot have", where=where, witness=str(error)) from None

@@ -199,7 +199,7 @@ class TensorizeLimits:
     # proofs/correspondence.py
     correspondence_operations: int = constant(
         200_000, unit="isl operations",
-        source="of isl for one operand and mapping: some hundred times what windows need")
+        source="for one operand and mapping: some hundred times what windows need")
     sampled_iterations: int = constant(
         1024, unit="iterations", source="iterations at most, among which two that clash are looked for ahead of isl")
 

@@ -54,19 +54,21 @@ class TilingLimits:
         4, unit="elements", source="a loop whose neighbouring iterations are further apart than this counts as strided")
     movement_operations: int = constant(
         100_000, unit="isl operations",
-        source="of isl for one access; those of the tests' kernels take less than a tenth of it")
+        source="for one access; those of the tests' kernels take less than a tenth of it")
 
     # planning/plan.py
     wavefront_edge: int = constant(
         16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
     largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
-    fewest_panel_reads: int = constant(
-        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
-        "had 0.77 of ONNX Runtime with panels and 1.46 without")
     most_uneven_share: float = constant(
         0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
     least_gain_share: float = constant(
         0.1, unit="1", source="a tile must save this share of the traffic, or the band stays as it is")
+
+    # planning/read_in_place.py
+    fewest_panel_reads: int = constant(
+        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
+        "had 0.77 of ONNX Runtime with panels and 1.46 without")
 
     # planning/register_shape.py
     most_block_rows: int = constant(
@@ -132,7 +134,7 @@ class TilingLimits:
     sum_part: int = constant(
         8, unit="iterations", source="iterations of a sum that are told apart when statements share a block, at most")
 
-    # rewriting/rotated_sums.py
+    # rewriting/retiming.py
     loop_instructions: int = constant(
         3, unit="instructions", source="of a step of a loop beside its body: count, compare, branch")
 
@@ -160,7 +162,7 @@ class TilingLimits:
                "fifth of it")
     copy_operations: int = constant(
         3_000_000, unit="isl operations",
-        source="Of isl, to find the places for copies of operands; the kernels of the tests take less than a "
+        source="to find the places for copies of operands; the kernels of the tests take less than a "
                "tenth of it")
     most_orders: int = constant(
         128, unit="orders",

@@ -58,7 +58,8 @@ class TilingOptions:
         start in k dimensions (`SchedulerOptions.concurrent_start`), k degrees make all tiles of a wavefront start
         together.  Loops that form a box share a team of threads; of others, the outermost runs on threads.
     parallel_loop : the only loop of a band that may run on threads, as the position of its member; tiles are skewed
-        along it where it is not free of dependences.  A band without such a loop runs on one thread.
+        along it where it is not free of dependences.  A band without such a loop runs on one thread.  Split tiles and
+        diamonds have loops of their own on threads.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     split : tiles of stencils over time as trapezoids, one for each core of `target`, with the gaps between them
@@ -118,6 +119,10 @@ class TilingOptions:
         """What holds for the bands without decisions of their own, and then for every band that has some."""
         return (self, *(self.for_band(number) for number in self.bands))
 
+    def may_run_on_threads(self, member: int) -> bool:
+        """Whether a loop of a band, by the position of its member, is left to threads."""
+        return self.parallel and self.parallel_loop in (None, member)
+
     def _check_parallel(self) -> None:
         if self.parallel_degrees < 1:
             raise UsageError("parallel loops need at least one degree", witness=str(self.parallel_degrees),
@@ -131,6 +136,10 @@ class TilingOptions:
             raise UsageError("one loop by hand on threads needs threads, and one degree of them",
                              witness=f"loop {self.parallel_loop}",
                              hint="leave --no-parallel and --parallel-degrees out")
+        if self.split or self.diamond:
+            raise UsageError("split tiles and diamonds have loops of their own on threads",
+                             witness=f"loop {self.parallel_loop}",
+                             hint="leave --parallel-loop out, or split tiles and diamonds")
 
     def _check_sizes(self) -> None:
         if isinstance(self.sizes, str):

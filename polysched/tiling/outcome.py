@@ -11,6 +11,8 @@ from polysched.tiling.planning.by_hand import Decided
 from polysched.tiling.tiled_schedule import BandTiling
 from polysched.tiling.tree.loops import has_loops
 
+NOT_ASKED = Untiled(reason="tiles were not asked for")
+
 
 def _marked(root: Node) -> list[tuple[LoopMark, Band]]:
     """The bands of a tree that have a mark, with it."""
@@ -54,11 +56,12 @@ def with_choices(root: Node, numbers: Mapping[int, int], decided: Mapping[int, B
     tilings = {band.band: band for band in done}
     found = []
     for node in walk(root):
-        if isinstance(node, Band) and (number := numbers[id(node)]) in decided:
-            plan, tiling = decided[number], tilings[number]
+        if isinstance(node, Band):
+            number = numbers[id(node)]
+            plan, tiling = decided.get(number, NOT_ASKED), tilings[number]
             found.append(Decided(
-                number=number, plan=plan, misfit=misfits.get(number, ""), has_block=bool(tiling.register),
-                thread_loop=tiling.parallel_member,
+                number=number, plan=plan, loop_count=len(node.members), misfit=misfits.get(number, ""),
+                has_block=bool(tiling.register), thread_loop=tiling.parallel_member,
                 order_inside="" if isinstance(plan, Untiled) else _order_inside(node, plan, tiling)))
     return tuple(found)
 

@@ -9,6 +9,7 @@ is marked parallel or simd.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -36,7 +37,7 @@ from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.limits import LIMITS
-from polysched.tiling.options import TilingOptions, in_order
+from polysched.tiling.options import BandOptions, TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
 from polysched.tiling.planning.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
@@ -61,8 +62,9 @@ NO_PIECES = ("tiles were not split: that takes two threads, and dependences that
              "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
              f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
-THREAD_STRIP = LIMITS.thread_strip
+WITHOUT_TILES = "the loops were left without tiles"
 
+THREAD_STRIP = LIMITS.thread_strip
 
 TILING_SECONDS = LIMITS.tiling_seconds
 
@@ -102,7 +104,7 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
     fallbacks = [f"{name}: no register block, as its body has no vector code" for name in sorted(options.unblocked)]
     retimed = with_budget(ANY_NUMBER, partial(retime, schedule, options.target.ports), seconds=TILING_SECONDS)
     if retimed is None:
-        fallbacks.append(f"sums beside the loops of other iterations took more than {TILING_SECONDS:g} s to look for")
+        fallbacks.append(f"retiming took more than {TILING_SECONDS:g} s")
     schedule = retimed or schedule
     for degrees in range(options.parallel_degrees, 0, -1):
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
@@ -115,13 +117,19 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
-        register=False, bands={})), seconds=TILING_SECONDS)
-    if untiled is not None:
-        return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
+        register=False, bands=_threads_of(options.bands))), seconds=TILING_SECONDS)
+    if untiled is not None:   # a choice that it cannot use, the tiles may have used
+        return replace(untiled, unused=(), fallbacks=(*fallbacks, WITHOUT_TILES, *untiled.fallbacks))
     _check(schedule, schedule.tree)
     fallbacks.append(f"loops without tiles took more than {TILING_SECONDS:g} s to judge: they run as scheduled, on one "
                      "thread unless the schedule says otherwise")
     return TiledSchedule(schedule=schedule, tree=schedule.tree, options=options, fallbacks=tuple(fallbacks))
+
+
+def _threads_of(bands: Mapping[int, BandOptions]) -> dict[int, BandOptions]:
+    """What single bands decide about threads, which holds without tiles, too."""
+    return {number: BandOptions(parallel=own.parallel, parallel_loop=own.parallel_loop)
+            for number, own in bands.items()}
 
 
 def _check(schedule: Schedule, tree: isl.Schedule) -> None:
@@ -203,10 +211,11 @@ class _Place:
     @property
     def strips(self) -> Strips:
         """What sharing strips among neighbours asks for."""
-        return Strips(scop=self.scop, target=self.options.target, numbers=self.numbers, planned=frozenset(self.plans),
-                      parameters=assumed_parameters(self.scop, self.options.parameters),
-                      registers=self.options.register is True and self.options.simd
-                      and self.options.target.vector_bits > 0)
+        given = self.given
+        return Strips(scop=self.scop, target=given.target, numbers=self.numbers,
+                      apart=frozenset((*self.plans, *given.bands)), may_run_on_threads=given.may_run_on_threads,
+                      parameters=assumed_parameters(self.scop, given.parameters),
+                      registers=given.register is True and given.simd and given.target.vector_bits > 0)
 
 
 def _rewrite(node: Node, position: Position, place: _Place) -> Node:
@@ -216,7 +225,7 @@ def _rewrite(node: Node, position: Position, place: _Place) -> Node:
         case Filter():
             return replace(node, child=_rewrite(node.child, branch(position, node.keep), place))
         case Sequence():
-            if place.options.parallel and place.options.sizes == "auto" and not place.parallel and not place.sunk:
+            if place.given.parallel and place.given.sizes == "auto" and not place.parallel and not place.sunk:
                 node = share_strips(node, position, place.strips)
             tiled = replace(node, branches=tuple(
                 (keep, _rewrite(child, branch(position, keep), place)) for keep, child in node.branches))
@@ -375,13 +384,12 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         if sunk:   # around a pivot, iterations run on threads as they are
             inside = (*(loop.function for loop in outer), *loops_below(band))
             if not any(meets_in_pivot(position, inside[:count]) for count in range(2, len(inside) + 1)):
-                in_strips = _strips_for_threads(position, (*outer, last))
+                in_strips = _strips_for_threads(position, (*outer, last), place.options)
                 outer, last = in_strips[:-1], in_strips[-1]
         else:
-            outer = _strips_for_threads(position, outer)
+            outer = _strips_for_threads(position, outer, place.options)
     below = enter(position, outer)
-    place = replace(place, parallel=place.parallel or any(
-        is_independent(enter(position, outer[:i]), loop.function) for i, loop in enumerate(outer)))
+    place = replace(place, parallel=place.parallel or _leaves_none_to_threads(outer, position, place.options))
     if not sunk:
         return nest(outer, _rewrite(band.child, below, place))
     if has_loops(band.child):
@@ -391,8 +399,15 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         rows, default=None, key=lambda node: order_cost(place.scop, position, node, place.options.target))
 
 
-def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    """The innermost loop in strips, one strip per thread at a time, where it alone has independent iterations.
+def _leaves_none_to_threads(loops: tuple[Loop, ...], position: Position, options: TilingOptions) -> bool:
+    """Whether no loop inside of these may run on threads: one of these does, or is over the points of a tile."""
+    return any(loop.mark.role is Role.POINT or (options.may_run_on_threads(loop.mark.member)
+                                                and is_independent(enter(position, loops[:i]), loop.function))
+               for i, loop in enumerate(loops))
+
+
+def _strips_for_threads(position: Position, loops: tuple[Loop, ...], options: TilingOptions) -> tuple[Loop, ...]:
+    """The innermost loop in strips, one strip per thread at a time, where it alone can run on threads, and may.
 
     Rewrite:  for i: for j (independent)  ->  for j // 256: for i: for j in the strip
 
@@ -400,8 +415,9 @@ def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Lo
     where j goes below further loops and statements: right-hand sides beside each other, of one system of equations.
     """
     *outer, last = loops
-    if position.path or not outer or any(is_independent(position, loop.function) for loop in outer) or not (
-            is_independent(position, last.function)):
+    if position.path or not outer or not options.may_run_on_threads(last.mark.member) or any(
+            options.may_run_on_threads(loop.mark.member) and is_independent(position, loop.function)
+            for loop in outer) or not is_independent(position, last.function):
         return loops
     return (block_of(last, THREAD_STRIP, Role.TILE), *outer, replace(last, mark=replace(last.mark, role=Role.POINT)))
 
@@ -410,6 +426,6 @@ def _parallel_first(position: Position, loops: tuple[Loop, ...], options: Tiling
                     keep_last: bool) -> tuple[Loop, ...]:
     movable = loops[:-1] if keep_last else loops
     for i, loop in enumerate(movable):
-        if options.parallel_loop in (None, loop.mark.member) and is_independent(position, loop.function):
+        if options.may_run_on_threads(loop.mark.member) and is_independent(position, loop.function):
             return (loop, *loops[:i], *loops[i + 1:])
     return loops

@@ -3,12 +3,15 @@
 import ast
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import polysched
+from polysched.target.constant import constants
+from polysched.target.costs import CALIBRATE
 
 ROOT = Path(polysched.__file__).parent
 DOCS = ROOT.parent / "docs"
@@ -82,3 +85,35 @@ def test_every_limit_is_read() -> None:
                  for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
         unread += [f"{room.name}.{name}" for name in names if f"LIMITS.{name}" not in text]
     assert not unread
+
+
+def limits_by_heading(limits: Path) -> dict[str, list[str]]:
+    """The limits under each comment of a record that names a module of the room."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in limits.read_text().splitlines():
+        if line.startswith("    # "):
+            heading = line.removeprefix("    # ")
+        elif field := re.match(r"    (\w+): .* = constant\(", line):
+            found.setdefault(heading, []).append(field[1])
+    return found
+
+
+@pytest.mark.parametrize("room", [path.parent.name for path in sorted(ROOT.rglob("limits.py"))])
+def test_limits_stand_under_the_module_that_asks_for_them(room: str) -> None:
+    headings = limits_by_heading(ROOT / room / "limits.py")
+    gone = [heading for heading in headings if not (ROOT / room / heading).is_file()]
+    assert not gone, "no such module"
+    elsewhere = [f"{heading}: {name}" for heading, names in headings.items() for name in names
+                 if not re.search(rf"\bLIMITS\.{name}\b", (ROOT / room / heading).read_text())]
+    assert not elsewhere
+
+
+def test_experiments_named_as_sources_exist(table: ModuleType) -> None:
+    rows = [row for _, _, _, record in table.RECORDS for row in constants(record)]
+    named = {(row.name, name) for row in rows
+             for name in re.findall(r"experiments/\w+", f"{row.source} {row.experiment}")}
+    assert named, "some have one"
+    assert not [each for each in named if not (DOCS.parent / each[1] / "experiment.toml").is_file()]
+    commands = {row.experiment for row in rows if row.experiment and not row.experiment.startswith("experiments/")}
+    assert commands == {CALIBRATE}

@@ -16,6 +16,7 @@ SUB_ROOMS = {
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
+    "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "cli": ["shown"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }

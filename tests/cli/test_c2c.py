@@ -75,6 +75,14 @@ def test_the_report_counts_the_work_at_given_sizes(tmp_path: Path, product: Path
     assert any(step.startswith("band 0: tiles") for step in values["steps"])
 
 
+def test_the_report_tells_what_was_given_by_hand_for_nothing(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "--tile", "8,8,8,8", "--json", "-", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (region,) = json.loads(done.stdout)["regions"]
+    assert region["fallbacks"] == [
+        "tiles of 8,8,8,8: the deepest band has 3 loops, so what follows 8,8,8 is of no use"]
+
+
 def test_without_a_name_the_standard_output_is_used(tmp_path: Path, product: Path) -> None:
     done = polysched("c2c", "product.c", folder=tmp_path)
     assert done.returncode == 0

@@ -167,6 +167,47 @@ def test_standard_input_and_output_carry_a_program_through(tmp_path):
     assert is_refusal(refused)
 
 
+@pytest.mark.parametrize("words", [
+    ("c2c", "-", "--target", "-"), ("schedule", "-", "--strategy", "-"), ("tile", "-", "--target", "-"),
+    ("run", "-", "--strategy", "-"), ("compare", "-", "-"), ("report", "-", "a.jsonl", "-"),
+    ("passes", "in.c", "--target", "-", "--strategy", "-")])
+def test_standard_input_is_read_once(words, tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    refused = polysched(*words, folder=tmp_path)
+    assert is_refusal(refused)
+    assert refused.stderr == "polysched: only one file can be standard input\n  hint: name the others\n"
+
+
+@pytest.mark.parametrize("option", ["--size", "--assume"])
+@pytest.mark.parametrize("command", [("c2c",), ("c2c", "--autodetect"), ("passes",), ("passes", "--autodetect"),
+                                     ("tile",), ("run",), ("run", "--autodetect")])
+def test_a_size_of_no_parameter_is_refused(command, option, tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    refused = polysched(*command, "in.c", option, "k_max=3", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "k_max" in refused.stderr
+
+
+def test_a_size_of_loops_that_are_left_alone_is_accepted(tmp_path):
+    (tmp_path / "in.c").write_text(
+        PRODUCT + "void left(int m, double *a) { for (int i = 0; i < m; i++) a[a[i] > 0] = i; }")
+    assert polysched("c2c", "--autodetect", "in.c", "--assume", "m=3", folder=tmp_path).returncode == 0
+
+
+def test_lists_are_json_as_well(tmp_path):
+    targets = json.loads(polysched("machine", "--targets", "--json", folder=tmp_path).stdout)
+    assert [t["name"] for t in targets][:2] == ["host", "generic"]
+    (tmp_path / "generic.json").write_text(json.dumps(targets[1]))
+    (tmp_path / "in.c").write_text(PRODUCT)
+    assert "vector_size(16)" in polysched("c2c", "in.c", "--target", "generic.json", folder=tmp_path).stdout
+    names = polysched("bench", "--names", folder=ROOT).stdout.split()
+    assert json.loads(polysched("bench", "--names", "--json", folder=ROOT).stdout) == names
+    for option in ("--names", "--json=x.json"):
+        refused = polysched("bench", option, names[0], folder=ROOT)
+        assert is_refusal(refused)
+        assert "are for the list of experiments" in refused.stderr
+
+
 def test_json_in_a_file_leaves_the_text_where_it_was(tmp_path):
     (tmp_path / "in.c").write_text(PRODUCT)
     text = polysched("deps", "in.c", folder=tmp_path).stdout

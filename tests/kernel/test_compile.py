@@ -168,6 +168,24 @@ def test_a_c_file(one: Path, n: int, m: int) -> None:
         np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize(("arguments", "by_name"), [
+    ((2.5, "x", "y"), {}), ((5, 2.5, "x", "y"), {}), ((2.5, "x", "y"), {"n": 5}), ((2.5, "x"), {"y": "y"}),
+    ((5, 2.5, "x"), {"y": "y"}), ((), {"a": 2.5, "x": "x", "y": "y"})])
+def test_a_number_before_the_arrays_is_told_from_a_size_by_the_count(tmp_path: Path, arguments: tuple,
+                                                                     by_name: dict) -> None:
+    (tmp_path / "scale.c").write_text("""
+void scale(int n, double a, const double x[n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) y[i] = a * x[i];
+#pragma endscop
+}
+""")
+    arrays = {"x": whole(5), "y": np.zeros(5)}
+    given = {name: arrays.get(value, value) for name, value in by_name.items()}
+    polysched.compile(tmp_path / "scale.c")(*(arrays.get(a, a) for a in arguments), **given)
+    np.testing.assert_array_equal(arrays["y"], 2.5 * arrays["x"])
+
+
 def test_a_file_with_several_functions_says_which(several: Path) -> None:
     refuses(lambda: polysched.compile(several), "the file has regions in 4 functions", "product, count, fill, square",
             'function="product"')
@@ -214,6 +232,76 @@ def test_c_arguments_that_do_not_fit_are_refused(one: Path, arguments, parts: li
     before = C.copy()
     refuses(lambda: product(*arguments(C, A, B)), *parts)
     np.testing.assert_array_equal(C, before)
+
+
+CHANGED = """
+int count = 9;
+void half(int n, double *x) {
+  n = n / 2;
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+}
+void other(int n, int m, double *x) {
+  if (m > 3) n = m;
+  {
+    int m = n - 1;
+#pragma scop
+    for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[j] += 1;
+#pragma endscop
+  }
+}
+void moved(int n, double *x) {
+  x += n;
+#pragma scop
+  for (int i = 0; i < n; i++) x[i - n] += 1;
+#pragma endscop
+}
+void behind(int n, double *x) {
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+  n = 0;
+}
+void again(int n, double *x) {
+  for (int t = 0; t < 2; t++) {
+#pragma scop
+    for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+    n = n / 2;
+  }
+}
+void global(double *x) {
+#pragma scop
+  for (int i = 0; i < count; i++) x[i] += 1;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("function", "arguments", "expected"), [
+    ("half", (8, 4), [1, 1, 1, 1]), ("other", (1, 4, 3), [4, 4, 4]), ("moved", (3, 3), [1, 1, 1]),
+    ("behind", (3, 3), [1, 1, 1]), ("again", (4, 4), [2, 2, 1, 1]), ("global", (9,), [1] * 9)])
+def test_sizes_that_the_function_changes_before_the_region_are_not_the_callers(
+        tmp_path: Path, function: str, arguments: tuple[int, ...], expected: list[int]) -> None:
+    (tmp_path / "changed.c").write_text(CHANGED)
+    x = np.zeros(arguments[-1])
+    polysched.compile(tmp_path / "changed.c", function=function)(*arguments[:-1], x)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_sizes_that_the_function_changes_behind_the_region_are_the_callers(tmp_path: Path) -> None:
+    (tmp_path / "changed.c").write_text(CHANGED)
+    call = polysched.compile(tmp_path / "changed.c", function="behind")
+    refuses(lambda: call(8, np.zeros(4)), "x has to have at least 8 elements, it has 4")
+
+
+def test_the_other_byte_order_is_said(one: Path) -> None:
+    C, A, B = whole(3, 4), whole(3, 3), whole(3, 4)
+    message = "B has elements in the other byte order (>f8)"
+    refuses(lambda: polysched.compile(one)(C, A, B.astype(">f8")), message, "newbyteorder")
+    call = polysched.compile(product_of("float64"))
+    refuses(lambda: call(A, B.astype(">f8")), message, "newbyteorder")
 
 
 def test_memory_that_does_not_fit_is_refused(one: Path) -> None:

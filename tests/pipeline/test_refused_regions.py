@@ -10,7 +10,7 @@ import pytest
 
 import polysched
 from polysched.cli.entry import main
-from polysched.errors import UnsupportedScopError
+from polysched.errors import UnsupportedScopError, UsageError
 
 FILE = """\
 #include <stdlib.h>
@@ -99,3 +99,18 @@ def test_exit_codes(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["c2c", str(path), "-o", str(out)]) == 2
     assert "goto" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_the_only_region_is_refused_for_its_own_reason_not_for_a_choice(tmp_path: Path) -> None:
+    file = tmp_path / "walk.c"
+    file.write_text("void walk" + FILE.split("void walk")[1].split("void add")[0])
+    with pytest.raises(UnsupportedScopError, match="goto"):
+        polysched.pipeline.transform_file(file, polysched.PipelineOptions(packed=("A",)))
+
+
+def test_refusals_are_told_where_a_choice_fits_no_other_region(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.write_text(FILE.replace("double *A)", "double *D)").replace("    A[i] += 1;", "    D[i] += 1;").replace(
+        "  A[0] = 0;", "  D[0] = 0;"))
+    with caplog.at_level(logging.WARNING), pytest.raises(UsageError, match="no array D to pack"):
+        polysched.pipeline.transform_file(path, polysched.PipelineOptions(packed=("D",)))
+    assert f"{path}:9: the region stays as it is: line 11: " in caplog.text

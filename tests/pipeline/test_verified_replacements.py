@@ -266,3 +266,24 @@ def test_calls_of_a_described_function_are_run_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(TensorizeOptions, "function", lambda _: wrong)
     with pytest.raises(WrongResultError, match=r"y\[127\] has to be "):
         optimize(from_c_text(SCALED), options("my_scale"))
+
+
+TAKEN = ("skipped_0", "original_0", "replaced_0", "instruction_0", "start", "end", "timespec")
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_arrays_may_be_called_what_the_comparison_calls_its_own(name: str, known: Callable[[Intrinsic], None]) -> None:
+    known(RIGHT)
+    made = optimize(from_c_text(PRODUCT.replace("C[", f"{name}[").replace("B[", "end_[")), options())
+    assert "verified: S0: lanes_of_four equals the statement at i 24 x j 24 x k 24" in told(made)
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_so_may_those_of_programs_that_call_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = LibraryFunction(name="scale", inline=True, variants=(Variant(
+        "void scale(int n, float *y) { for (int i = 0; i < n; i++) y[i] = 3.0f * y[i] + 1.0f; }"),))
+    monkeypatch.setattr(TensorizeOptions, "function", lambda _: function)
+    text = f"void f(int n, float {name}[n]) {{\n#pragma scop\n" \
+           f"for (int j = 0; j < n; j++) {name}[j] = 3.0f * {name}[j] + 1.0f;\n#pragma endscop\n}}\n"
+    made = optimize(from_c_text(text), options("scale"))
+    assert "verified: S0: scale equals the statement" in told(made), told(made)

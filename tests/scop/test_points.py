@@ -9,7 +9,7 @@ import islpy as isl
 import pytest
 
 from polysched.errors import UsageError
-from polysched.scop.points import fix_parameters, isl_value, points_of
+from polysched.scop.points import fix_parameters, isl_value, points_of, value_at, with_sizes
 
 
 class Interrupted(Exception):
@@ -45,3 +45,13 @@ def test_what_a_signal_raises_is_not_lost_in_isl() -> None:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def test_a_form_has_a_value_where_its_parameters_do() -> None:
+    form = isl.PwAff("[n, m] -> { [(2n + 1)] : n < 10; [(m)] : n >= 12 }")
+    assert [value_at(form, {"n": n, "m": 7}) for n in (3, 9, 11, 12)] == [7, 19, 0, 7]
+
+
+def test_sizes_that_a_set_does_not_know_are_left_out() -> None:
+    values = isl.Set("[n, m] -> { : n < m }")
+    assert with_sizes(values, {"n": 3, "other": 5}).is_equal(isl.Set("[n, m] -> { : n = 3 and m > 3 }"))

@@ -34,6 +34,11 @@ def test_measured_costs_replace_shipped_ones() -> None:
 @pytest.mark.parametrize(("change", "message"), [
     ({"format_version": 0}, "another version"),
     ({"figures": [{"name": "row_cycles"}]}, "no costs of a machine"),
+    ({"machine": None}, "machine: None is no text"),
+    ({"disturbed": "no"}, "disturbed: 'no' is no truth value"),
+    ({"bandwidth": {"1": 2e10}}, "bandwidth: {'1': 20000000000.0} is no list"),
+    ({"bandwidth": [[1, "2e10"]]}, r"bandwidth\[0\]\[1\]: '2e10' is no finite number"),
+    ({"bandwidth": [[1]]}, r"bandwidth\[0\]: \[1\] is no list of 2"),
     ({"bandwidth": [[1, 0]]}, "no positive number"),
     ({"figures": [{"name": "row_cycles", "value": -1, "least": 0, "most": 0, "unit": "s", "shipped": 1}]}, "positive"),
     ({"figures": [{"name": "rows", "value": 1, "least": 0, "most": 0, "unit": "s", "shipped": 1}]}, "no such cost"),
@@ -42,6 +47,19 @@ def test_a_broken_file_is_refused(tmp_path: Path, change: dict[str, object], mes
     with pytest.raises(UsageError, match=message) as refused:
         read_calibrated(written(tmp_path, json.loads(json.dumps(FOUND.as_json())) | change))
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(("field", "given", "problem"), [
+    ("value", "12", "value: '12' is no finite number"), ("value", True, "value: True is no finite number"),
+    ("least", None, "least: None is no finite number"), ("most", [13], "most: [13] is no finite number"),
+    ("shipped", float("nan"), "shipped: nan is no finite number"), ("unit", 1, "unit: 1 is no text")])
+def test_a_figure_of_a_wrong_type_is_refused_with_its_name(tmp_path: Path, field: str, given: object,
+                                                           problem: str) -> None:
+    value = json.loads(json.dumps(FOUND.as_json()))
+    value["figures"][0][field] = given
+    with pytest.raises(UsageError) as refused:
+        read_calibrated(written(tmp_path, value))
+    assert refused.value.witness == f"figures[row_cycles].{problem}"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import islpy as isl
 import pytest
 
 from polysched.dependence import analyse
@@ -14,7 +15,7 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.target import Target
-from polysched.tiling import BandOptions, TiledSchedule, TilingOptions, tile
+from polysched.tiling import BandOptions, TiledSchedule, TilingOptions, tile, tile_bands
 
 TARGET = Target(cores=2, vector_bits=0)
 VECTORS = Target(cores=2, vector_bits=256)
@@ -38,6 +39,14 @@ void sweep(int n, double a[n][n]) {
   for (int i = 1; i < n; i++)
     for (int j = 1; j < n; j++)
       a[i][j] = a[i - 1][j] + a[i][j - 1];
+#pragma endscop
+}
+"""
+CHAIN = """
+void chain(double a[256]) {
+#pragma scop
+  for (int i = 1; i < 256; i++)
+    a[i] = 2 * a[i - 1];
 #pragma endscop
 }
 """
@@ -159,3 +168,72 @@ def test_a_loop_on_threads_that_cannot_be_meant_is_refused(options):
     with pytest.raises(UsageError, match="band 2"):
         TilingOptions(parallel_degrees=options.get("parallel_degrees", 1), bands={2: BandOptions(
             **{k: v for k, v in options.items() if k != "parallel_degrees"})})
+
+
+@pytest.mark.parametrize("options", [{"parallel_loop": 0, "split": True}, {"parallel_loop": 1, "diamond": True}])
+def test_a_loop_on_threads_by_hand_contradicts_shapes_that_have_their_own(options):
+    with pytest.raises(UsageError) as refused:
+        TilingOptions(**options)
+    assert refused.value.problem == "split tiles and diamonds have loops of their own on threads"
+    with pytest.raises(UsageError, match="band 2"):
+        TilingOptions(bands={2: BandOptions(parallel_loop=options.pop("parallel_loop"))}, **options)
+
+
+@pytest.mark.parametrize("options", [
+    {"parallel_loop": 0}, {"bands": {0: BandOptions(parallel_loop=0)}}, {"bands": {0: BandOptions(parallel=True)}}])
+def test_threads_are_chosen_without_tiles(options):
+    done = tiled(sizes="off", register=False, **options)
+    assert done.bands[0].parallel_member == 0
+
+
+@pytest.mark.parametrize(("options", "problem", "witness"), [
+    ({"parallel_loop": 3}, "no band can run this loop on threads", "loop 3: the deepest band has 3 loops"),
+    ({"bands": {1: BandOptions(parallel_loop=2)}}, "band 1: no band can run this loop on threads",
+     "loop 2: it carries a dependence, or stands inside another loop"),
+    ({"bands": {5: BandOptions(parallel=False)}}, "there is no band 5", "bands are 0, 1"),
+])
+def test_threads_that_no_band_has_without_tiles_are_refused(options, problem, witness):
+    with pytest.raises(UsageError) as refused:
+        tiled(sizes="off", register=False, **options)
+    assert refused.value.problem == problem
+    assert refused.value.witness == witness
+
+
+def test_the_loops_of_a_band_that_has_no_tiles_are_counted():
+    with pytest.raises(UsageError) as refused:
+        tiled(CHAIN, sizes="auto", parallel_loop=1)
+    assert refused.value.witness == "loop 1: the deepest band has 1 loop"
+
+
+@pytest.fixture
+def no_time_for_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every attempt with tiles is stopped as isl stops it at the end of its budget."""
+    real = tile_bands._tiled
+
+    def slow(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+        if options.sizes != "off":
+            isl.DEFAULT_CONTEXT.set_max_operations(1)
+            isl.Set("{ [i] }")
+        return real(schedule, options)
+
+    monkeypatch.setattr(tile_bands, "_tiled", slow)
+
+
+@pytest.mark.usefixtures("no_time_for_tiles")
+def test_threads_of_single_bands_hold_where_tiles_were_given_up():
+    done = tiled(bands={0: BandOptions(parallel=False, sizes=8), 1: BandOptions(parallel_loop=1, order=(1, 0, 2))})
+    assert done.fallbacks[-1] == tile_bands.WITHOUT_TILES
+    assert [band.parallel_member for band in done.bands] == [None, 1]
+    assert done.options is not None
+    assert done.options.bands == {0: BandOptions(parallel=False), 1: BandOptions(parallel_loop=1)}
+
+
+@pytest.mark.usefixtures("no_time_for_tiles")
+def test_a_loop_that_only_tiles_bring_onto_threads_is_not_refused_where_they_were_given_up():
+    assert tiled(SWEEP, parallel_loop=1).fallbacks[-1] == tile_bands.WITHOUT_TILES
+
+
+@pytest.mark.usefixtures("no_time_for_tiles")
+def test_what_else_was_given_up_is_told_where_tiles_were(monkeypatch):
+    monkeypatch.setattr(tile_bands, "COPY_OPERATIONS", 1)
+    assert tiled().fallbacks[-2:] == (tile_bands.WITHOUT_TILES, tile_bands.NO_COPIES)

@@ -58,7 +58,7 @@ def region_report(region: Optimized) -> dict[str, Any]:
                      "tree": str(region.schedule.tree)},
         "bands": [{"band": b.band, "tile": list(b.sizes), "wavefront": b.wavefront, "pieces": b.pieces,
                    "strip": b.strip, "parallel_member": b.parallel_member} for b in region.tiled.bands],
-        "fallbacks": list(region.source.fallbacks),
+        "fallbacks": [*region.tiled.fallbacks, *region.source.fallbacks],
         "steps": list(region.steps()),
         "listing": asdict(region.listing()),
         "seconds": dict(region.seconds)}

@@ -29,7 +29,7 @@ from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Call, statement_expressions
 from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target
 from polysched.tiling.footprints.point_count import point_count
@@ -276,8 +276,7 @@ def _size_at(extents: tuple[isl.PwAff, ...], values: Mapping[str, int]) -> int |
         names = [extent.get_dim_name(isl.dim_type.param, k) or "" for k in range(extent.dim(isl.dim_type.param))]
         if any(name not in values and extent.involves_dims(isl.dim_type.param, k, 1) for k, name in enumerate(names)):
             return None
-        at = fix_parameters(isl.Set.from_pw_aff(extent), {name: values.get(name, 1) for name in names})
-        size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
+        size *= value_at(extent, {name: values.get(name, 1) for name in names})
     return size
 
 

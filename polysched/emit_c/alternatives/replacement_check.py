@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from polysched.emit_c.alternatives.checked_values import CheckedArray, Equality, checked, equality_of
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
-from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.plain_arrays import (
+    as_written,
+    as_written_function,
+    with_arrays_of,
+    with_plain_arrays,
+)
 from polysched.emit_c.alternatives.smaller_programs import replaced_statements, some_elements
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.function import CFunction, with_region
+from polysched.emit_c.loop_ir.names import taken_names
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part
@@ -25,6 +32,15 @@ from polysched.tensorize.software.fragment import Fragment, statement_fragment
 from polysched.tensorize.software.surroundings import inside_loops
 
 EXPORTED = "#pragma GCC visibility push(default)\n"
+OWN_NAMES = ("original", "replaced", "skipped", "prepare", "timed", "instruction", "seconds", "start")
+
+
+def free_entry(entry: str, *programs: Scop) -> str:
+    """The entry, extended until no name of a check is one of the programs' own."""
+    taken = frozenset().union(*(taken_names(p).visible for p in programs))
+    while any(f"{word}_{entry}" in taken for word in OWN_NAMES):
+        entry += "_"
+    return entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +78,8 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
 
     Parameters
     ----------
-    entry : a name that no other check in the same process has.
+    entry : a name that no other check in the same process has; the check's own is longer where the program has such
+        names.
     sizes : of the parameters, for code of all sizes; those that the match was found at where None.
     sampled : the original computes some elements of the result only, for programs that take long.
     constant : arrays that `prepare_ENTRY` packs.
@@ -72,6 +89,7 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
     UnsupportedScopError : the statement alone is no function of arrays (unknown extents, too much memory).
     """
     values = program.match.fragment.sizes if sizes is None else sizes
+    entry = free_entry(entry, program.match.fragment.scop)
     scop = with_plain_arrays(program.match.fragment.scop, values)
     found, fragment = program.match, program.match.fragment
     alone = part(scop, replaced_statements(program))
@@ -109,16 +127,13 @@ def region_check(program: TensorizedProgram, given: Scop, *, entry: str, paralle
     """
     values = program.match.fragment.sizes if sizes is None else sizes
     found, fragment = program.match, program.match.fragment
+    entry = free_entry(entry, given, fragment.scop)
     symbolic = program.general is not None
     plain = with_plain_arrays(given, values, temporaries=True, symbolic=symbolic)
     original = as_written_function(plain, f"original_{entry}")
     arrays = {a.name: a for a in plain.arrays}
 
-    def placed(scop: Scop) -> Scop:
-        same = tuple(a if a.storage is Storage.LOCAL else arrays.get(a.name, a) for a in scop.arrays)
-        parameters = tuple(replace(p, c_name="", definition="") for p in scop.parameters)
-        return replace(scop, arrays=same, parameters=parameters)
-
+    placed = partial(with_arrays_of, arrays=arrays, temporaries=True)
     placed_match = replace(found, fragment=replace(fragment, scop=placed(fragment.scop)))
     whole = replace(program, least_work=0.0, match=placed_match)
     whole = with_shared_outside(whole.with_parts(placed))
@@ -187,13 +202,16 @@ def with_timing(replaced: CFunction, region: CSource) -> str:
     ready = " ".join(dict.fromkeys(line for at, line in region.prologue if at < 0))
     return f"""#include <time.h>
 void prepare_{entry}({declared}) {{ {ready} }}
+static double seconds_{entry}(void) {{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1e-9 * now.tv_nsec;
+}}
 double timed_{entry}({declared}) {{
-    struct timespec start, end;
     {call}
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const double start_{entry} = seconds_{entry}();
     {call} {call}
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return ((end.tv_sec - start.tv_sec) + 1e-9 * (end.tv_nsec - start.tv_nsec)) / 2;
+    return (seconds_{entry}() - start_{entry}) / 2;
 }}
 """
 

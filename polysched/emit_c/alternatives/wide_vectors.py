@@ -10,8 +10,8 @@
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  A function that cannot stand twice in a file
-(it has `static` variables, takes a variable number of arguments) stays alone.  Clang does not compile the parallel
-loops of a function for the function's target (19, `-fopenmp`); there the original runs.
+(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not
+compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs.
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polysched.emit_c.alternatives.dispatch import asked_once
 from polysched.emit_c.c_source import CSource
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
@@ -34,6 +35,9 @@ Replacement = tuple[int, int, str]
 _MACRO = "POLYSCHED_WIDE"
 _ONCE = frozenset({"static", "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
 """Words in a body that may stand in a file once, or that tell which function they stand in."""
+_HEAD_ONCE = frozenset({"extern", "#", "[", "__attribute__", "__attribute"})
+"""Words in front of a function's name that say what holds for one function: `weak`, `constructor`, `section`."""
+_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +103,14 @@ def _width(text: str) -> int:
 
 
 def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
-    if function.parameters is None or not function.head or {"extern", "#"} & set(function.head) or \
-            scanner.has_directive(function.start, function.body):
+    """Whether a second function with this text, `static` and under another name, does what this one does.
+
+    `main` returns 0 where it ends, no other function does.  A macro in front of the name can be an attribute.
+    """
+    defined = {found[1] for token in scanner.tokens if token[0] == "#"
+               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None}
+    if function.parameters is None or not function.head or (_HEAD_ONCE | defined) & set(function.head) or \
+            function.name == "main" or scanner.has_directive(function.start, function.body):
         return False
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
@@ -108,14 +118,12 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
 
 
 def _helper(extension: _Extension) -> str:
-    """The test at run time, for compilers that were not told; it asks once and remembers 2 for yes, 1 for no."""
-    asked = " && ".join(f'__builtin_cpu_supports("{feature}")' for feature in extension.features)
+    """The test at run time, for compilers that were not told."""
+    tests = [f'__builtin_cpu_supports("{feature}")' for feature in extension.features]
     return "\n".join((
         f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})", "#ifdef __clang__",
-        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1", "static int polysched_has_wide(void)", "{",
-        "    static int known;", "    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);", "    if (!answer) {",
-        f"        answer = {asked} ? 2 : 1;", "        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);", "    }",
-        "    return answer == 2;", "}", "#endif", "#endif", ""))
+        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1",
+        *asked_once("polysched_has_wide", tests), "#endif", "#endif", ""))
 
 
 def _wide_name(function: FunctionText) -> str:
@@ -126,6 +134,7 @@ def _before(function: FunctionText, extension: _Extension) -> str:
     static = () if "static" in function.head else ("static",)
     return "\n".join((f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options",
                       *(f"#pragma GCC {pragma}" for pragma in extension.pragmas),
+                      f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
                       f"#define {function.name} {_wide_name(function)}", *static, "#endif", ""))
 
 
@@ -134,7 +143,8 @@ def _behind(text: str, function: FunctionText) -> str:
     call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
     head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f"#undef {function.name}", "#pragma GCC pop_options", "#endif", "#endif",
+    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options",
+                      "#endif", "#endif",
                       f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
                       body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.alternatives.dispatch import Dispatch
 from polysched.emit_c.alternatives.instructions import preamble, with_instruction, with_shared_outside
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.fuzz.matches.pairs import Pair, description_text
 from polysched.pipeline import analysed
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import ALGORITHMS
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -130,5 +131,5 @@ def _declarations(scop: Scop) -> Iterator[str]:
 def _plain(scop: Scop) -> CSource:
     """The program in its own order, without threads and vectors."""
     schedule = ALGORITHMS["original"](analysed(scop).dependences)
-    return emit(tile(schedule, TilingOptions(sizes="off", parallel=False), alone=False),
-                options=EmitOptions(openmp=False, vector_bits=0, math="libm", packing=False))
+    return printed(lowered_with_fallbacks(tile(schedule, TilingOptions(sizes="off", parallel=False), alone=False),
+                                          EmitOptions(openmp=False, vector_bits=0, math="libm", packing=False)))

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.errors import SourceLocation, UsageError
 from polysched.measure.programs.subscript_reach import largest_subscript
-from polysched.scop.points import fix_parameters, isl_value
+from polysched.scop.points import fix_parameters, value_at, with_sizes
 from polysched.scop.scop import Access, Array, Scop, Statement
 
 DIM = isl.dim_type
@@ -86,14 +86,14 @@ def check_sizes(scop: Scop, sizes: Mapping[str, int], stray: tuple[StrayAccess, 
     UsageError : the witness is one access with one element that does not exist.
     """
     spelled = ", ".join(f"{p.spelling}={sizes[p.name]}" for p in scop.parameters if p.name in sizes)
-    if at_sizes(scop.context, sizes).is_empty():
+    if with_sizes(scop.context, sizes).is_empty():
         raise UsageError(f"the region assumes sizes that {spelled} contradict", where=_location(scop, 0),
                          witness=str(scop.context), hint="choose other values with --size")
-    fixed = at_sizes(valid_sizes(scop, stray), sizes)
+    fixed = with_sizes(valid_sizes(scop, stray), sizes)
     if not fixed.is_empty():
         return
     for item in stray:
-        outside = at_sizes(item.outside, sizes)
+        outside = with_sizes(item.outside, sizes)
         if outside.is_empty():
             continue
         point = outside.sample_point()
@@ -107,15 +107,6 @@ def check_sizes(scop: Scop, sizes: Mapping[str, int], stray: tuple[StrayAccess, 
                      where=_location(scop, 0), hint="choose smaller values with --size")
 
 
-def at_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """The set with those of its parameters fixed that `sizes` names."""
-    for position in range(domain.dim(DIM.param)):
-        name = domain.get_dim_name(DIM.param, position)
-        if name is not None and name in sizes:
-            domain = domain.fix_val(DIM.param, position, isl_value(sizes[name]))
-    return domain
-
-
 def extents_at(scop: Scop, array: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The extents of an array at these sizes; an undeclared first one is the largest index used, plus one."""
     known = {p.name: sizes.get(p.name, 0) for p in scop.parameters}
@@ -124,13 +115,13 @@ def extents_at(scop: Scop, array: Array, sizes: Mapping[str, int]) -> tuple[int,
         if extent is None:
             result.append(1 + _largest_index(scop, array, position, known))
         else:
-            result.append(int(extent.intersect_params(_point(extent, known)).max_val().to_python()))
+            result.append(value_at(extent, known))
     return tuple(result)
 
 
 def _point(extent: isl.PwAff, sizes: Mapping[str, int]) -> isl.Set:
     space = extent.get_domain_space().params()
-    return at_sizes(isl.Set.universe(space), sizes)
+    return with_sizes(isl.Set.universe(space), sizes)
 
 
 def _largest_index(scop: Scop, array: Array, position: int, sizes: Mapping[str, int]) -> int:

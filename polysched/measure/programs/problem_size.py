@@ -14,9 +14,9 @@ from math import prod
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.measure.programs.bounds import at_sizes, check_sizes, extents_at, stray_accesses, valid_sizes
+from polysched.measure.programs.bounds import check_sizes, extents_at, stray_accesses, valid_sizes
 from polysched.measure.programs.c_integers import evaluate, names_in
-from polysched.scop.points import fix_parameters, isl_value
+from polysched.scop.points import fix_parameters, isl_value, with_sizes
 from polysched.scop.scop import Scop
 
 DIM = isl.dim_type
@@ -91,8 +91,8 @@ def _instances(scops: Sequence[Scop], values: Mapping[str, int], spelled: Mappin
 def _roles(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int], names: Sequence[str]
            ) -> tuple[list[str], list[str], list[str]]:
     """Free parameters that are extents of arrays, other free ones, and those that arrays bound."""
-    within = at_sizes(valid, fixed)
-    context = at_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
+    within = with_sizes(valid, fixed)
+    context = with_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
     bounded = [n for n in names if _largest(within, n) != _largest(context, n)]
     free = [n for n in names if n not in bounded]
     edges = [n for n in free if _decides_an_extent(scops, n)]
@@ -115,7 +115,7 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
     for wanted, count in _candidates(bool(edges or bounded), bool(counts)):
         edge = _largest_together(valid, edges, wanted) if edges else wanted
         guess = dict(fixed) | dict.fromkeys(edges, edge) | dict.fromkeys(counts, count)
-        remaining = at_sizes(valid, guess)
+        remaining = with_sizes(valid, guess)
         if remaining.is_empty():
             continue
         values = guess | _balanced_largest(remaining, bounded, cap=cap)
@@ -151,7 +151,7 @@ def _complete_computed(scops: Sequence[Scop], valid: isl.Set, known: Mapping[str
         spelled = {s: given.get(s, edge) for s in spellings}
         found = {name: evaluate(text, spelled) for name, text in computed.items()}
         values = {name: spelled[s] for s, name in known.items()} | {n: v for n, v in found.items() if v is not None}
-        if len(values) < len(known) + len(computed) or at_sizes(running, values).is_empty():
+        if len(values) < len(known) + len(computed) or with_sizes(running, values).is_empty():
             continue
         most = MOST_INSTANCES_OF_LONG_EDGES if edge > EDGES[0] else MOST_INSTANCES
         if instance_bound(scops, values) <= most and array_bytes(scops, values) <= MOST_BYTES:
@@ -164,7 +164,7 @@ def _where_all_runs(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, i
     """The valid sizes at which every statement has an instance; all of them when there are none."""
     domains = (statement.domain.params() for scop in scops for statement in scop.statements)
     running = reduce(isl.Set.intersect, domains, valid)
-    return valid if at_sizes(running, fixed).is_empty() else running.coalesce()
+    return valid if with_sizes(running, fixed).is_empty() else running.coalesce()
 
 
 def _candidates(edges: bool, counts: bool) -> Iterator[tuple[int, int]]:

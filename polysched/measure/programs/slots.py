@@ -64,11 +64,13 @@ def _refuse_unknown_sizes(scops: Sequence[Scop], signature: FunctionSignature,
                 raise UsageError(
                     f"the size `{name}` stands in memory that only a caller of {signature.name} can set up",
                     where=location(scop), hint=f"make `{name}` a parameter of the function")
-            if name.isidentifier() and not parameter.definition and name not in arguments and not is_global(name):
+            changed = scop.source is not None and name in scop.source.changed
+            if name.isidentifier() and not parameter.definition and (
+                    changed or (name not in arguments and not is_global(name))):
                 raise UsageError(
                     f"the size `{name}` is computed inside {signature.name}, from what is not known before it runs",
-                    where=location(scop), hint=f"make `{name}` a parameter of the function, or set it once, where it "
-                    "is declared, from the function's integer parameters")
+                    where=location(scop), hint=f"make `{name}` a parameter that the function does not change, or set "
+                    "it once, where it is declared, from the function's integer parameters")
 
 
 def _can_be_set(spelling: str, arguments: Collection[str], is_global: Callable[[str], bool]) -> bool:

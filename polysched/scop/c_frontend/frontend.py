@@ -19,6 +19,7 @@ from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.declarations.bindings import Bindings, bind, describe, function_parameters, scope_at
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, element_type
+from polysched.scop.c_frontend.declarations.changes import changed_before
 from polysched.scop.c_frontend.declarations.heads import signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
@@ -258,7 +259,8 @@ def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope,
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
-                         declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named)
+                         declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
+                         changed=changed_before(region, bindings))
     read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and (

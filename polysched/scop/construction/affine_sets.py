@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import islpy as isl
 
@@ -18,15 +18,6 @@ def affine_of(value: Value) -> isl.PwAff:
     if value.affine is None:
         raise ValueError("the value is not affine")
     return value.affine
-
-
-def with_sizes(params: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """A set of parameter values with some of them fixed."""
-    for name, value in sizes.items():
-        position = params.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            params = params.fix_val(isl.dim_type.param, position, isl_value(value))
-    return params
 
 
 def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:

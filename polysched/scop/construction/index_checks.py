@@ -69,7 +69,8 @@ def index_checks(scop: Scop) -> IndexChecks | None:
 
     Raises
     ------
-    UnsupportedScopError : the extent of an array is no linear function of the sizes.
+    UnsupportedScopError : the extent of an array is unknown or no linear function of the sizes, or the program writes
+        what a subscript is read from.
     """
     written = {a.array for s in scop.statements for a in s.accesses if a.is_write}
     made = _Checks(scop, frozenset(a.name for a in scop.arrays if a.name not in written))
@@ -104,6 +105,12 @@ class _Checks:
 
     def add(self, statement: Statement, access: Access) -> None:
         """Add the check of one access."""
+        needed = {a.array for s in access.subscripts for a in _with_inner(statement, s)}
+        if changed := sorted(needed - self.fixed):
+            raise UnsupportedScopError(f"the subscripts of {access.array} are read from {changed[0]}, which is written "
+                                       "as well, so they cannot be tested before", where=self.scop.name,
+                                       witness=f"line {statement.line}",
+                                       hint="read subscripts from arrays that nothing writes")
         outside = self._outside(statement, access)
         parts = [part for c in _conditions_of(statement, access.reference) for part in _conjuncts(c)]
         conditions = [part for c in parts if self._is_known(statement, c) for part in (*self._safe(statement, c), c)]
@@ -125,8 +132,7 @@ class _Checks:
         array = self.scop.array(access.array)
         found: list[Expr] = []
         for subscript, extent in zip(access.subscripts, array.extents, strict=True):
-            loads = _loads(subscript)
-            if not loads or extent is None:
+            if not _loads(subscript):
                 continue
             too_low = Binary("<", subscript, integer_literal(0, INT64), INT32)
             too_high = Binary(">=", subscript, self._extent(array, extent), INT32)
@@ -139,13 +145,16 @@ class _Checks:
         inner = [statement.access(e.reference) for e in _loads(value)]
         return [Unary("!", self._outside(statement, a), INT32) for a in inner if any(map(_loads, a.subscripts))]
 
-    def _extent(self, array: Array, extent: isl.PwAff) -> Expr:
-        sizes: dict[str, Expr] = {p.name: ParameterRef(p.name, p.dtype) for p in self.scop.parameters}
-        value = extent if extent.get_domain_space().is_params() else extent.project_domain_on_params()
-        linear = linear_expression(value.gist_params(self.scop.context).coalesce(), sizes)
+    def _extent(self, array: Array, extent: isl.PwAff | None) -> Expr:
+        linear = None
+        if extent is not None:
+            sizes: dict[str, Expr] = {p.name: ParameterRef(p.name, p.dtype) for p in self.scop.parameters}
+            value = extent if extent.get_domain_space().is_params() else extent.project_domain_on_params()
+            linear = linear_expression(value.gist_params(self.scop.context).coalesce(), sizes)
         if linear is None:
             raise UnsupportedScopError(f"whether the subscripts of {array.name} that are read from arrays lie inside "
-                                       "it cannot be tested", where=self.scop.name, witness=str(extent),
+                                       "it cannot be tested", where=self.scop.name,
+                                       witness="no extent is known" if extent is None else str(extent),
                                        hint="give the array an extent that is a sum of sizes")
         return linear
 

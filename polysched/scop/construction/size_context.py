@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.scop.assumptions import ASSUMED
-from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.plain_c import c_condition
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Assumption
 
 MOST_PIECES = 8

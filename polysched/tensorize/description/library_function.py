@@ -7,6 +7,7 @@ and steps (`x[i * incx]`), and numbers are handed over by value.  Several loops,
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +25,7 @@ from polysched.tensorize.description.intrinsic import Cost, Isa
 
 HEADERS = "#include <math.h>\n#include <stdint.h>\n"   # that a described function may use
 HEAD = re.compile(r"\A(.*?\))\s*\{(.*)\}\s*\Z", re.DOTALL)
+FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")   # a parameter's place in the words of a call
 
 
 @dataclass(frozen=True)
@@ -103,15 +105,40 @@ class Variant:
 
     @cached_property
     def template(self) -> str:
-        """The call as C."""
-        return self.call or f"{self.name}({', '.join(f'{{{p.name}}}' for p in self.signature.parameters)});"
+        """The call as C.
+
+        Raises
+        ------
+        SourceSyntaxError : it names something that is no parameter of the function.
+        """
+        names = [p.name for p in self.signature.parameters]
+        other = [n for n in FIELD.findall(self.call) if n not in names]
+        if other:
+            raise SourceSyntaxError("a call names what is no parameter of its function", where=self.name,
+                                    witness=f"{{{other[0]}}}", hint=f"the parameters are {', '.join(names)}")
+        return self.call or f"{self.name}({', '.join(f'{{{n}}}' for n in names)});"
+
+    def called_with(self, words: Mapping[str, str]) -> str:
+        """The call with C in the place of its parameters."""
+        return FIELD.sub(lambda field: words[field.group(1)], self.template)
 
     @cached_property
     def preconditions(self) -> isl.Set:
-        """The values of the `int` parameters for which the text means what the call computes."""
+        """The values of the `int` parameters for which the text means what the call computes.
+
+        Raises
+        ------
+        SourceSyntaxError : `requires` is no condition on them.
+        """
         names = ", ".join(p.name for p in self.scop.parameters)
         text = f"[{names}] -> {{ : {self.requires or 'true'} }}"
-        return self.scop.context.intersect(isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)).coalesce()
+        try:
+            required = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+        except isl.Error:
+            raise SourceSyntaxError("what a described function requires is no condition on its sizes", where=self.name,
+                                    witness=self.requires, hint=f"write it in isl's words, on {names or 'no name'}"
+                                    ) from None
+        return self.scop.context.intersect(required).coalesce()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,8 @@ OF_NUMPY = {"bfloat16": NAMES["bf16"], "float16": NAMES["f16"], "float32": FLOAT
     f"{u}int{bits}": CType("int", bits, not u) for bits in (8, 16, 32, 64) for u in ("", "u")}
 _HEADER = "".join(f"typedef int {n};\n" for n in NAMES if n.endswith("_t") or n in ("bf16", "f16"))
 
+DECLARATORS = (c_ast.Decl, c_ast.Typename, c_ast.TypeDecl, c_ast.PtrDecl, c_ast.ArrayDecl)
+
 Memory: TypeAlias = dict[str, Any]    # arrays as flat lists, iterators and sizes as numbers, locals as lists
 Code: TypeAlias = Callable[[Memory], Any]
 Typed: TypeAlias = tuple[CType, Code]
@@ -88,11 +90,26 @@ def quoted(problem: str, node: c_ast.Node) -> SourceSyntaxError:
     return SourceSyntaxError(problem, witness=CGenerator().visit(node))
 
 
+def called_name(node: c_ast.FuncCall) -> str:
+    """The function that a call names; "" where it calls what an expression points to."""
+    return node.name.name if isinstance(node.name, c_ast.ID) else ""
+
+
+def arguments(node: c_ast.FuncCall, count: int) -> list[c_ast.Node]:
+    """The arguments of a call of a function with so many parameters."""
+    given = node.args.exprs if node.args is not None else []
+    if len(given) != count:
+        raise quoted(f"{count} argument{'s' * (count != 1)} {'is' if count == 1 else 'are'} expected", node)
+    return list(given)
+
+
 def type_of(node: c_ast.Node) -> CType:
     """The type that a declaration or a cast names."""
     named = node
-    while not isinstance(named, c_ast.IdentifierType):
+    while isinstance(named, DECLARATORS):
         named = named.type
+    if not isinstance(named, c_ast.IdentifierType):
+        raise quoted("such a type is not evaluated", node)
     if (name := " ".join(named.names)) not in NAMES:
         raise quoted(f"the type {name} is not evaluated", node)
     return NAMES[name]
@@ -101,10 +118,7 @@ def type_of(node: c_ast.Node) -> CType:
 def constant(text: str) -> tuple[CType, Any]:
     """Type and value of a constant (C11 6.4.4.1, table below paragraph 5; 6.4.4.2)."""
     if re.fullmatch(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*", text) is None:
-        single = text[-1] in "fF" and not text.lower().startswith("0x")
-        digits = text[:-1] if single else text
-        number = float.fromhex(digits) if digits.lower().startswith("0x") else float(digits)
-        return (FLOAT, np.float32(digits)) if single else (DOUBLE, np.float64(number))
+        return _float_constant(text)
     digits = text.rstrip("uUlL")
     suffix = text[len(digits):].lower()
     value = int(digits, 16) if digits[:2] in ("0x", "0X") else int(digits, 8) if digits[0] == "0" else int(digits)
@@ -114,6 +128,19 @@ def constant(text: str) -> tuple[CType, Any]:
         if ("u" in suffix or digits[0] == "0") and value < 1 << bits:
             return CType("int", bits, False), value
     raise SourceSyntaxError("a constant that no type holds", witness=text)
+
+
+def _float_constant(text: str) -> tuple[CType, Any]:
+    hexadecimal = text[:2] in ("0x", "0X")
+    single = text[-1] in "fF" and (not hexadecimal or "p" in text.lower())
+    digits = text[:-1] if single else text
+    try:
+        number = float.fromhex(digits) if hexadecimal else float(digits)
+    except ValueError:
+        raise SourceSyntaxError("such a constant is not evaluated", witness=text) from None
+    if not single:
+        return DOUBLE, np.float64(number)
+    return FLOAT, np.float32(number if hexadecimal else digits)
 
 
 def promoted(t: CType) -> CType:
@@ -300,7 +327,7 @@ class Emulator:
                 want = common(a, b)
                 then, other = self.converted(node.iftrue, want), self.converted(node.iffalse, want)
                 return want, lambda m: then(m) if test(m) else other(m)
-            case c_ast.FuncCall() if node.name.name in FUNCTIONS:
+            case c_ast.FuncCall() if called_name(node) in FUNCTIONS:
                 return self.call(node)
         raise quoted("such an expression is not evaluated", node)
 
@@ -319,7 +346,7 @@ class Emulator:
         function = FUNCTIONS[node.name.name]
         meaning = MEANINGS[function.name]
         given = [self.converted(a, OF_NUMPY[p.name])
-                 for a, p in zip(node.args.exprs, function.parameters, strict=True)]
+                 for a, p in zip(arguments(node, len(function.parameters)), function.parameters, strict=True)]
         return OF_NUMPY[function.dtype.name], lambda m: meaning(*[code(m) for code in given])
 
     def unary(self, node: c_ast.UnaryOp) -> Typed:
@@ -327,11 +354,13 @@ class Emulator:
         if node.op == "!":
             return INT, lambda m: int(not code(m))
         want = promoted(have)
+        if node.op not in _UNARY:
+            raise quoted("such an operator is not evaluated", node)
         if have.kind == "bits" or (node.op == "~" and have.kind == "float"):
             raise quoted("no operand of this operator", node)
         if want.kind == "float":
             return want, (lambda m: -code(m)) if node.op == "-" else code
-        operator: Callable[[int], int] = {"-": lambda x: -x, "+": lambda x: x, "~": lambda x: ~x}[node.op]
+        operator = _UNARY[node.op]
         return want, lambda m: convert(operator(code(m)), CType("int", 128), want, node)
 
     def logical(self, node: c_ast.BinaryOp) -> Code:
@@ -344,6 +373,8 @@ class Emulator:
         (a, first), (b, second) = left, right
         if "bits" in (a.kind, b.kind):
             raise quoted("a short float is no number of C", node)
+        if "float" in (a.kind, b.kind) and op not in _COMPARED and op not in _ON_FLOATS:
+            raise quoted("no operands of this operator", node)
         if op in ("<<", ">>"):
             want = promoted(a)
             return want, lambda m: _shifted(op, convert(first(m), a, want, node), second(m), want, node)
@@ -363,6 +394,7 @@ class Emulator:
         return both, compute
 
 
+_UNARY: Mapping[str, Callable[[int], int]] = {"-": lambda x: -x, "+": lambda x: x, "~": lambda x: ~x}
 _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y, ">=": lambda x, y: x >= y,
     "==": lambda x, y: x == y, "!=": lambda x, y: x != y}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -66,7 +65,7 @@ def calls_c(found: FunctionMatch, *, called: str = "") -> Calls:
 
 
 def _call(found: FunctionMatch, words: dict[str, str], called: str) -> str:
-    call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
+    call = found.variant.called_with(words)
     return f"{called}{call.removeprefix(found.variant.name)}" if called else call
 
 

@@ -12,14 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from pycparser import c_ast, c_parser
+from pycparser import c_ast
 
-from polysched.errors import UsageError
+from polysched.errors import SourceSyntaxError, UsageError
 from polysched.scop.c_arithmetic import math_function
+from polysched.scop.c_frontend.parse import parse
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
 from polysched.scop.dtypes import FLOAT32
 from polysched.target import find_compiler
-from polysched.tensorize.description.exact_numbers import fused
+from polysched.tensorize.description.exact_numbers import MULTIPLY_ADD
 from polysched.tensorize.description.library_function import HEADERS, Variant
 from polysched.tensorize.description.python_emulator import (
     DOUBLE,
@@ -31,6 +32,8 @@ from polysched.tensorize.description.python_emulator import (
     Emulator,
     Memory,
     Typed,
+    arguments,
+    called_name,
     convert,
     quoted,
     type_of,
@@ -39,7 +42,6 @@ from polysched.tensorize.description.python_emulator import (
 
 BUILTINS = {"__builtin_inff": (FLOAT, np.float32(math.inf)), "__builtin_huge_valf": (FLOAT, np.float32(math.inf)),
             "__builtin_inf": (DOUBLE, np.float64(math.inf)), "__builtin_huge_val": (DOUBLE, np.float64(math.inf))}
-FUSED = {"fma": (DOUBLE, fused("double")), "fmaf": (FLOAT, fused("float"))}
 
 
 @lru_cache(maxsize=512)
@@ -48,11 +50,15 @@ def emulated_function(variant: Variant) -> Emulated:
 
     Raises
     ------
-    SourceSyntaxError : a construct that this reading does not know.
+    SourceSyntaxError : the text is no single function, or has a construct that this reading does not know.
+    UnsupportedScopError : the parser cannot read it.
     """
     source = SourceFile(path="<description>", text=f"{HEADERS}{variant.text}", compiler=find_compiler(), on_disk=False)
-    tree = c_parser.CParser().parse(preprocess(source), "<description>")
-    function = next(item for item in tree.ext if isinstance(item, c_ast.FuncDef))
+    defined = [f for f in parse(source, preprocess(source)).ext if isinstance(f, c_ast.FuncDef)]
+    if len(defined) != 1:
+        raise SourceSyntaxError("a described function is one C function with a body", where="description",
+                                witness=", ".join(f.decl.name for f in defined) or "no function")
+    (function,) = defined
     return Emulated(function.decl.name, _FunctionEmulator(function).whole())
 
 
@@ -73,6 +79,8 @@ class _FunctionEmulator(Emulator):
 
     def declare(self, node: c_ast.Decl) -> None:
         """A variable; the first extent of a pointer is what its memory has."""
+        if not isinstance(node, c_ast.Decl) or node.name is None:
+            raise quoted("such a declaration is not evaluated", node)
         extents: list[Code | None] = []
         kind = node.type
         while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
@@ -170,12 +178,12 @@ class _FunctionEmulator(Emulator):
                 return self.load(node)
             case c_ast.Constant() if node.type == "char":
                 raise quoted("a character is not evaluated", node)
-            case c_ast.FuncCall() if node.name.name in BUILTINS:
+            case c_ast.FuncCall() if called_name(node) in BUILTINS:
                 made, number = BUILTINS[node.name.name]
-                return made, lambda m: number
-            case c_ast.FuncCall() if node.name.name in ("fma", "fmaf"):
-                want, compute = FUSED[node.name.name]
-                return want, self.called(node, compute, (want,) * 3)
+                return made, self.called(node, lambda: number, ())
+            case c_ast.FuncCall() if called_name(node) in MULTIPLY_ADD:
+                want = FLOAT if node.name.name == "fmaf" else DOUBLE
+                return want, self.called(node, MULTIPLY_ADD[node.name.name], (want,) * 3)
             case c_ast.FuncCall() if self.of_libm(node):
                 return self.libm(node)
         return super().value(node)
@@ -184,7 +192,7 @@ class _FunctionEmulator(Emulator):
     def of_libm(node: c_ast.FuncCall) -> bool:
         """Whether this machine's library has the function, which is not one of integers."""
         try:
-            return math_function(node.name.name)[1][0].is_float
+            return any(kind.is_float for kind in math_function(called_name(node))[1])
         except UsageError:
             return False
 
@@ -197,8 +205,5 @@ class _FunctionEmulator(Emulator):
 
     def called(self, node: c_ast.FuncCall, compute: Callable[..., Any], parameters: tuple[CType, ...]) -> Code:
         """A function of converted arguments."""
-        given = node.args.exprs if node.args is not None else []
-        if len(given) != len(parameters):
-            raise quoted(f"{len(parameters)} arguments are expected", node)
-        codes = [self.converted(a, t) for a, t in zip(given, parameters, strict=True)]
+        codes = [self.converted(a, t) for a, t in zip(arguments(node, len(parameters)), parameters, strict=True)]
         return lambda m: compute(*[code(m) for code in codes])

@@ -26,13 +26,12 @@ from polysched.scop.c_arithmetic import (
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.interpreter import extents_of
 from polysched.scop.points import box_size, fix_parameters, pairs_of, points_of
-from polysched.tensorize.description.exact_numbers import fused
+from polysched.tensorize.description.exact_numbers import MULTIPLY_ADD
 from polysched.tensorize.functions.expansion import Case, Kind, cases
 from polysched.tensorize.functions.recurrences import Recurrences
 
 Index = tuple[int, ...]
 MOST_INSTANCES = 20_000   # of all statements together
-FUSED = {"fma": fused("double"), "fmaf": fused("float")}
 
 
 class EquationValues:
@@ -136,17 +135,32 @@ class _Execution:
         self.known: dict[tuple[str, Index], Any] = {}
 
     def value(self, name: str, point: Index) -> Any:
-        key = name, point
-        if key not in self.known:
+        """The value of an instance; those that it needs are computed ahead of it, so that long sums nest no calls."""
+        pending = [(name, point)]
+        while pending:
+            key = pending[-1]
+            needed = [] if key in self.known else self.needed(self.values.case(*key))
+            pending += needed
+            if not needed:
+                self.compute(*pending.pop())
+        return self.known[name, point]
+
+    def needed(self, instance: _Instance) -> list[tuple[str, Index]]:
+        """The instances that an instance reads and that have no value yet."""
+        reads = ((leaf.name, instance.places[r]) for r, leaf in instance.case.leaves.items() if leaf.kind is Kind.VALUE)
+        return [key for key in reads if key not in self.known]
+
+    def compute(self, name: str, point: Index) -> None:
+        """The value of an instance whose reads have theirs."""
+        if (name, point) not in self.known:
             instance = self.values.case(name, point)
-            self.known[key] = self.of(instance.case.value, lambda e: self.leaf(instance, e))
-        return self.known[key]
+            self.known[name, point] = self.of(instance.case.value, lambda e: self.leaf(instance, e))
 
     def leaf(self, instance: _Instance, e: Load) -> Any:
         leaf, place = instance.case.leaves[e.reference], instance.places[e.reference]
         match leaf.kind:
             case Kind.VALUE:
-                return self.value(leaf.name, place)
+                return self.known[leaf.name, place]
             case Kind.MEMORY:
                 return self.memory[leaf.name][self.values.position(leaf.name, place)]
             case Kind.NUMBER:
@@ -198,9 +212,9 @@ def _negated(e: Unary, value: Any) -> Any:
 
 
 def _called(e: Call, arguments: list[Any]) -> Any:
-    if e.function in FUSED:
+    if e.function in MULTIPLY_ADD:
         single = np.float32 if e.function == "fmaf" else np.float64
-        return float(FUSED[e.function](*map(single, arguments)))
+        return float(MULTIPLY_ADD[e.function](*map(single, arguments)))
     if e.function in ("min", "max"):
         return {"min": min, "max": max}[e.function](*arguments)
     function, kinds = math_function(e.function)

@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import BudgetExceededError
-from polysched.scop.points import isl_value
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.functions.addresses import same_place
@@ -137,7 +137,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
                            "which is not allowed"))
     else:
-        context = context_of(dependences.scop, sizes or {})
+        context = with_sizes(dependences.scop.context, sizes or {})
         for names in groups(dependences):
             for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
                 if any({*names} & {*m.statements} for m in found):
@@ -151,16 +151,6 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
     return FunctionMatches(
         scop=dependences.scop, function=function, matches=tuple(found),
         reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
-
-
-def context_of(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
-    """The values of the parameters, where they are given."""
-    context = scop.context
-    for name, value in sizes.items():
-        at = context.find_dim_by_name(isl.dim_type.param, name)
-        if at >= 0:
-            context = context.fix_val(isl.dim_type.param, at, isl_value(value))
-    return context
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +228,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     if len(live) != len(outputs):
         return [f"{part}: it leaves values in {', '.join(live) or 'nothing'}, {variant.name} in {', '.join(outputs)}"]
     if len(wanted.recursive) != len(part.program.recursive):
-        return [f"{part}: {_count(len(part.program.recursive))} on their own values, {_count(len(wanted.recursive))} "
-                f"of {variant.name} do"]
+        return [f"{part}: {_recursive(part.program)}, and in {variant.name} {_recursive(wanted)}"]
     prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
                     packs=function.packs)
     start = State(context=part.program.iterations)
@@ -264,8 +253,11 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     return [f"{part}: {worth[0]}"] if worth else []
 
 
-def _count(number: int) -> str:
-    return f"{number or 'no'} statement{'s' * (number != 1)} depend{'s' * (number == 1)}"
+def _recursive(system: Recurrences) -> str:
+    """How many statements depend on their own values, in words."""
+    count = len(system.recursive)
+    return "1 statement depends on its own values" if count == 1 else \
+        f"{count or 'no'} statements depend on their own values"
 
 
 def live_arrays(dependences: Dependences, program: Recurrences,
@@ -350,8 +342,9 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
 def _refusal(variant: Variant, described: Recurrences, program: Recurrences, state: State) -> str:
     """Why the call cannot be made although the values are the same; "" where it can."""
     known = {*(p.spelling for p in variant.scop.parameters if p.name in state.values), *state.operands, *state.numbers}
-    missing = [p.name for p in variant.signature.parameters if p.name not in known]
-    if missing and f"{{{missing[0]}}}" in variant.template:
+    missing = [p.name for p in variant.signature.parameters
+               if p.name not in known and f"{{{p.name}}}" in variant.template]
+    if missing:
         return f"nothing in the program says what {missing[0]} is"
     if any(p.name not in state.values for p in variant.scop.parameters):
         return "not all sizes of the function follow from the program"

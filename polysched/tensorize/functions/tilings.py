@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.dtypes import INT64
-from polysched.scop.points import isl_value
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Parameter, Scop, Statement
 from polysched.tensorize.description.library_function import Variant
 from polysched.tensorize.functions.described import described
@@ -125,11 +125,7 @@ class _Loop:
 
 def _lengths(domain: isl.Set, sizes: Mapping[str, int]) -> list[Polynomial | None]:
     """Iterations per loop up to its greatest value, over the parameters that have none."""
-    for name, value in sizes.items():
-        at = domain.find_dim_by_name(isl.dim_type.param, name)
-        if at >= 0:
-            domain = domain.fix_val(isl.dim_type.param, at, isl_value(value))
-    domain = domain.coalesce()
+    domain = with_sizes(domain, sizes).coalesce()
     values = [of_affine(domain.dim_max(at)) for at in range(domain.dim(isl.dim_type.set))]
     return [None if v is None else add(v, {(): 1}) for v in values]
 
@@ -189,17 +185,19 @@ def _with_count(scop: Scop, length: Polynomial, size: int) -> tuple[Scop, int | 
                    context=scop.context.intersect(counted)), f"{size} * {name}"
 
 
-def with_counts(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of a program together with the numbers of whole tiles, which follow from them."""
-    context = scop.context
-    for name, value in sizes.items():
-        context = context.fix_val(isl.dim_type.param, context.find_dim_by_name(isl.dim_type.param, name),
-                                  isl_value(value))
+def with_counts(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int] | None:
+    """Sizes of a program together with the numbers of whole tiles, which follow from them.
+
+    None where the program does not allow these sizes, or where a number does not follow.
+    """
+    context = with_sizes(scop.context, sizes)
     found = dict(sizes)
     for parameter in scop.parameters:
         if parameter.name not in found and parameter.name.startswith(TILES):
             at = context.find_dim_by_name(isl.dim_type.param, parameter.name)
             counts = context.move_dims(isl.dim_type.set, 0, isl.dim_type.param, at, 1)
             counts = counts.project_out(isl.dim_type.param, 0, counts.dim(isl.dim_type.param))
+            if counts.is_empty() or not counts.is_singleton():
+                return None
             found[parameter.name] = int(counts.dim_max_val(0).to_python())
     return found

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 
 from polysched.dependence.dependences import Dependences
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -20,7 +21,6 @@ from polysched.tensorize.functions.described import described
 from polysched.tensorize.functions.function_match import (
     FunctionMatch,
     FunctionMatches,
-    context_of,
     deepest,
     match_part,
     part_of,
@@ -76,7 +76,7 @@ def _matched(dependences: Dependences, names: tuple[str, ...], tiling: Tiling, f
     whole = with_whole_tiles(dependences, names, outer, tiling)
     if isinstance(whole, str):
         return [whole]
-    made = match_part(part_of(whole, names, tiling.around, context_of(whole.scop, sizes)), function,
+    made = match_part(part_of(whole, names, tiling.around, with_sizes(whole.scop.context, sizes)), function,
                       function.variants[0], numerics)
     if isinstance(made, FunctionMatch) and (why := untouched(made)):
         return [why]

@@ -23,13 +23,15 @@ from polysched.scop.body import (
     Expr,
     IteratorRef,
     Load,
+    ParameterRef,
     rebuild,
     walk,
 )
 from polysched.scop.dtypes import usual_conversion
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
-from polysched.tensorize.description.semantics import TABLE
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.semantics import is_table_read, table_function, table_of
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
@@ -188,6 +190,22 @@ class Fragment:
         """The element that the statement writes, as an expression."""
         return Load(self.target, self.update.dtype)
 
+    def text(self, e: Expr) -> str:
+        """An expression over the statement's elements as C; elements of tables as the program reads them."""
+        known = {a.reference: a for a in self.statement.accesses}
+
+        def change(x: Expr) -> Expr:
+            if not is_table_read(x):
+                return x
+            access = known.get(table_of(x))   # else it is a table of the instruction
+            subscripts = [self.text(s) for s in (*(() if access is None else leading_subscripts(access)), *x.arguments)]
+            spelling = "" if access is None else self.scop.array(access.array).c_element
+            name = table_of(x) if access is None else access.array
+            return ParameterRef(spelling.format(*subscripts) if spelling else
+                                name + "".join(f"[{s}]" for s in subscripts), x.dtype)
+
+        return expression_text(self.scop, self.statement, rebuild(e, change))
+
     @property
     def results(self) -> tuple[Assigned, ...]:
         """All that the statement writes."""
@@ -251,8 +269,7 @@ class Fragment:
         inner, first = self._extents(name), self.scop.array(name).extents[:1]
         if inner is None or first == () or first[0] is None:
             return None
-        values = fix_parameters(isl.Set.from_pw_aff(first[0]), self.sizes)
-        return [int(values.dim_max_val(0).get_num_si()), *inner]
+        return [value_at(first[0], self.sizes), *inner]
 
     def _extents(self, name: str) -> list[int] | None:
         """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
@@ -264,8 +281,7 @@ class Fragment:
             elif extent is None:
                 return None
             else:
-                values = isl.Set.from_pw_aff(extent)
-                sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
+                sizes.append(value_at(extent, self.sizes))
         return sizes
 
     def _strides(self, name: str) -> tuple[int, ...] | None:
@@ -375,7 +391,7 @@ def _with_tables(update: Expr, statement: Statement, target: Access) -> Expr:
         leading = leading_subscripts(access)
         name = first.setdefault((access.array, leading), e.reference)
         chosen = [rebuild(s, change) for s in access.subscripts[len(leading):]]
-        return Call(f"{name}{TABLE}", tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
+        return Call(table_function(name), tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
 
     return rebuild(update, change)
 

@@ -22,17 +22,32 @@ NO_BANDS = "no loops stand in a band that can be tiled"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One choice by hand.
+
+    Parameters
+    ----------
+    option : the name of its field in `TilingOptions`.
+    level : the level of outer tiles, outermost first; None where the option has one value for all.
+    band : the band that it is for; None where it is for every one.
+    """
+
+    option: str
+    level: int | None = None
+    band: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Unused:
     """A choice by hand that no band of one region can use.
 
     Parameters
     ----------
-    choice : the option, and the level where it has several.
     problem, witness, hint : the refusal, if no other region uses it.
     depth : loops of the region's deepest band that was looked at.
     """
 
-    choice: str
+    choice: Choice
     problem: str
     witness: str
     hint: str
@@ -121,6 +136,7 @@ class Decided:
     ----------
     number : of the band.
     plan : how it is tiled, or why not.
+    loop_count : loops of the band, also where it cannot have tiles.
     order_inside : why the loops inside its tiles have an order of their own; empty where one by hand decides.
     misfit : in which way the register block by hand exceeds its tiles by hand; empty where it does not.
     has_block : a register block is inside.
@@ -129,6 +145,7 @@ class Decided:
 
     number: int
     plan: BandPlan | Untiled
+    loop_count: int
     order_inside: str = ""
     misfit: str = ""
     has_block: bool = False
@@ -152,7 +169,7 @@ def _unused_by_all(bands: tuple[Decided, ...], options: TilingOptions) -> Iterat
     for name in (each.name for each in fields(BandOptions)):
         left = tuple(band for band in bands if getattr(options.bands.get(band.number), name, None) is None)
         if left or not bands:
-            yield from (unused for unused in _unused(left, options) if unused.choice.split()[0] == name)
+            yield from (unused for unused in _unused(left, options) if unused.choice.option == name)
 
 
 def _unused_by_one(number: int, bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
@@ -160,12 +177,13 @@ def _unused_by_one(number: int, bands: tuple[Decided, ...], options: TilingOptio
     of_band = tuple(band for band in bands if band.number == number)
     if not of_band:
         known = ", ".join(str(band.number) for band in bands)
-        yield Unused(choice=f"band {number}", problem=f"there is no band {number}",
+        yield Unused(choice=Choice(option="bands", band=number), problem=f"there is no band {number}",
                      witness=f"bands are {known}" if known else NO_BANDS,
                      hint="`polysched tile` lists the bands of a file")
     for unused in _unused(of_band, options.for_band(number)) if of_band else ():
-        if unused.choice.split()[0] in options.bands[number].given():
-            yield replace(unused, choice=f"band {number} {unused.choice}", problem=f"band {number}: {unused.problem}")
+        if unused.choice.option in options.bands[number].given():
+            yield replace(unused, choice=replace(unused.choice, band=number),
+                          problem=f"band {number}: {unused.problem}")
 
 
 def _unused(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
@@ -180,42 +198,45 @@ def _unused_thread_loop(bands: tuple[Decided, ...], options: TilingOptions) -> I
     loop = options.parallel_loop
     if loop is None or any(band.thread_loop == loop for band in bands):
         return
-    depth = max((band.depth for band in bands), default=0)
-    yield Unused(choice="parallel_loop", problem="no band can run this loop on threads", depth=depth,
+    depth = max((band.loop_count for band in bands), default=0)
+    yield Unused(choice=Choice(option="parallel_loop"), problem="no band can run this loop on threads", depth=depth,
                  witness=f"loop {loop}: the deepest band has {depth} loop{'s' * (depth != 1)}" if loop >= depth else
                          f"loop {loop}: it carries a dependence, or stands inside another loop",
                  hint="`polysched schedule` says which loops are parallel; tiles make wavefronts of the others")
 
 
 def _unused_tiles(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
-    depth = max((band.depth for band in bands), default=0)
-    inner = [] if isinstance(options.sizes, str) else [("sizes", options.sizes)]
-    for choice, sizes in (*inner, *((f"outer_sizes {k}", s) for k, s in enumerate(options.outer_sizes))):
-        if not depth and (choice != "sizes" or isinstance(sizes, tuple)):
-            yield Unused(choice=choice, witness=_why_none(bands),
-                         problem="no band can have outer tiles" if choice != "sizes" else "no band can have tiles",
-                         hint="one loop alone gets tiles where --tile has a list")
+    """Tiles by hand where no band can have any; one number for all loops asks for none of a lone loop."""
+    if any(band.depth for band in bands):
+        return
+    hint = "one loop alone gets tiles where --tile has a list"
+    if isinstance(options.sizes, tuple):
+        yield Unused(choice=Choice(option="sizes"), problem="no band can have tiles", witness=_why_none(bands),
+                     hint=hint)
+    for level in range(len(options.outer_sizes)):
+        yield Unused(choice=Choice(option="outer_sizes", level=level), problem="no band can have outer tiles",
+                     witness=_why_none(bands), hint=hint)
 
 
 def _unused_orders(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
     depth = max((band.depth for band in bands), default=0)
-    orders = (("order", options.order, "tiles"), ("point_order", options.point_order, "inside tiles"),
-              *((f"outer_orders {k}", order, "outer tiles") for k, order in enumerate(options.outer_orders)))
-    for choice, order, what in orders:
+    orders = (("order", None, options.order, "of tiles"), ("point_order", None, options.point_order, "inside tiles"),
+              *(("outer_orders", k, order, "of outer tiles") for k, order in enumerate(options.outer_orders)))
+    for option, level, order, where in orders:
         if not order:
             continue
-        of_what = what if what.startswith("inside") else f"of {what}"
+        choice = Choice(option=option, level=level)
         if depth and max(order) >= depth:
-            yield Unused(choice=choice, problem=f"no band has a loop of this order {of_what}", depth=depth,
+            yield Unused(choice=choice, problem=f"no band has a loop of this order {where}", depth=depth,
                          witness=f"{','.join(map(str, order))}: the deepest band has "
                                  f"{f'loops 0 to {depth - 1}' if depth > 1 else 'loop 0'}", hint=TOO_LONG_HINT)
         elif not depth:
-            yield Unused(choice=choice, problem=f"no band can have an order {of_what}", witness=_why_none(bands),
+            yield Unused(choice=choice, problem=f"no band can have an order {where}", witness=_why_none(bands),
                          hint="--scheduler and --fusion decide which bands there are; one loop alone gets tiles where "
                               "--tile has a list")
     if depth and options.point_order and all(band.order_inside for band in bands if band.depth):
         first = next(band for band in bands if band.depth)
-        yield Unused(choice="point_order", problem="no band can have an order inside tiles", depth=depth,
+        yield Unused(choice=Choice(option="point_order"), problem="no band can have an order inside tiles", depth=depth,
                      witness=f"band {first.number}: {first.order_inside}",
                      hint="--vector-bits 0 makes no register blocks, --no-split-tiles no split tiles")
 
@@ -225,17 +246,17 @@ def _unused_block(bands: tuple[Decided, ...], options: TilingOptions) -> Iterato
         return
     too_large = next((f"band {band.number}, {band.misfit}" for band in bands if band.misfit), None)
     if too_large is not None:
-        yield Unused(choice="register", problem="the register block is larger than the tiles around it",
+        yield Unused(choice=Choice(option="register"), problem="the register block is larger than the tiles around it",
                      witness=too_large, hint="rows are the first number of --register-block, columns the second; make "
                                              "tiles at least as large, or 0 at an outer level")
         return
     if options.unblocked:
-        yield Unused(choice="register", problem="what could have this register block has no vector code",
+        yield Unused(choice=Choice(option="register"), problem="what could have this register block has no vector code",
                      witness=", ".join(sorted(options.unblocked)),
                      hint="a call without a vector form, or a type that no lane holds, keeps a body scalar; leave "
                           "--register-block out")
         return
-    yield Unused(choice="register", problem="no nest can have this register block",
+    yield Unused(choice=Choice(option="register"), problem="no nest can have this register block",
                  witness=" x ".join(map(str, options.register)),
                  hint="a block holds sums around a loop, as that over k in C[i][j] += A[i][k] * B[k][j]; its "
                       f"columns are whole vectors of {options.target.vector_bits} bits, and all accumulators "

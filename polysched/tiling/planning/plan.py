@@ -106,7 +106,8 @@ class Planner:
 
     def runs_on_threads(self, band: Band, position: Position) -> bool:
         """Whether a loop of the band can run on threads as it is, and may."""
-        return self.options.parallel and any(is_independent(position, member) for member in band.members)
+        return any(self.options.may_run_on_threads(i) and is_independent(position, member)
+                   for i, member in enumerate(band.members))
 
     def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | Untiled:
         options = self.options
@@ -399,7 +400,7 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
 def free_members(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
     """The members that can run on threads, and may."""
     return tuple(i for i, member in enumerate(band.members)
-                 if options.parallel_loop in (None, i) and is_independent(position, member))
+                 if options.may_run_on_threads(i) and is_independent(position, member))
 
 
 def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:

@@ -78,7 +78,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
         alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, whole=whole)
         ways = [(wavefront_seconds(plan, alone, problem.threads, target.costs), False)]
-        in_pieces = split_seconds(plan, faces, model, problem.threads) if faces is not None and known else None
+        in_pieces = split_seconds(plan, faces, model, problem.threads, whole) if faces is not None and known else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
         seconds, split = min(ways)
         if best is None or seconds < best[0]:
@@ -89,17 +89,22 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         return None
     seconds, choice, plan = best
     if faces is not None and not known:
-        in_pieces = split_seconds(plan, faces, model, problem.threads)
+        in_pieces = split_seconds(plan, faces, model, problem.threads, whole)
         return replace(choice, split=in_pieces is not None and in_pieces < seconds)
     return choice
 
 
-def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) -> float | None:
+def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int,
+                  whole: tuple[float | None, ...] = ()) -> float | None:
     """The time of a nest on all threads in split tiles; None where pieces would be too narrow.
 
     The widest piece keeps its thread busy longest.  Gaps that another loop cuts have tiles as wide as they are, of data
     that other threads wrote last; where two gaps cross, one thread goes through the tile.  Other gaps are shared out
     evenly, step by step; the half of one is a tile of its own.
+
+    Parameters
+    ----------
+    whole : as for `full_tiles_seconds`.
     """
     nest, steps = plan.nest, plan.edges[0]
     if threads < 2 or steps is None:
@@ -113,22 +118,24 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     # two, have one such side, and the border of space a whole reach inside of their width.
     widest = (width - (1.5 if threads == 2 else 1) * reach) / side
     rows = -(-nest.extents[0] // steps)
-    in_pieces = full_tiles_seconds(plan, model) * widest
-    in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps)
+    in_pieces = full_tiles_seconds(plan, model, whole=whole) * widest
+    in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps, whole)
     if in_gaps is not None:
         return in_pieces + in_gaps + 3 * rows * team_seconds
     teams = rows * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
                                      for loop in range(nest.depth)), order=(0, faces.space))
-    return in_pieces + full_tiles_seconds(half, model) * gaps / threads + teams * team_seconds
+    return in_pieces + full_tiles_seconds(half, model, whole=whole) * gaps / threads + teams * team_seconds
 
 
-def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float) -> float | None:
+def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float,
+                       whole: tuple[float | None, ...]) -> float | None:
     """The time of gaps that another loop cuts; None where no other one does.
 
     Parameters
     ----------
     gaps : their share of all iterations.
+    whole : as for `full_tiles_seconds`.
     """
     nest, steps, inner = plan.nest, plan.edges[0], faces.inner
     if inner is None or steps is None or not (nest.fixed[faces.space] and nest.fixed[inner.space]):
@@ -141,7 +148,7 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: 
     edges[inner.space] = gap_edge(plan.edges, faces.space, inner.space, widest)
     edges[faces.space] = widest
     crossing = gaps * (threads - 1) * reach / side
-    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True)
+    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True, whole=whole)
             * ((gaps - crossing) / threads + crossing / (threads - 1)))
 
 

@@ -24,13 +24,12 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     """Set `parallel`, `simd` and the coincident flag of every marked loop.
 
     At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent, or
-    of a band only its `parallel_loop`.  A
-    point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
-    meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
-    from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
-    loops from as many on in all, an outermost loop over tiles where there are two of them.  No loop around those over
-    pieces of split tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.
-    A loop is simd when it is innermost and carries no dependence.
+    of a band only its `parallel_loop`.  A point loop never is, nor a loop below one, nor an innermost loop inside a
+    sequential one: the threads would meet at a barrier for too little work.  A lone outermost loop, and a loop inside
+    a sequential one, is parallel from a number of iterations on, a larger one where they do little
+    (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
+    are two of them.  No loop around those over pieces of split tiles is, not even one over a single row of tiles.  An
+    outermost loop knows whether its work grows.  A loop is simd when it is innermost and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -72,7 +71,7 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
 def _may_run_on_threads(band: Band, mark: LoopMark, options: TilingOptions) -> bool:
     """Whether the options leave a loop to threads; never around the pieces of split tiles."""
     own = options.for_band(mark.band)
-    return own.parallel and own.parallel_loop in (None, mark.member) and not any(
+    return own.may_run_on_threads(mark.member) and not any(
         isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
 
 

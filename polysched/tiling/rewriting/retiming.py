@@ -17,7 +17,7 @@ Compaction", LCPC 1999.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from graphlib import CycleError, TopologicalSorter
 
@@ -50,20 +50,38 @@ LOOP_INSTRUCTIONS = LIMITS.loop_instructions
 Branch = tuple[isl.UnionSet, Node]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Program:
+    """What is asked about every band.
+
+    Parameters
+    ----------
+    ports : of the core that it runs on.
+    any_order : the statements whose instances give the same bits in any order, as those of a maximum: lanes do not
+        wait.
+    """
+
+    scop: Scop
+    ports: CorePorts
+    any_order: frozenset[str]
+
+
 def retime(schedule: Schedule, ports: CorePorts) -> Schedule:
     """The schedule with loops that wait beside those of the iteration before; the same one where there are none."""
     tree = from_isl(schedule.tree)
-    root = _rewritten(tree.root, top(schedule.dependences, tree.domain), schedule.scop, ports)
+    program = _Program(scop=schedule.scop, ports=ports, any_order=frozenset(
+        found.statement for found in find_reductions(schedule.scop) if found.exact))
+    root = _rewritten(tree.root, top(schedule.dependences, tree.domain), program)
     return schedule if root is tree.root else replace(schedule, tree=to_isl(replace(tree, root=root)))
 
 
-def _rewritten(node: Node, position: Position, scop: Scop, ports: CorePorts) -> Node:
+def _rewritten(node: Node, position: Position, program: _Program) -> Node:
     match node:
         case Band() if node.mark is None:
             *outer, member = node.members
             for function in outer:
                 position = inside(position, function)
-            retimed = _retimed(node, position, scop, ports)
+            retimed = _retimed(node, position, program)
             if retimed is not None:
                 return retimed
             below: tuple[Position, ...] = (inside(position, member),)
@@ -71,11 +89,11 @@ def _rewritten(node: Node, position: Position, scop: Scop, ports: CorePorts) -> 
             below = tuple(branch(position, keep) for keep, _ in node.branches)
         case _:
             return node
-    made = tuple(_rewritten(child, place, scop, ports) for child, place in zip(children(node), below, strict=True))
+    made = tuple(_rewritten(child, place, program) for child, place in zip(children(node), below, strict=True))
     return node if all(new is old for new, old in zip(made, children(node), strict=True)) else with_children(node, made)
 
 
-def _retimed(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Band | None:
+def _retimed(band: Band, position: Position, program: _Program) -> Band | None:
     """The band with the start of its iterations, up to what waits, at the end of the one before; None if none gains.
 
     Parameters
@@ -86,13 +104,13 @@ def _retimed(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Ba
     if not isinstance(node, Sequence) or not node.ordered or is_independent(position, member):
         return None
     at = next((n for n, (_, child) in enumerate(node.branches) if has_loops(child)), None)
-    if at is None or not _waits_in_order(node.branches[at], inside(position, member), scop):
+    if at is None or not _waits_in_order(node.branches[at], inside(position, member), program):
         return None
     own, rest, start = node.branches[at], node.branches[at + 1:], node.branches[:at]
     shifted = _earlier(member, statement_names(branch(position, _all((*start, own))).domain))
     below = inside(position, shifted)
     for partner in reversed(rest):
-        if not _fills_time_of(own, partner, below, scop, ports):
+        if not _fills_time_of(own, partner, below, program):
             continue
         others = tuple(other for other in rest if other is not partner)
         ordered = _in_order((*others, *start, *_side_by_side(partner, own, below)), below)
@@ -103,31 +121,27 @@ def _retimed(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Ba
     return None
 
 
-def _waits_in_order(own: Branch, position: Position, scop: Scop) -> bool:
-    """Whether a branch is one loop over a statement that computes a float from the one before.
-
-    Not where any order gives the same bits, as of a maximum: lanes do not wait.
-    """
+def _waits_in_order(own: Branch, position: Position, program: _Program) -> bool:
+    """Whether a branch is one loop over a statement that computes a float from the one before, in this order only."""
     here = replace(branch(position, own[0]), unordered=union_map(()))
     names = statement_names(here.domain)
     loop = _plain_loop(own[1])
-    if loop is None or len(names) != 1 or any(
-            found.exact and found.statement == names[0] for found in find_reductions(scop)):
+    if loop is None or len(names) != 1 or names[0] in program.any_order:
         return False
-    match scop.statement(names[0]).body:
+    match program.scop.statement(names[0]).body:
         case (Assign(dtype=dtype),):
             return dtype.is_float and not is_independent(here, loop.members[0])
     return False
 
 
-def _fills_time_of(own: Branch, partner: Branch, position: Position, scop: Scop, ports: CorePorts) -> bool:
+def _fills_time_of(own: Branch, partner: Branch, position: Position, program: _Program) -> bool:
     """Whether a branch is a loop of independent iterations that a core issues, with those that wait, in their time."""
     loop = _plain_loop(partner[1])
     if loop is None or not is_independent(branch(position, partner[0]), loop.members[0]):
         return False
     names = statement_names(branch(position, _all((own, partner))).domain)
-    work = sum(work_of(scop, scop.statement(name)) for name in names)
-    return work + LOOP_INSTRUCTIONS <= ports.issue_per_cycle * ports.fma_latency_cycles
+    work = sum(work_of(program.scop, program.scop.statement(name)) for name in names)
+    return work + LOOP_INSTRUCTIONS <= program.ports.issue_per_cycle * program.ports.fma_latency_cycles
 
 
 def _plain_loop(node: Node) -> Band | None:

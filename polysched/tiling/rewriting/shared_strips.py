@@ -14,7 +14,7 @@ Source: the fusion at a tile level is that of `joined_nests`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -42,7 +42,8 @@ class Strips:
     Parameters
     ----------
     numbers : the number of a band by its identity.
-    planned : the numbers of the bands that get tiles of their own.
+    apart : the numbers of the bands that share nothing: those with tiles of their own, or decisions of their own.
+    may_run_on_threads : whether a loop may, by its member.
     parameters : sizes that the models assume.
     registers : whether sums may stay in vector registers.
     """
@@ -50,15 +51,21 @@ class Strips:
     scop: Scop
     target: Target
     numbers: Mapping[int, int]
-    planned: frozenset[int]
+    apart: frozenset[int]
+    may_run_on_threads: Callable[[int], bool]
     parameters: Mapping[str, int]
     registers: bool
 
     def plain(self, node: Node) -> Band | None:
         """The node if it is a nest of several loops that may be interchanged, without tiles."""
         fits = (isinstance(node, Band) and node.mark is None and node.permutable and len(node.members) > 1
-                and isinstance(node.child, Leaf) and self.numbers[id(node)] not in self.planned)
+                and isinstance(node.child, Leaf) and self.numbers[id(node)] not in self.apart)
         return node if fits and isinstance(node, Band) else None
+
+    def shareable(self, band: Band | None) -> list[tuple[int, isl.UnionPwAff]]:
+        """The members of a band that strips may be of, with their positions."""
+        members = () if band is None else band.members
+        return [(k, function) for k, function in enumerate(members) if self.may_run_on_threads(k)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +103,13 @@ def share_strips(node: Sequence, position: Position, how: Strips) -> Sequence:
 def _run(rest: list[tuple[isl.UnionSet, Node]], position: Position, how: Strips) -> _Run | None:
     """The longest run of neighbours from the first one on that share a loop; None where that is not worth it."""
     band = how.plain(rest[0][1])
-    for member, function in enumerate(band.members if band is not None else ()):
+    for member, function in how.shareable(band):
         assert band is not None
         run = _Run(((rest[0][0], band),), function,
                    LoopMark(role=Role.TILE, band=how.numbers[id(band)], member=member, parallel=True,
                             least_iterations=2))
         for keep, node in rest[1:]:
-            longer = _extended(run, keep, how.plain(node), position)
+            longer = _extended(run, keep, how.plain(node), position, how)
             if longer is None:
                 break
             run = longer
@@ -117,8 +124,8 @@ def position_of(run: _Run, position: Position) -> Position:
     return branch(position, run.keep)
 
 
-def _extended(run: _Run, keep: isl.UnionSet, band: Band | None, position: Position) -> _Run | None:
-    for member in band.members if band is not None else ():
+def _extended(run: _Run, keep: isl.UnionSet, band: Band | None, position: Position, how: Strips) -> _Run | None:
+    for _, member in how.shareable(band):
         assert band is not None
         longer = _Run((*run.branches, (keep, band)), run.function.union_add(member), run.mark)
         here = position_of(longer, position)

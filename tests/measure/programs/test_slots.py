@@ -62,6 +62,24 @@ def test_a_size_from_out_of_sight_is_refused() -> None:
         slots_of(text, is_global=lambda name: False)
 
 
+@pytest.mark.parametrize("before", ["n = n * 2; {", "if (m > 3) { n = m; } {", "{ next(&n);", "m++; { int n = m * m;",
+                                    "while (m++ < 2) {"])
+def test_a_size_that_the_function_changes_before_the_region_is_refused(before: str) -> None:
+    text = f"""
+void next(int *);
+void f(int n, int m, double *x) {{
+  {before}
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] += 1;
+#pragma endscop
+  if (m > 5) n = 2;
+  }}
+}}"""
+    with pytest.raises(UsageError, match="the size `n` is computed inside f"):
+        slots_of(text)
+    assert slots_of(text.replace(before, "{"))["n"].origin is Origin.ARGUMENT
+
+
 def test_a_size_that_the_function_sets_is_known() -> None:
     text = ("void f(int n, double *A) {\n  int most = 3 * n;\n#pragma scop\n"
             "for (int i = 0; i < most; i++) A[i] = 0;\n#pragma endscop\n}\n")

@@ -5,10 +5,11 @@ import pytest
 
 from polysched.scop.body import Literal
 from polysched.scop.construction import values
-from polysched.scop.construction.affine_sets import largest_extent, range_set, with_sizes
+from polysched.scop.construction.affine_sets import largest_extent, range_set
 from polysched.scop.construction.region import OutOfBounds, Region
 from polysched.scop.dtypes import FLOAT64
 from polysched.scop.plain_c import c_condition, c_expression
+from polysched.scop.points import with_sizes
 from polysched.scop.scop import Storage
 
 ZERO = values.number(0)

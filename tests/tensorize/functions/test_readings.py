@@ -37,10 +37,26 @@ void my_horner(int n, double *y, const double *x) {
     for (int i = 0; i < n; i++)
         y[i] = fma(x[i], fma(x[i], 0.25, -1.5), pow(fabs(x[i]), 0.5));
 }"""
+LARGEST = """
+void my_largest(int n, float *y, const float *x) {
+    float big = -INFINITY;
+    for (int i = 0; i < n; i++) big = x[i] > big ? x[i] : big;
+    y[0] = big * 0x1.8p-1f + 0x1p0;
+}"""
+LONG = """
+void my_dot(float *y, const float *x, const float *z) {
+    float s = 0;
+    for (int i = 0; i < 1500; i++) s += x[i] * z[i];
+    y[0] = s;
+}"""
 
 
-@pytest.mark.parametrize("text", [SOFTMAX, FILTER, MOMENTS, WRAPS, CUTS, FUSED],
-                         ids=["softmax", "filter", "moments", "wraps", "cuts", "fused"])
+def test_the_readings_of_long_sums_nest_no_calls() -> None:
+    assert not readings_of(Variant(LONG)).difference
+
+
+@pytest.mark.parametrize("text", [SOFTMAX, FILTER, MOMENTS, WRAPS, CUTS, FUSED, LARGEST],
+                         ids=["softmax", "filter", "moments", "wraps", "cuts", "fused", "largest"])
 def test_the_three_readings_of_a_function_agree(text: str) -> None:
     found = readings_of(Variant(text))
     assert not found.difference
@@ -55,6 +71,7 @@ def test_the_readings_of_shipped_functions_agree(letter: str, name: str) -> None
     assert all(not readings_of(v).difference for v in several)
 
 
+WRITES = "void f(int n, float *y) { for (int i = 0; i < n; i++) y[i] = 0.0f; }"
 REFUSED = {
     "a local without a value": ("""
 void f(int n, const float *x, float *y) {
@@ -69,7 +86,7 @@ void f(int n, const int32_t *x, int32_t *y) {
     "behind an array": ("""
 void f(int n, const float *x, float y[4]) {
     for (int i = 0; i <= 4; i++) y[i] = x[i];
-}""", "", "y[i]"),
+}""", "subscript 4 of y is outside of its 4 elements", "y[i]"),
     "long double": ("""
 void f(int n, const float *x, float *y) {
     for (int i = 0; i < n; i++) y[i] = (long double)x[i] * x[i];
@@ -77,7 +94,26 @@ void f(int n, const float *x, float *y) {
     "a function that nobody knows": ("""
 void f(int n, const float *x, float *y) {
     for (int i = 0; i < n; i++) y[i] = my_own(x[i]);
-}""", "", "my_own"),
+}""", "`my_own` may have side effects", "my_own"),
+    "no function": ("int n;", "one C function with a body", "int n;"),
+    "a declaration": ("void f(int n, float *y);", "one C function with a body", "void f"),
+    "no text": ("", "one C function with a body", "nothing"),
+    "no C": ("void f(int n, float *y) { for (int i = 0; i < n; i++ y[i] = 0.0f; }", "the C compiler refuses", "y"),
+    "a type that nobody knows": (WRITES.replace("float *y", "float *y, vec4 *x"), "unknown type name 'vec4'", "vec4"),
+    "GNU C beyond the parser": (WRITES.replace("0.0f", "y[i] ? : 1.0f"), "beyond standard C", "expression"),
+    "a call through a pointer": (
+        "void f(int n, float (*g)(float), float *y) { for (int i = 0; i < n; i++) y[i] = (*g)(y[i]); }",
+        "a call through a pointer", "(*g)(y[i])"),
+    "a struct": ("struct p { float a; }; void f(int n, struct p *x, float *y) { for (int i = 0; i < n; i++) "
+                 "y[i] = x[i].a; }", "such a type is not evaluated", "struct p"),
+    "any number of arguments": (WRITES.replace("*y)", "*y, ...)"), "such a declaration", "..."),
+    "a type declared inside": (WRITES.replace("{ for", "{ struct s { int a; }; for"), "such a declaration", "struct s"),
+    "an enumeration inside": (WRITES.replace("{ for", "{ enum {A} q; for"), "such a type", "enum"),
+    "a half": (WRITES.replace("0.0f", "(_Float16)y[i]"), "the type _Float16 is not evaluated", "_Float16"),
+    "a long constant": (WRITES.replace("0.0f", "1.0L"), "such a constant is not evaluated", "1.0L"),
+    "a binary constant": (WRITES.replace("0.0f", "0b101"), "such a constant is not evaluated", "0b101"),
+    "bits of a float": (WRITES.replace("0.0f", "y[i] & 3"), "needs integers", "y[i] & 3"),
+    "a function of instructions": (WRITES.replace("0.0f", "fma_f32()"), "fma_f32", "fma_f32()"),
     "an accumulation that data guard, which the equations do not hold": ("""
 void f(int n, const int *at, float *y) {
     for (int i = 0; i < n; i++) y[at[i]] += 1.0f;
@@ -91,6 +127,36 @@ def test_what_a_reading_does_not_know_is_refused_with_the_expression(text: str, 
         require_readings(LibraryFunction(name="f", variants=(Variant(text),), inline=True))
     assert problem in refusal.value.problem
     assert witness in f"{refusal.value.problem} {refusal.value.witness}"
+
+
+@pytest.mark.parametrize(("variant", "problem", "witness"), [
+    (Variant(WRITES, requires="n >>> 3"), "is no condition on its sizes", "n >>> 3"),
+    (Variant(WRITES, requires="k >= 3"), "is no condition on its sizes", "k >= 3"),
+    (Variant(WRITES, requires="n < 0"), "none of the sizes that are tried", "n < 0"),
+    (Variant(WRITES, call="f({n}, {z});"), "a call names what is no parameter of its function", "{z}"),
+])
+def test_what_is_said_beside_the_text_is_read_where_it_is_loaded(variant: Variant, problem: str, witness: str) -> None:
+    with pytest.raises(SourceSyntaxError, match=problem) as refusal:
+        require_readings(LibraryFunction(name="f", variants=(variant,), inline=True))
+    assert witness in str(refusal.value.witness)
+
+
+@pytest.mark.parametrize(("text", "problem", "witness"), [
+    (WRITES.replace("0.0f", "(*g)(y[i])"), "such an expression", "(*g)(y[i])"),
+    (WRITES.replace("0.0f", "y[i] % 3.0f"), "no operands of this operator", "y[i] % 3.0f"),
+    (WRITES.replace("0.0f", "y[i] << 2"), "no operands of this operator", "y[i] << 2"),
+    (WRITES.replace("0.0f", "~y[i]"), "no operand of this operator", "~y[i]"),
+    (WRITES.replace("y[i]", "y[i++]"), "such an operator", "i++"),
+    (WRITES.replace("0.0f", "fma_f32(y[i])"), "3 arguments are expected", "fma_f32(y[i])"),
+    (WRITES.replace("0.0f", "sqrtf(y[i], n)"), "1 argument is expected", "sqrtf(y[i], n)"),
+    (WRITES.replace("0.0f", "__builtin_inff(n)"), "0 arguments are expected", "__builtin_inff(n)"),
+    (f"{WRITES}{WRITES.replace('f(int', 'g(int')}", "one C function with a body", "f, g"),
+    ("int n;", "one C function with a body", "no function"),
+])
+def test_the_emulator_quotes_what_it_does_not_know(text: str, problem: str, witness: str) -> None:
+    with pytest.raises(SourceSyntaxError, match=problem) as refusal:
+        emulated_function(Variant(text))
+    assert witness in str(refusal.value.witness)
 
 
 OTHER = SOFTMAX.replace("x[i] > big", "x[i] < big")

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from polysched.emit_c import splice
-from polysched.errors import WrongResultError
+from polysched.errors import RunFailedError, WrongResultError
 from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+from polysched.tensorize.functions.tilings import with_counts
 from polysched.tensorize.probes import executes_here
 from tests.tensorize.functions.replaced import region, same_results
 
@@ -178,16 +179,18 @@ def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatc
 SIZES = {"m": 3, "n": 8, "q": 8}
 NEAR = {
     "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
-    "fewer than a tile": (LAYER, {"n": 3}, ""),
+    "fewer than a tile": (LAYER, {"n": 3}, "no statements of f compute unit"),
     "an unknown length of the sum": (LAYER, {"q": 0}, "the sum over k has a number of terms that is not known"),
     "another threshold": ((LAYER[0], LAYER[1].replace("s < 0 ? 0 : s", "s < 1 ? 0 : s + 1")), {},
                           "the program computes"),
     "another start": ((LAYER[0], LAYER[1].replace("s = b[j]", "s = b[j] + 1")), {}, "the program computes"),
     "another type": ((LAYER[0].replace("int8_t W", "int16_t W"), LAYER[1]), {}, "the program computes"),
-    "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {}, ""),
+    "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {},
+                          "the program computes (C[i1 = j0, i2 = -1 + j1] + (A[i, 4j + j0] *"),
     "a sum that is read": ((f"{LAYER[0]}, int32_t D[m][n]", LAYER[1].replace("C[i][j] =", "D[i][j] = s; C[i][j] =")),
                            {}, "it leaves values in C, D"),
-    "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {}, ""),
+    "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {},
+                          "the program computes (select((C[i1 = j0, i2 = -1 + j1] < 0), 0,"),
 }
 
 
@@ -200,3 +203,24 @@ def test_what_is_nearly_the_unit_is_refused(name: str) -> None:
     assert made.program is None
     assert made.reasons
     assert why in " ".join(made.reasons), made.reasons
+
+
+@pytest.mark.parametrize(("assumed", "sizes", "tiles"), [
+    ("", {"m": 3, "n": 21}, 2), ("", {"m": 50, "n": 7}, 0), ("", {"m": 3, "n": 24, "other": 5}, 3),
+    ("", {"m": 3}, None), ("n >= 4000", {"m": 3, "n": 21}, None), ("n > m", {"m": 50, "n": 7}, None)])
+def test_numbers_of_whole_tiles_follow_from_sizes_that_the_program_allows(
+        assumed: str, sizes: dict[str, int], tiles: int | None) -> None:
+    text = region(FOURS[0], f"{f'__builtin_assume({assumed});' if assumed else ''}{FOURS[1]}", HEAD)
+    dependences = analysed(from_c_text(text), for_instructions=True).dependences
+    made = call_function(dependences, NATIVE, TensorizeOptions(intrinsic="unit"))
+    assert made.program is not None
+    counted = with_counts(made.program.match.scop, sizes)
+    assert counted == (None if tiles is None else sizes | {"polysched_tiles_n_8": tiles})
+
+
+def test_a_program_that_allows_none_of_the_sizes_tried_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: NATIVE)
+    text = region(FOURS[0], f"__builtin_assume(n >= 4000);{FOURS[1]}", HEAD)
+    with pytest.raises(RunFailedError) as refusal:
+        optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    assert "the program allows none of the sizes tried" in str(refusal.value)

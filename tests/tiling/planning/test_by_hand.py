@@ -10,8 +10,8 @@ from polysched.errors import UsageError
 from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling.explain import explain_text, explanations
-from polysched.tiling.options import TilingOptions
-from polysched.tiling.planning.by_hand import refuse_unused
+from polysched.tiling.options import BandOptions, TilingOptions
+from polysched.tiling.planning.by_hand import Choice, Unused, refuse_unused
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.tiling import kernels
@@ -166,3 +166,20 @@ def test_an_order_for_tiles_that_the_model_does_not_make_is_told():
     (told,) = made.fallbacks
     assert told.startswith("the order of loops over tiles by hand orders nothing, since the model chose no tiles "
                            "(band 0: they would save less than 10%")
+
+
+def test_every_level_and_band_of_an_option_is_a_choice_of_its_own():
+    options = plain(sizes=8, outer_sizes=(32, 16), outer_orders=((7,), (0, 8)), order=(9,),
+                    bands={0: BandOptions(point_order=(5,)), 3: BandOptions(sizes=4)})
+    made = tile(scheduled(kernels.product()), options, alone=False)
+    assert [unused.choice for unused in made.unused] == [
+        Choice(option="order"), Choice(option="outer_orders", level=0), Choice(option="outer_orders", level=1),
+        Choice(option="point_order", band=0), Choice(option="bands", band=3)]
+
+
+def test_a_level_that_one_region_uses_is_no_excuse_for_another_level():
+    first, second = (Unused(choice=Choice(option="outer_orders", level=level), problem=f"level {level}", witness="",
+                            hint="") for level in (0, 1))
+    refuse_unused([(first,), (second,)])
+    with pytest.raises(UsageError, match="level 1"):
+        refuse_unused([(second,), (first, second)])

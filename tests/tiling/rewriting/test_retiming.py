@@ -4,12 +4,14 @@ import pytest
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
+from polysched.dependence.reductions import find_reductions
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import Band, children, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.target.target import CorePorts
+from polysched.tiling.rewriting import retiming
 from polysched.tiling.rewriting.retiming import retime
 
 PROGRAM = """
@@ -78,3 +80,12 @@ def test_what_gains_nothing_or_is_not_legal_stays(text: str):
 def test_a_sum_in_any_order_stays():
     given = original(analyse(from_c_text(program()), reductions="reassociate"))
     assert retime(given, CorePorts()) is given
+
+
+def test_the_reductions_of_a_program_are_found_once(monkeypatch: pytest.MonkeyPatch):
+    asked = []
+    monkeypatch.setattr(retiming, "find_reductions", lambda scop: asked.append(scop) or find_reductions(scop))
+    nest = program().partition("#pragma scop")[2].partition("#pragma endscop")[0]
+    given = plain(program().replace("#pragma endscop", nest + "#pragma endscop"))
+    assert together(retime(given, CorePorts())) == [2, 2]
+    assert asked == [given.scop]

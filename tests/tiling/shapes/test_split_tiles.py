@@ -21,8 +21,14 @@ from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.explain import explain_text, explanations
+from polysched.tiling.planning import skewed_tiles
 from polysched.tiling.planning.cost_models import Projected
-from polysched.tiling.planning.skewed_tiles import choose_skewed_tile, full_tiles_seconds, split_seconds
+from polysched.tiling.planning.skewed_tiles import (
+    choose_skewed_tile,
+    full_tiles_seconds,
+    split_seconds,
+    transfer_once,
+)
 from polysched.tiling.shapes.diamond import faces_of
 from polysched.tiling.shapes.split_tiles import BEGIN, BORDER, END, MOST_PIECES, pieces_of
 from polysched.tiling.tree.position import top
@@ -124,6 +130,17 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
     assert split_seconds(plan, faces, model, 1) is None
     assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
     assert choose_skewed_tile(plan.problem, SMALL).split is False, "without faces there are wavefronts"
+
+
+def test_what_all_tiles_of_a_nest_have_in_common_is_computed_once(monkeypatch):
+    schedule = schedule_of(120, 60)
+    tree = from_isl(schedule.tree)
+    faces = faces_of(top(schedule.dependences, tree.domain), tree.root.members)
+    plan = tile(schedule, TilingOptions(target=SMALL)).bands[0].plan
+    asked = []
+    monkeypatch.setattr(skewed_tiles, "transfer_once", lambda *given: asked.append(given) or transfer_once(*given))
+    assert choose_skewed_tile(plan.problem, SMALL, faces) == plan.choice
+    assert len(asked) == 1
 
 
 def test_pieces_that_isl_makes_no_loops_of_are_given_up():

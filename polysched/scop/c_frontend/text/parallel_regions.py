@@ -6,6 +6,7 @@ Source: OpenMP 5.2, chapters 10 to 12: which directives start a team, or hand ou
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -55,15 +56,24 @@ def _called_in_parallel(text: str) -> frozenset[str]:
     scanner = Scanner(text)
     bodies = {f.name: (f.body, f.end) for f in functions_of(scanner)}
     found: set[str] = set()
-    new = set().union(*(_calls(scanner, span) for span in spans))
+    new = set().union(*(_calls(scanner, span) for span in _outermost(spans)))
     while new:
         found |= new
         new = set().union(*(_calls(scanner, bodies[name]) for name in new if name in bodies)) - found
     return frozenset(found)
 
 
+def _outermost(spans: tuple[Span, ...]) -> Iterator[Span]:
+    """The spans, in the order of their starts, that lie in no earlier one."""
+    last = 0
+    for start, end in spans:
+        if end > last:
+            yield start, end
+            last = end
+
+
 def _calls(scanner: Scanner, span: Span) -> set[str]:
     """The names in front of an opening bracket."""
-    words = [token for token in scanner.tokens if span[0] <= token[1] < span[1]]
+    words = scanner.between(*span)
     return {word[0] for word, behind in pairwise(words)
             if behind[0] == "(" and (word[0][0].isalpha() or word[0][0] == "_") and word[0] not in _NO_CALL}

@@ -88,6 +88,11 @@ class Scanner:
         start, end = self.tokens[at][1:3]
         return start + len(self.text[start:end]) - len(self.text[start:end].lstrip()), end
 
+    def between(self, start: int, end: int) -> list[Token]:
+        """The tokens that start between two offsets, the first included."""
+        first, behind = (bisect_left(self.tokens, offset, key=lambda token: token[1]) for offset in (start, end))
+        return self.tokens[first:behind]
+
     def behind_directives(self, start: int) -> int:
         """Where the first token from an offset on starts that is no directive."""
         return next((token[1] for token in self.tokens if token[1] >= start and token[0] != "#"), len(self.text))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.scop.c_frontend.text import parallel_regions
 from polysched.scop.c_frontend.text.parallel_regions import is_called_in_parallel, is_inside_parallel
+from polysched.scop.c_frontend.text.text_scan import Scanner
 
 TEAMS = """
 static void deep(void) { }
@@ -38,3 +40,28 @@ def test_places_inside_parallel_constructs(word: str, inside: bool) -> None:
     ("other", True), ("helper", True), ("deep", True), ("alone", False), ("main", False)])
 def test_functions_that_parallel_constructs_call(function: str, called: bool) -> None:
     assert is_called_in_parallel(TEAMS, function) is called
+
+
+class CountedTokens(list):
+    """Tokens that count how often all of them are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        CountedTokens.passes += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_functions_are_read_once_each_however_many_call_each_other(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(text: str) -> Scanner:
+        scanner = Scanner(text)
+        scanner.tokens = CountedTokens(scanner.tokens)
+        return scanner
+    monkeypatch.setattr(parallel_regions, "Scanner", counted)
+    text = "\n".join([*(f"void f{k}(void) {{ f{k + 1}(); }}" for k in range(count)), "void g(void) {",
+                      *("#pragma omp parallel\n{" for _ in range(count)), "f0();", "}" * count, "}"])
+    CountedTokens.passes = 0
+    assert is_called_in_parallel(text, f"f{count}")
+    assert not is_called_in_parallel(text, "g")
+    assert CountedTokens.passes <= 3
