@@ -29,6 +29,7 @@ class SearchLimits:
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
     slow_ratio: float = constant(1.5, unit="1", source="a trial that is so much slower than the best gets one pair")
+    # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
     # database.py
