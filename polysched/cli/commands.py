@@ -21,6 +21,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    onnx,
     passes,
     report,
     run,
@@ -45,5 +46,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz,
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, onnx, fuzz,
     doctor, completion)
