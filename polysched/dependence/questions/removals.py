@@ -71,22 +71,13 @@ class Attempts:
 
     def _expanded(self, block: Block, loop: ProgramLoop) -> Removal | None:
         """By copies of the array."""
-        pair, made = block.dependence, self.expansion
-        copies = [a for a in made.arrays if a.before == pair.array]
-        last = [v for v in made.last_values if v.array == pair.array]
-        copies += [a for a in made.arrays if any(a.before == v.copy for v in last)]
-        moved = [home for scalar, home in made.moved if scalar == pair.array]
-        if not copies and not moved:
-            return None
-        after = made.dependences
+        pair, after = block.dependence, self.expansion.dependences
+        words = _copied(self.expansion, pair.array)
         known = {a.reference for s in after.scop.statements for a in s.accesses}
-        if not {pair.source_reference, pair.sink_reference} <= known:
+        if not words or not {pair.source_reference, pair.sink_reference} <= known:
             return None
-        if _still(after, after.scop.schedule, block, loop) is not False:
-            return None
-        words = (f"{pair.array} gets a copy per iteration of {', '.join(copies[0].loops)}" if copies
-                 else f"{pair.array} lives in an element of {moved[0]}")
-        return Removal(means="expansion", text=words + (", the last values are copied out" if last else ""))
+        gone = _still(after, after.scop.schedule, block, loop) is False
+        return Removal(means="expansion", text=words) if gone else None
 
     def _reassociated(self, block: Block, loop: ProgramLoop) -> Removal | None:
         """By updates in any order."""
@@ -123,6 +114,16 @@ class Attempts:
             self._trees[text] = tree if legal else None
         legal_tree = self._trees[text]
         return legal_tree is not None and _still(self.dependences, legal_tree, block, loop) is False
+
+
+def _copied(made: Expansion, array: str) -> str:
+    """What became of an array of the program, in words; empty where it is as it was."""
+    last = [v.copy for v in made.last_values if v.array == array]
+    copies = [a for a in made.arrays if a.before in (array, *last)]
+    if copies:
+        return (f"{array} gets a copy per iteration of {', '.join(copies[0].loops)}"
+                f"{', the last values are copied out' if last else ''}")
+    return next((f"{array} lives in an element of {home}" for scalar, home in made.moved if scalar == array), "")
 
 
 def _reversals(block: Block, loops: tuple[ProgramLoop, ...], loop: ProgramLoop) -> Iterator[tuple[str, isl.Schedule]]:
