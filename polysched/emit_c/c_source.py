@@ -83,6 +83,7 @@ class CSource(Shown):
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
+    teams : parallel constructs that the code has, those of functions in `preamble` included.
     tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
@@ -94,6 +95,7 @@ class CSource(Shown):
     loops: Node
     fallbacks: tuple[str, ...] = ()
     allocated: tuple[str, ...] = ()
+    teams: int = 0
     tested_teams: tuple[tuple[int, int], ...] = ()
     preamble: str = ""
     prologue: tuple[tuple[int, str], ...] = ()

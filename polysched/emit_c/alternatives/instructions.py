@@ -13,6 +13,7 @@ from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
+from polysched.emit_c.scalar_code.statements import branches
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
@@ -86,8 +87,15 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
         lines = _chosen(tests, lines, ordinary.text.splitlines(), "" if program.outside else found.machine)
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
     preambles += [part.preamble for part in parts]
+    teams = _teams(program, [*parts, *([ordinary] if tests else [])], parallel=parallel)
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
-                   prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+                   teams=teams, prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+
+
+def _teams(program: TensorizedProgram, others: Sequence[CSource], *, parallel: bool) -> int:
+    """Parallel constructs of the code around an instruction and of other code in the region."""
+    own = parallel and program.worth_a_team and not program.match.intrinsic.library
+    return own + sum(other.teams for other in others)
 
 
 def _unknown(program: TensorizedProgram) -> tuple[str, ...]:
@@ -97,10 +105,11 @@ def _unknown(program: TensorizedProgram) -> tuple[str, ...]:
 
 def _chosen(tests: Sequence[str], lines: Sequence[str], otherwise: Sequence[str], machine: str) -> list[str]:
     """`if (tests) { lines } else { otherwise }`, the first only where the preprocessor finds the machine."""
-    head, end = [f"if ({' && '.join(tests)}) {{"], ["} else {"]
-    if machine:
-        head, end = [f"#if {machine}", *head], ["} else", "#endif", "{"]
-    return [*head, *map(inside, lines), *end, *map(inside, otherwise), "}"]
+    made = branches(" && ".join(tests), map(inside, lines), map(inside, otherwise))
+    if not machine:
+        return made
+    end = 1 + len(lines)
+    return [f"#if {machine}", *made[:end], "} else", "#endif", "{", *made[end + 1:]]
 
 
 def _nested(program: TensorizedProgram, parts: Sequence[CSource], call: str,
