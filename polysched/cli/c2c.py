@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Transform one file."""
-    from polysched.pipeline import transform_file
     from polysched.pipeline.stage_texts import dump_stages
+    from polysched.search.lookup import transform_file
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
     if arguments.output == arguments.json == STANDARD_OUTPUT:

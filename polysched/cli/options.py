@@ -64,6 +64,9 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
 def add_transformation(parser: argparse.ArgumentParser) -> None:
     """What decides the transformation, and what is told of it."""
     group = add_choices(parser)
+    group.add_argument("--database", metavar="FILE",
+                       help="use what `polysched tune` found for a region, here and for about these sizes "
+                            "(--assume, --size)")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR, and the loops "
                                                             "behind each pass over them")
     add_json(group, "what was found, what was chosen and how long it took")
@@ -251,6 +254,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         defines=tuple(arguments.defines), cc=arguments.cc)
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
+                   database=getattr(arguments, "database", None),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 

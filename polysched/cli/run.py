@@ -80,8 +80,8 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
-    from polysched.pipeline import transform_file
     from polysched.pipeline.stage_texts import dump_stages
+    from polysched.search.lookup import transform_file
     for name in _written(arguments):
         refuse_same_file(arguments.source, name)
     if _written(arguments).count(STANDARD_OUTPUT) > 1:

@@ -20,7 +20,7 @@ from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
-READING_C = ("c2c", "run", "extract", "deps", "schedule", "tile", "passes", "match")
+READING_C = ("c2c", "run", "tune", "extract", "deps", "schedule", "tile", "passes", "match")
 WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule")
 WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match")
 WITHOUT_JSON = ("demo", "report", "completion")   # they write C, a page, a script
@@ -101,7 +101,8 @@ def test_shared_spellings_mean_the_same_everywhere():
 
 @pytest.mark.parametrize("command", list(PARSERS))
 def test_a_usage_error_is_two_lines_with_the_usage_of_the_command(command, tmp_path):
-    words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x")}
+    words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x"),
+             "db": ("list", "a.db")}
     done = polysched(command, *words.get(command, ("a.c",) if command in READING_C else ()), "--quite",
                      folder=tmp_path)
     first, second = done.stderr.splitlines()
