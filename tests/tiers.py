@@ -26,7 +26,7 @@ MOST_SECONDS = 0.15
 
 
 def and_campaign(few: Sequence[Any], every: Iterable[Any]) -> list[Any]:
-    """Parameters of a test: a few cases, and those of all others marked slow, since together they take long."""
+    """Parameters of a test: a few cases, and those of all others left to campaigns."""
     return [*few, *(pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.campaign)
                     for case in every if case not in few)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -119,3 +120,8 @@ class CSource(Shown):
     def _repr_html_(self) -> str:
         from polysched.emit_c.display import c_source_html
         return c_source_html(self)
+
+
+def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:
+    """Parallel constructs of a region of several parts, whose other version may stay beside them."""
+    return sum(part.teams for part in parts) + (otherwise.teams if stays else 0)

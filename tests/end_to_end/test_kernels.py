@@ -29,7 +29,7 @@ IN_TURN = (
     Configuration(scheduler="isl", sizes="off"),
     Configuration(scheduler="original", sizes="off"),
 )
-"""Two of these for every kernel; the three others of each kernel are slow."""
+"""Two of these for every kernel; campaigns run the three others of each kernel."""
 ENOUGH_OPERATIONS = 50_000_000
 AROUND_THE_TILES = (4, 5, 3, 7, 2)
 AROUND_THE_VECTORS = (33, 16, 31, 17)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
@@ -87,15 +87,14 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
         lines = _chosen(tests, lines, ordinary.text.splitlines(), "" if program.outside else found.machine)
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
     preambles += [part.preamble for part in parts]
-    teams = _teams(program, [*parts, *([ordinary] if tests else [])], parallel=parallel)
+    teams = _own_teams(program, parallel=parallel) + teams_of(parts, ordinary, stays=bool(tests))
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
                    teams=teams, prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 
-def _teams(program: TensorizedProgram, others: Sequence[CSource], *, parallel: bool) -> int:
-    """Parallel constructs of the code around an instruction and of other code in the region."""
-    own = parallel and program.worth_a_team and not program.match.intrinsic.library
-    return own + sum(other.teams for other in others)
+def _own_teams(program: TensorizedProgram, *, parallel: bool) -> int:
+    """Parallel constructs of the code around an instruction."""
+    return int(parallel and program.worth_a_team and not program.match.intrinsic.library)
 
 
 def _unknown(program: TensorizedProgram) -> tuple[str, ...]:
