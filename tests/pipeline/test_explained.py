@@ -32,7 +32,7 @@ def test_every_loop_of_the_program_is_told_of(told: Explained) -> None:
 
 
 def test_tiles_threads_and_lanes_are_told(told: Explained) -> None:
-    i, j, k, p = told.loops
+    i, j, _, _ = told.loops
     assert any(words.startswith("tiles of ") for words in i.done)
     assert any(words.startswith("on threads (") for words in i.done)
     assert any("lanes" in words for words in j.done)

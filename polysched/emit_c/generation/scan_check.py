@@ -104,8 +104,8 @@ def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool
         return exact
     tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
     if all(found is None for found in tried):
-        _LOG.warning("%s: whether the new loops run every iteration of this statement exactly once was not checked: the "
-                     "proof took isl too long, and at the sizes that are tried there are none or more than %d; "
+        _LOG.warning("%s: whether the new loops run every iteration of this statement exactly once was not checked: "
+                     "the proof took isl too long, and at the sizes that are tried there are none or more than %d; "
                      "`polysched run` compares the results", _place(statement, scop), runs.most)
     return False not in tried
 
