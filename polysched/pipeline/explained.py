@@ -143,11 +143,15 @@ class _Facts:
         yield from (f"a part of the reduction per thread ({team.variable})" if team.in_parts
                     else f"on threads ({team.variable})" for team in self.teams
                     if (team.band, team.member) == (band, at))
+        yield from self._lanes(decided, at)
+
+    def _lanes(self, decided: BandTiling, at: int) -> Iterator[str]:
+        """What registers or lanes hold of a loop of a band."""
         shape = decided.plan.shape if decided.plan is not None and self.blocks and decided.register else None
         if shape is not None and at in (shape.rows, shape.columns):
             yield (f"{shape.column_count} at once in lanes of registers" if at == shape.columns
                    else f"{shape.row_count} at once in registers")
-        elif (band, at) in self.lanes:
+        elif (decided.band, at) in self.lanes:
             yield "in lanes"
 
     def _not_more(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
