@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.graph.limits import LIMITS as GRAPH
+from polysched.model.limits import LIMITS as MODEL
 from polysched.pipeline.limits import LIMITS as PIPELINE
 from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
+from polysched.search.limits import LIMITS as SEARCH
 from polysched.target.constant import Constant, constants
 from polysched.target.costs import SHIPPED
 from polysched.target.target import CorePorts
@@ -28,6 +31,9 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
     ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
+    ("Limits of search", "search/limits.py", "", SEARCH),
+    ("Limits of graphs", "graph/limits.py", "", GRAPH),
+    ("Limits of models", "model/limits.py", "", MODEL),
 )
 HEAD = """\
 # Constants

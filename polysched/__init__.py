@@ -12,11 +12,12 @@ from typing import Any
 from polysched.version import __version__
 
 _ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c", "measure",
-          "pipeline", "kernel", "notebook", "errors")
-_FROM_PIPELINE = ("optimize", "source_to_source", "PipelineOptions", "Optimized")
-_FROM_KERNEL = ("compile",)
+          "pipeline", "search", "graph", "kernel", "model", "notebook", "errors")
+_FROM_PIPELINE = ("PipelineOptions", "Optimized")
+_FROM_SEARCH = ("optimize", "source_to_source", "tune")
+_FROM_MODEL = ("compile",)
 
-__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_KERNEL]
+__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_SEARCH, *_FROM_MODEL]
 
 
 def __getattr__(name: str) -> ModuleType | Any:
@@ -24,8 +25,10 @@ def __getattr__(name: str) -> ModuleType | Any:
         return importlib.import_module(f"polysched.{name}")
     if name in _FROM_PIPELINE:
         return getattr(importlib.import_module("polysched.pipeline"), name)
-    if name in _FROM_KERNEL:
-        return getattr(importlib.import_module("polysched.kernel"), name)
+    if name in _FROM_SEARCH:
+        return getattr(importlib.import_module("polysched.search"), name)
+    if name in _FROM_MODEL:
+        return getattr(importlib.import_module("polysched.model"), name)
     raise AttributeError(f"module 'polysched' has no attribute {name!r}")
 
 

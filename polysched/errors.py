@@ -74,6 +74,14 @@ class SourceSyntaxError(PolyschedError):
     """The source does not preprocess or parse; carries the compiler's own message."""
 
 
+class UnsupportedGraphError(PolyschedError):
+    """An operator graph has something that is not had, or does not fit together; says node, operator and attribute."""
+
+
+class ModelFileError(PolyschedError):
+    """A model file is damaged, refers outside its folder, or asks for more than its limits; nothing was run."""
+
+
 class IllegalScheduleError(PolyschedError):
     """A schedule or a step breaks a dependence; the witness is one violated pair of instances."""
 

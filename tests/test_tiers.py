@@ -1,6 +1,17 @@
 """Which tests the quick tier leaves out."""
 
-from tests.tiers import recorded, slow_functions
+from tests.tiers import (
+    exists,
+    function_of,
+    in_campaign,
+    left_to_campaigns,
+    recorded,
+    renewed,
+    renewed_campaign,
+    slow_functions,
+)
+
+HERE = "tests/test_tiers.py::"
 
 
 def test_a_function_counts_with_all_phases_and_the_average_of_its_parameters() -> None:
@@ -8,6 +19,26 @@ def test_a_function_counts_with_all_phases_and_the_average_of_its_parameters() -
                ("b.py::cases[3[]]", 0.0), ("b.py::cases[4]", 0.0), ("b.py::TestC::rare[x]", 0.4)]
     assert slow_functions(seconds, most=0.2) == ["a.py::long", "b.py::TestC::rare"]
     assert slow_functions(seconds, most=0.1) == ["a.py::long", "b.py::TestC::rare", "b.py::cases"]
+
+
+def test_a_run_of_a_few_tests_renews_the_record_of_these() -> None:
+    earlier = [f"{HERE}test_the_record_leaves_some_out", f"{HERE}test_that_is_gone", f"{HERE}test_every_name_exists"]
+    seconds = [(f"{HERE}test_every_name_exists", 0.0), (f"{HERE}test_new[1]", 9.0)]
+    assert renewed(earlier, seconds) == [f"{HERE}test_new", f"{HERE}test_the_record_leaves_some_out"]
+    assert renewed(earlier, []) == [earlier[2], earlier[0]]
+
+
+def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -> None:
+    seconds = [(f"a.py::many[{k}]", 1.0) for k in range(9)] + [("a.py::many[3]", 1.0), ("b.py::one", 50.0)]
+    assert left_to_campaigns(seconds, most=4) == [f"a.py::many[{k}]" for k in (1, 2, 3, 5, 6, 7)]
+    assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 8)]
+    assert left_to_campaigns(seconds, most=10) == []
+    assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], seconds) == [
+        f"{HERE}test_every_name_exists[x]"]
+
+
+def test_every_name_exists() -> None:
+    assert [name for name in (*recorded(), *map(function_of, in_campaign())) if not exists(name)] == []
 
 
 def test_the_record_leaves_some_out(request) -> None:

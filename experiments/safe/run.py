@@ -2,7 +2,8 @@
 
     python experiments/safe/run.py [--only KERNEL ...]
 
-Every kernel of the tests is called with all its sizes equal, from 4 to 128: as written, transformed, and transformed
+Every kernel of the tests, and the programs of `experiments/found` whose arrays follow from their sizes, are called with
+all sizes equal, from 4 to 128: as written, transformed, and transformed
 with `--safe`.  One driver in C calls all three in turn, each so often that a round takes a millisecond.
 """
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+FOUND = Path(__file__).parents[1] / "found"
+ANY_SIZE = ("last_and_any", "plain_product", "plain_stencil", "plain_update")
+"""The programs there whose arrays follow from their sizes."""
 VARIANTS = ("original", "transformed", "safe")
 SLOWER = 0.9
 """Of the speed of the original: what is below is called slower; the same code elsewhere in a file differs by this."""
@@ -77,12 +81,12 @@ int main(int count_, char **sizes_) {{
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=file.stem) for file in sorted(KERNELS.glob("*.c"))]
+    return [*(Case(name=file.stem) for file in sorted(KERNELS.glob("*.c"))), *(Case(name=name) for name in ANY_SIZE)]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Seconds per call in every round, by size and variant, and the condition under which transformed code runs."""
-    file = KERNELS / f"{case.name}.c"
+    file = (FOUND if case.name in ANY_SIZE else KERNELS) / f"{case.name}.c"
     report("transforming")
     plain, safe = (transform_file(file, PipelineOptions(safe=safe)) for safe in (False, True))
     region = plain.regions[0].scop.source

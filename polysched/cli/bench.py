@@ -6,6 +6,7 @@ import argparse
 
 from polysched.cli.conventions import STANDARD, Parser, add_json
 from polysched.cli.shown.output import prepared
+from polysched.errors import UsageError
 
 NAME = "bench"
 HELP = "Run an experiment of the folder experiments/, or list them."
@@ -34,15 +35,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Run one, or list all."""
     from polysched.experiment.driver import run_experiment
     from polysched.experiment.folders import list_experiments
+    if arguments.name is not None and (arguments.json is not None or arguments.names):
+        raise UsageError("--json and --names are for the list of experiments, without a NAME",
+                         hint="the results of an experiment are lines of JSON in NAME.jsonl")
     if arguments.name is not None:
         loudness = ["--verbose"] * bool(arguments.verbose) + ["--quiet"] * bool(arguments.quiet)
         return run_experiment(arguments.name, [*arguments.options, *loudness], parser_class=Parser)
-    if arguments.names:
-        print("\n".join(found.name for found in list_experiments()))
-        return 0
+    experiments = list_experiments()
     with prepared(arguments.json) as report:
         if report is not None:
-            report.write_json([{"name": found.name, **found.config} for found in list_experiments()])
-    for found in list_experiments() if arguments.json != STANDARD else ():
-        print(f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
+            report.write_json([f.name for f in experiments] if arguments.names else
+                              [{"name": f.name, **f.config} for f in experiments])
+    for found in experiments if arguments.json != STANDARD else ():
+        print(found.name if arguments.names else
+              f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
     return 0

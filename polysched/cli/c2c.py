@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Transform one file."""
-    from polysched.pipeline import transform_file
     from polysched.pipeline.stage_texts import dump_stages
+    from polysched.search.lookup import transform_file
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
     if arguments.output == arguments.json == STANDARD_OUTPUT:
@@ -45,9 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
-        if not arguments.autodetect:  # regions that were left alone there have parameters, too
-            known_sizes([*arguments.size, *arguments.assume], [region.scop for region in transformed.regions],
-                        arguments.source)
+        known_sizes([*arguments.size, *arguments.assume], [region.scop for region in transformed.regions],
+                    arguments.source, some_left=arguments.autodetect)
         show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:

@@ -13,6 +13,7 @@ from polysched.cli import (
     c2c,
     compare,
     completion,
+    db,
     demo,
     deps,
     doctor,
@@ -25,6 +26,7 @@ from polysched.cli import (
     run,
     schedule,
     tile,
+    tune,
 )
 
 
@@ -43,5 +45,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz, doctor,
-    completion)
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz,
+    doctor, completion)

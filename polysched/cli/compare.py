@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.conventions import STANDARD, Input, add_json
 from polysched.cli.shown.input import as_files
 from polysched.cli.shown.output import prepared
 from polysched.errors import UsageError
@@ -32,10 +32,10 @@ SLOWER = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("before", metavar="A.jsonl",
+    parser.add_argument("before", type=Input, metavar="A.jsonl",
                         help="results as `polysched run --results` or `polysched bench` write them; - is standard "
                              "input")
-    parser.add_argument("after", metavar="B.jsonl", help="the same, later")
+    parser.add_argument("after", type=Input, metavar="B.jsonl", help="the same, later")
     parser.add_argument("--threshold", type=percentage, default=5.0, metavar="PERCENT",
                         help="changes of the median below this do not count (default: %(default)g)")
     add_json(parser, "every change")
@@ -80,8 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace) -> Sequence[Change | VariantChange]:
     """The changes between two files of the same kind."""
-    if arguments.before == arguments.after == STANDARD:
-        raise UsageError("only one of the files can be standard input", hint="name the other one")
     with as_files((arguments.before, arguments.after)) as paths:
         return _changes_between(paths, arguments)
 

@@ -22,6 +22,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from polysched.errors import UsageError
+
 if TYPE_CHECKING:
     from polysched.target import Target
 
@@ -29,6 +31,24 @@ STANDARD = "-"
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
 USAGE_ERROR = 2
+
+
+class Input(str):
+    """The name of a file that a command reads; `-` is standard input."""
+
+    __slots__ = ()
+
+
+def refuse_reading_twice(arguments: argparse.Namespace) -> None:
+    """Refuse a command line in which two files are standard input.
+
+    Raises
+    ------
+    UsageError : it can be read once.
+    """
+    values = [value for given in vars(arguments).values() for value in (given if isinstance(given, list) else [given])]
+    if sum(isinstance(value, Input) and value == STANDARD for value in values) > 1:
+        raise UsageError("only one file can be standard input", hint="name the others")
 
 
 def add_size(container: argparse._ActionsContainer, effect: str) -> None:
@@ -62,7 +82,7 @@ def add_json(container: argparse._ActionsContainer, what: str) -> None:
 
 def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
-    container.add_argument("--target", metavar="NAME|FILE", default="host",
+    container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
                                 "or a file that `polysched machine --json FILE` wrote (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",

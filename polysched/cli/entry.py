@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from polysched.cli.commands import COMMANDS
-from polysched.cli.conventions import Parser, separate_sizes
+from polysched.cli.conventions import Parser, refuse_reading_twice, separate_sizes
 from polysched.errors import PolyschedError
 from polysched.version import __version__
 
@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         with _signals_at_once():
+            refuse_reading_twice(arguments)
             return int(arguments.run(arguments))
     except PolyschedError as refusal:
         print(f"polysched: {refusal}", file=sys.stderr)

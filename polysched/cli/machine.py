@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.measure.timing.peak import peaks
     from polysched.target import find_compiler
     if arguments.targets:
-        return _list_targets()
+        return _list_targets(arguments)
     compiler = find_compiler(arguments.cc)
     if arguments.calibrate is not None:
         return _calibrate(arguments, compiler)
@@ -104,11 +104,15 @@ def _print_costs(found: Calibrated) -> None:
         print("measured although other programs may use the cores: the file says so")
 
 
-def _list_targets() -> int:
-    """A line per target that has a name."""
+def _list_targets(arguments: argparse.Namespace) -> int:
+    """A line per target that has a name, or their JSON."""
     from polysched.target import TARGETS
-    for name, make in TARGETS.items():
-        target = make()
+    from polysched.target.targets import target_to_json
+    targets = {name: make() for name, make in TARGETS.items()}
+    with prepared(arguments.json) as report:
+        if report is not None:
+            report.write_json([{"name": name, "target": target_to_json(target)} for name, target in targets.items()])
+    for name, target in targets.items() if arguments.json != STANDARD else ():
         print(f"{name:10}{target.name}: {target.architecture}, {target.cores} cores, "
               f"vectors of {target.vector_bits} bits")
     return 0

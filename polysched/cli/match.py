@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json, add_size
+from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.options import add_preprocessing, known_sizes, numerics
 from polysched.cli.shown.output import Output, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
@@ -41,7 +41,7 @@ parameters.  Exit code 2 when nothing matches: the explanation names the conflic
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("what", metavar="WHAT", help="a C file, - for standard input, or MODULE:OPERATOR")
+    parser.add_argument("what", type=Input, metavar="WHAT", help="a C file, - for standard input, or MODULE:OPERATOR")
     parser.add_argument("--intrinsic", metavar="NAME", required=True,
                         help="the instruction or library function; auto: every one that is described")
     parser.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
@@ -109,7 +109,7 @@ def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
     for path in arguments.intrinsics:
         also |= load_intrinsics(path, wanted="" if arguments.intrinsic == AUTO else arguments.intrinsic)
     if arguments.intrinsic == AUTO:
-        return list((INTRINSICS | also).values())
+        return list({**INTRINSICS, **also}.values())
     return [find_intrinsic(arguments.intrinsic, also=also)]
 
 

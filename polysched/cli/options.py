@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_target, chosen_target
+from polysched.cli.conventions import STANDARD, Input, add_assume, add_cc, add_json, add_target, chosen_target
 from polysched.cli.values import (
     PerBand,
     band_member,
@@ -34,7 +35,7 @@ FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """The C file and how it is preprocessed."""
-    parser.add_argument("source", metavar="IN.c", nargs="?" if optional else None,
+    parser.add_argument("source", type=Input, metavar="IN.c", nargs="?" if optional else None,
                         help="C file with `#pragma scop` ... `#pragma endscop`; - reads standard input")
     add_preprocessing(parser)
     parser.add_argument("--autodetect", action="store_true",
@@ -63,6 +64,9 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
 def add_transformation(parser: argparse.ArgumentParser) -> None:
     """What decides the transformation, and what is told of it."""
     group = add_choices(parser)
+    group.add_argument("--database", metavar="FILE",
+                       help="use what `polysched tune` found for a region, here and for about these sizes "
+                            "(--assume, --size)")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR, and the loops "
                                                             "behind each pass over them")
     add_json(group, "what was found, what was chosen and how long it took")
@@ -170,7 +174,7 @@ def add_scheduling(group: argparse._ActionsContainer) -> None:
     group.add_argument("--scheduler", choices=SCHEDULERS, default="pluto",
                        help="best tiles what each of the others finds and takes what the cost model finds cheapest "
                             "(default: %(default)s)")
-    group.add_argument("--strategy", metavar="FILE", help="a strategy as JSON, followed instead of a named "
+    group.add_argument("--strategy", type=Input, metavar="FILE", help="a strategy as JSON, followed instead of a named "
                                                           "scheduler; - reads standard input")
     group.add_argument("--fusion", choices=FUSIONS, default="smart",
                        help="which loop nests the scheduler fuses (default: %(default)s)")
@@ -203,22 +207,38 @@ def read_strategy(name: str | None) -> Strategy | None:
                          hint=error.hint) from None
 
 
-def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: str) -> dict[str, int]:
+def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: str, *,
+                some_left: bool = False) -> dict[str, int]:
     """The values of `--size` by parameter; one of the function that its region does not use is left out.
+
+    Parameters
+    ----------
+    some_left : the file may have more regions, which were left alone: what it names anywhere may be their parameter.
 
     Raises
     ------
     UsageError : neither a region nor its function has a parameter of the name.
     """
-    from polysched.scop.signature import ParameterKind
     scops = tuple(scops)
     names = {name: p.name for scop in scops for p in scop.parameters for name in (p.spelling, p.name)}
-    unused = {p.name for scop in scops if scop.source is not None and scop.source.signature is not None
-              for p in scop.source.signature.parameters if p.kind is ParameterKind.INTEGER}
-    if unknown := sorted({name for name, _ in sizes} - set(names) - unused):
+    unknown = sorted({name for name, _ in sizes} - set(names) - _integers_of_functions(scops))
+    if unknown := [name for name in unknown if not (some_left and _in_a_file(name, scops))]:
         raise UsageError(f"no parameter {unknown[0]}", where=where,
                          hint=f"parameters are {', '.join(sorted(names)) or 'none'}")
     return {names[name]: value for name, value in sizes if name in names}
+
+
+def _integers_of_functions(scops: Iterable[Scop]) -> set[str]:
+    """The integer parameters of the functions around regions."""
+    from polysched.scop.signature import ParameterKind
+    return {p.name for scop in scops if scop.source is not None and scop.source.signature is not None
+            for p in scop.source.signature.parameters if p.kind is ParameterKind.INTEGER}
+
+
+def _in_a_file(name: str, scops: Iterable[Scop]) -> bool:
+    """Whether the text that a region stands in has a name."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return any(scop.source is not None and word.search(scop.source.text) for scop in scops)
 
 
 def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
@@ -234,6 +254,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         defines=tuple(arguments.defines), cc=arguments.cc)
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
+                   database=getattr(arguments, "database", None),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 

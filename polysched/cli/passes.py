@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
-from polysched.cli.options import add_choices, add_source, pipeline_options
+from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import UsageError
 
@@ -43,15 +43,22 @@ def run(arguments: argparse.Namespace) -> int:
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:
             raise UsageError(f"no pass {wanted}", hint=f"one of {', '.join(names)}")
-    if arguments.source is None:
-        if arguments.print_after or arguments.diff:
-            raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
-        return _list(arguments)
+    if arguments.source is not None:
+        return _run_on_file(arguments, names)
+    if arguments.print_after or arguments.diff:
+        raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
+    return _list(arguments)
+
+
+def _run_on_file(arguments: argparse.Namespace, names: list[str]) -> int:
+    """What every pass makes of every region of the file."""
     from polysched.emit_c.pass_history import pass_history
     from polysched.pipeline import transform_file
     refuse_same_file(arguments.source, arguments.json)
     with prepared(arguments.json) as report:
         regions = transform_file(arguments.source, pipeline_options(arguments)).regions
+        known_sizes([*arguments.size, *arguments.assume], [region.scop for region in regions], arguments.source,
+                    some_left=arguments.autodetect)
         histories = [{record.loop_pass.name: record for record in pass_history(
             region.tiled, region.options.emit_options())} for region in regions]
         if report is not None:

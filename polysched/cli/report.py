@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import Input
 from polysched.cli.shown.input import as_files
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
@@ -31,7 +32,7 @@ Needs polysched[report]"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("results", metavar="RESULTS.jsonl", nargs="+",
+    parser.add_argument("results", type=Input, metavar="RESULTS.jsonl", nargs="+",
                         help="results files, of both kinds together; - is standard input")
     parser.add_argument("-o", "--output", metavar="FILE.html",
                         help="the page, - for standard output (default: report.html, unless --latex or --pdf is given)")

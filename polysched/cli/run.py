@@ -80,8 +80,8 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
-    from polysched.pipeline import transform_file
     from polysched.pipeline.stage_texts import dump_stages
+    from polysched.search.lookup import transform_file
     for name in _written(arguments):
         refuse_same_file(arguments.source, name)
     if _written(arguments).count(STANDARD_OUTPUT) > 1:
@@ -91,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
         transformed = transform_file(arguments.source, pipeline_options(arguments))
-        if not arguments.autodetect:
-            known_sizes(arguments.assume, [region.scop for region in transformed.regions], arguments.source)
+        known_sizes(arguments.assume, [region.scop for region in transformed.regions], arguments.source,
+                    some_left=arguments.autodetect)
         show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:

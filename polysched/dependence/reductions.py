@@ -8,6 +8,8 @@ So is any of them under a condition that does not read x, on the branches of one
 `if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
 updates have an order after all: another one gives another place.  It is recognised and never relaxed.  What may be
 done is to run ranges of iterations apart, each from the old x, and to combine their results in the order of the ranges.
+The same holds for a number that conditions let overwrite an integer, `if (c) any = 1` and `any = c ? 1 : any`, and for
+an iterator that does, `if (c) last = i`: a range that has overwritten it ends with another value than it began with.
 
 Source: Rauchwerger and Padua, "The LRPD test", PLDI 1995 (recognition); Doerfert, Streit, Hack and
 Benaissa, "Polly's polyhedral scheduling in the presence of reductions", IMPACT 2015 (what may be relaxed).
@@ -19,11 +21,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
-from polysched.scop.body import Assign, Binary, BodyStatement, Call, Cast, Expr, If, Load, Select, Unary, rebuild, walk
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    BodyStatement,
+    Call,
+    Cast,
+    Expr,
+    If,
+    IteratorRef,
+    Load,
+    Select,
+    Unary,
+    rebuild,
+    walk,
+)
 from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Scop, Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
+OVERWRITES = frozenset({"any", "last"})
+"""An element that conditions let one number overwrite, and one that they let an iterator overwrite."""
 CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
 
 
@@ -34,16 +52,19 @@ class Reduction:
     Parameters
     ----------
     statement : the statement, by name.
-    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one.
+    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one; `any` or
+        `last` where conditions let one number, or an iterator, overwrite the accumulator.
     write, reads : references of the accumulator: the write, and every read of the old value.
     places : references of the writes and reads of the place, for `argmin` and `argmax`.
-    ties : which of equal values gives the place, `first` or `last`; empty for the other operators.
+    ties : which of equal values gives the place, `first` or `last`; `last` also where the accumulator is overwritten;
+        empty for the other operators.
     dtype : element type of the accumulator.
     exact : any order of the statement gives the same bits: integers, and minimum and maximum (of numbers; a NaN
         among the values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
         reassociation rounds differently, which a user has to allow.
     also : references of further writes of the accumulator, on other branches of a condition.
     beside : what else the same statement accumulates under its conditions, each in an element of its own.
+    value : what overwrites the accumulator, for `any` and `last`.
     """
 
     statement: str
@@ -56,11 +77,12 @@ class Reduction:
     ties: str = ""
     also: tuple[str, ...] = ()
     beside: tuple[Reduction, ...] = ()
+    value: Expr | None = None
 
     @property
     def any_order(self) -> bool:
         """Whether the result does not depend on the order of the updates, up to rounding."""
-        return not self.ties
+        return not any(part.ties for part in self.accumulators)
 
     @property
     def own(self) -> frozenset[str]:
@@ -74,7 +96,9 @@ class Reduction:
 
     def __str__(self) -> str:
         order = "exact in any order" if self.exact else "another order rounds differently"
-        if self.ties:
+        if self.operator in OVERWRITES:
+            order = "in order, or in ranges whose results are combined in order"
+        elif self.ties:
             order = f"in order, because the {self.ties} of equal values counts"
         return f"{self.statement}: {self.operator} of {self.dtype.name}, {order}"
 
@@ -128,7 +152,7 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
     else:
         accumulation = _accumulation(_renamed(update.value, canonical), old)
         if accumulation is None:
-            return None
+            return _chosen_overwrite(statement, update, canonical)
         operator, rest = accumulation
         reads = tuple(r for r in _loads(update.value) if canonical[r] == old)
     if operator is None or any(canonical[r] == old for e in rest for r in _loads(e)):
@@ -147,14 +171,14 @@ def _under_conditions(statement: Statement) -> Reduction | None:
     found: dict[str, Reduction] = {}
     others: list[str] = []
     for tests, update in _branches(statement.body, ()):
-        part = None if update is None else _update(statement, update) or _guarded_extremum(statement, tests, update)
+        part = None if update is None else _conditional_update(statement, tests, update)
         if part is None or update is None:
             return None
         others += [r for e in (*tests, update.value) for r in _loads(e) if r not in part.reads]
         old = canonical[update.target]
         first = found.setdefault(old, part)
         if first is not part:
-            if first.operator != part.operator:
+            if (first.operator, first.value) != (part.operator, part.value):
                 return None
             found[old] = replace(first, also=(*first.also, part.write), reads=(*first.reads, *part.reads))
     if not found or any(canonical[r] in found for r in others):
@@ -162,6 +186,12 @@ def _under_conditions(statement: Statement) -> Reduction | None:
     exact = all(part.exact for part in found.values())
     leading, *beside = (replace(part, exact=exact) for part in found.values())
     return replace(leading, beside=tuple(beside))
+
+
+def _conditional_update(statement: Statement, tests: Sequence[Expr], update: Assign) -> Reduction | None:
+    """The reduction that one assignment under conditions is, if it is one."""
+    return _update(statement, update) or _guarded_extremum(statement, tests, update) or _overwrite(
+        statement, update, update.value)
 
 
 def _branches(body: Sequence[BodyStatement], tests: tuple[Expr, ...]
@@ -191,6 +221,40 @@ def _guarded_extremum(statement: Statement, tests: Sequence[Expr], update: Assig
         if found is not None:
             return replace(found, reads=tuple(r for r in _loads(test) if r in found.reads))
     return None
+
+
+def _chosen_overwrite(statement: Statement, update: Assign, canonical: dict[str, str]) -> Reduction | None:
+    """`x = test ? v : x`, or the other way round."""
+    choice, old = _plain(update.value), canonical[update.target]
+
+    def is_old(e: Expr) -> bool:
+        return isinstance(plain := _plain(e), Load) and canonical[plain.reference] == old
+
+    if update.op is not None or not isinstance(choice, Select) or is_old(choice.then) == is_old(choice.otherwise):
+        return None
+    if any(canonical[r] == old for r in _loads(choice.condition)):
+        return None
+    found = _overwrite(statement, update, choice.otherwise if is_old(choice.then) else choice.then)
+    return None if found is None else replace(found, reads=tuple(
+        r for r in _loads(update.value) if canonical[r] == old))
+
+
+def _overwrite(statement: Statement, update: Assign, value: Expr) -> Reduction | None:
+    """`x = v` under conditions: v is the same number in all iterations, or an iterator without loss."""
+    if update.op is not None or not update.dtype.is_integer or not statement.access(update.target).exact:
+        return None
+    parts = set(walk(value))
+    if not any(isinstance(e, Load | IteratorRef | Call) for e in parts):
+        operator = "any"
+    elif all(isinstance(e, IteratorRef | Cast) and e.dtype.is_integer for e in parts):
+        counter = next(e.dtype.bits for e in parts if isinstance(e, IteratorRef))
+        if any(e.dtype.bits < counter for e in (*parts, update)):
+            return None
+        operator = "last"
+    else:
+        return None
+    return Reduction(statement=statement.name, operator=operator, write=update.target, reads=(), dtype=update.dtype,
+                     exact=True, ties="last", value=value)
 
 
 def _survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:

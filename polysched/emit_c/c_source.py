@@ -85,7 +85,8 @@ class CSource(Shown):
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
-    prologue : for code inside kept loops (`tensorize.surroundings`), lines to run ahead of one of them, and its number.
+    prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
+        its number.
     """
 
     tiled: TiledSchedule

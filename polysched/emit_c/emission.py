@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.lowering import Lowered, Scan, lower
 from polysched.emit_c.passes import LoopPass
 from polysched.emit_c.region import Place, declares
-from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels
+from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels, stack_declaration
 from polysched.emit_c.scalar_code.heap import (
     Memory,
     local_declarations,
@@ -19,6 +20,7 @@ from polysched.emit_c.scalar_code.heap import (
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_c.vector_math import VectorMath
+from polysched.scop.scop import Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -70,7 +72,8 @@ def printed_region(lowered: Lowered) -> Region:
     printer, loops = lowered.context.code, lowered.loops
     scop = printer.scop
     body = printer.lines(loops, Place((), lowered.context.facts))
-    declarations = [*printer.types.declarations.values(), *local_declarations(scop, lowered.declared)]
+    declarations = [*printer.types.declarations.values(), *local_declarations(scop, lowered.declared),
+                    *filter(None, map(stack_declaration, shared_panels(loops)))]
     if declarations or declares(loops, body):
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     helpers: tuple[HelperMacros | VectorMath, ...] = (
@@ -80,7 +83,11 @@ def printed_region(lowered: Lowered) -> Region:
     source = CSource(tiled=lowered.tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=lowered.fallbacks, allocated=lowered.allocated,
                      tested_teams=tuple(printer.tested_teams))
-    memories = [whole_array(scop, array, name) for array, name in lowered.heap.items()]
-    memories += [parts_of_threads(scop, t) for t in lowered.placed.values() if t.memory]
-    memories += map(memory_of, shared_panels(loops))
-    return Region(source=source, memories=tuple(memories))
+    return Region(source=source, memories=tuple(_memories(scop, lowered)))
+
+
+def _memories(scop: Scop, lowered: Lowered) -> Iterator[Memory]:
+    """What a region needs from the heap."""
+    yield from (whole_array(scop, array, name) for array, name in lowered.heap.items())
+    yield from (parts_of_threads(scop, t) for t in lowered.placed.values() if t.memory)
+    yield from (memory_of(panel) for panel in shared_panels(lowered.loops) if not stack_declaration(panel))

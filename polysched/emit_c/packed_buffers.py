@@ -1,7 +1,7 @@
 """The buffers that operands of register tiles are copied into, as the finished loops have them.
 
-The schedule tree says which there are to be (`tiling.copies`), `packing` and `shared_panels` make them; here stands
-what a user wants to know of those that were made: size, place, layout.
+The schedule tree says which there are to be (`tiling.rewriting.copies`), `packing` and `shared_panels` make them; here
+stands what a user wants to know of those that were made: size, place, layout.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.reductions import Reduction, find_reductions
+from polysched.dependence.reductions import OVERWRITES, Reduction, find_reductions
 from polysched.emit_c.bodies.array_bounds import accumulators_exist
 from polysched.emit_c.bodies.linear_combinations import collected
 from polysched.emit_c.bodies.row_subscripts import with_row_subscripts
@@ -90,14 +90,18 @@ class PassContext:
 
     def free_reductions(self) -> dict[str, Reduction]:
         """The reductions whose updates may come in any order, by statement; of the settled bodies once these are."""
-        scop = self.scop if self.printer is None else self.printer.scop
-        return {r.statement: r for r in find_reductions(scop)
-                if r.operator in OPERATORS and (r.exact or self.options.reassociate) and accumulators_exist(scop, r)}
+        return self._reductions(self.scop if self.printer is None else self.printer.scop, OPERATORS)
 
     def reductions_in_parts(self) -> dict[str, Reduction]:
         """The reductions that ranges of iterations can compute apart, to be combined in order, by statement."""
         places = {r.statement: r for r in find_reductions(self.scop) if r.operator in PLACES}
-        return self.free_reductions() | places
+        return self._reductions(self.scop, OPERATORS | OVERWRITES) | places
+
+    def _reductions(self, scop: Scop, operators: frozenset[str]) -> dict[str, Reduction]:
+        """The reductions by some operators that the options allow, of elements that exist whatever the conditions."""
+        return {r.statement: r for r in find_reductions(scop)
+                if all(part.operator in operators for part in r.accumulators)
+                and (r.exact or self.options.reassociate) and accumulators_exist(scop, r)}
 
 
 def pass_context(tiled: TiledSchedule, options: EmitOptions, *, own_memory: bool) -> PassContext:

@@ -19,7 +19,7 @@ def described(slots: Sequence[Slot], recipe: str = "dominant") -> dict[str, Any]
 
     Parameters
     ----------
-    recipe : of the values of arrays (`measure.inputs.fill`).
+    recipe : of the values of arrays (`measure.programs.inputs.fill`).
     """
     return {"slots": [{"name": s.name, "dtype": s.dtype.name, "is_array": s.is_array, "shape": list(s.shape),
                        "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
@@ -29,7 +29,7 @@ def described(slots: Sequence[Slot], recipe: str = "dominant") -> dict[str, Any]
 
 def command(library: Path, slots: Sequence[Slot], folder: Path, name: str, *,
             recipe: str = "dominant") -> tuple[str, ...]:
-    """The command that runs a library made from `measure.call_interface.wrapper` as a contestant."""
+    """The command that runs a library made from `measure.processes.call_interface.wrapper` as a contestant."""
     return program(Path(__file__), "library_entry", described(slots, recipe) | {"library": str(library)}, folder, name)
 
 

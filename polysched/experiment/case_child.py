@@ -1,6 +1,6 @@
 """The process of one case: load the experiment, measure, report.
 
-Started by `measure.isolation.run_isolated` as `python -m polysched.experiment.case_child REQUEST REPORTS`.
+Started by `measure.processes.isolation.run_isolated` as `python -m polysched.experiment.case_child REQUEST REPORTS`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ One line of text each way over the standard streams; a contestant may be a C pro
 
     contestant      built JSON                                       (the fields of `Build`; only if it compiled itself)
     contestant      ready NOTE
-    timer           run WARM CALLS [SHARED PRIVATE PROCESSOR...]   (the numbers of `measure.cold_cache.Flush`)
+    timer           run WARM CALLS [SHARED PRIVATE PROCESSOR...]   (the numbers of `measure.timing.cold_cache.Flush`)
     contestant      warmup WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per call that warms up)
     contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per timed call, seconds)
     contestant      done

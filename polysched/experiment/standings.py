@@ -31,7 +31,7 @@ class VariantTimes:
     name : for the tables.
     problem : why it has no time; empty when it has one.
     note : what a reader should know about it: version, core type, chosen tiles.
-    largest_relative : the largest difference to the reference, relative as `measure.comparison` defines it.
+    largest_relative : the largest difference to the reference, relative as `measure.programs.comparison` defines it.
     rounds : by number of the round, the calls of this variant in it.
     build : how it was compiled; None for libraries and compilers that keep that to themselves.
     warmups : calls that do not count, in order; the first one is the one that was verified.

@@ -143,7 +143,7 @@ class Job:
     trace_size : longs to keep of the instrumentation's reports; 0 for a version without.
     keep : what becomes of the arrays.
     tolerance : of a difference, relative to the largest element of the array.
-    recipe : of the inputs, as in `measure.inputs`.
+    recipe : of the inputs, as in `measure.programs.inputs`.
     """
 
     label: str

@@ -79,7 +79,7 @@ class Subject:
     kinds : what the checked configurations consist of, and how often.
     orders : what `expected` has computed.
     python : the program, when its text in Python is to be checked too.
-    recipe : of its inputs, as in `measure.inputs`.
+    recipe : of its inputs, as in `measure.programs.inputs`.
     """
 
     name: str
@@ -127,7 +127,8 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
     ----------
     seconds : CPU time of each configuration, and of the extraction; what needs more is given up.
     operations : of isl, for each configuration; likewise.
-    recipe : of the inputs, as in `measure.inputs`; with WHOLE, sums are exact in any order and have to be equal.
+    recipe : of the inputs, as in `measure.programs.inputs`; with WHOLE, sums are exact in any order and have to be
+        equal.
     schedules : make an instrumented version of every configuration, too.
     """
     try:

@@ -23,7 +23,7 @@ class ProgramKind:
     ----------
     program : of a number, no larger than a shape says.
     configurations : of a number.
-    recipe : of the inputs, as in `measure.inputs`.
+    recipe : of the inputs, as in `measure.programs.inputs`.
     in_python : whether there is a text in Python to be checked, too.
     schedules : whether the interpreter and the order of the instances are witnesses besides the compiled code.
     operations : of isl, for each configuration.

@@ -11,11 +11,16 @@ import islpy as isl
 import numpy as np
 
 from polysched.errors import UsageError
-from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.dtypes import BFLOAT16
+from polysched.kernel.call_checks import (
+    check_byte_order,
+    check_written,
+    is_array_of,
+    is_number_of,
+    share_elements,
+)
 from polysched.scop.points import with_sizes
 from polysched.scop.python_frontend import Argument, PythonScop
-from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
 
 
 def check_types(name: str, types: Mapping[str, ArgumentType], values: Mapping[str, Any]) -> None:
@@ -29,7 +34,7 @@ def check_types(name: str, types: Mapping[str, ArgumentType], values: Mapping[st
         value = values[argument]
         if isinstance(kind, ArrayType):
             _check_array(name, argument, kind, value)
-        elif not is_scalar_of(kind, value):
+        elif not is_number_of(kind.dtype, value):
             raise UsageError(
                 f"{name}: {argument} is {_described(value)}, the kernel takes a number of type {kind.dtype}")
 
@@ -38,25 +43,10 @@ def _check_array(name: str, argument: str, kind: ArrayType, value: Any) -> None:
     wanted = f"an array of {len(kind.extents)} dimensions of {kind.dtype}"
     if not isinstance(value, np.ndarray):
         raise UsageError(f"{name}: {argument} is {_described(value)}, the kernel takes {wanted}")
-    if not value.dtype.isnative:
-        raise UsageError(f"{name}: {argument} has elements in the other byte order ({value.dtype.str})",
-                         hint="convert it: array.astype(array.dtype.newbyteorder('='))")
-    if from_numpy(value.dtype) != kind.dtype or value.ndim != len(kind.extents):
+    check_byte_order(name, argument, value)
+    if not is_array_of(kind.dtype, len(kind.extents), value):
         raise UsageError(f"{name}: {argument} is {_described(value)}, the kernel takes {wanted}",
                          hint="convert it with .astype, or change the annotation")
-
-
-def is_scalar_of(kind: ScalarType, value: Any) -> bool:
-    """Whether a number can be passed: exactly of its type, or a Python number that the type holds."""
-    if isinstance(value, np.ndarray) and value.ndim:
-        return False
-    if isinstance(value, (bool, np.bool_)):
-        return kind.dtype.name == "bool"
-    if isinstance(value, (int, np.integer)):
-        least, largest = (-2**63, 2**63 - 1) if kind.dtype.is_float else kind.dtype.value_range()
-        return kind.dtype.name != "bool" and least <= int(value) <= largest
-    return kind.dtype.is_float and (isinstance(value, (float, np.floating)) or (
-        isinstance(value, np.generic) and from_numpy(value.dtype) == BFLOAT16))
 
 
 def _described(value: Any) -> str:
@@ -140,25 +130,7 @@ def check_writable(name: str, python: PythonScop, values: Mapping[str, Any]) -> 
     for argument in python.arguments:
         if not isinstance(argument.type, ArrayType) or python.scop.array(argument.target).constant:
             continue
-        array = values[argument.name]
-        if not array.flags.writeable:
-            raise UsageError(f"{name}: {argument.name} is written, but the array is read-only",
-                             hint="pass a copy, or set array.flags.writeable")
-        if overlaps_itself(array):
-            raise UsageError(f"{name}: {argument.name} is written, but its elements overlap each other",
-                             witness=f"shape {array.shape}, strides {array.strides}", hint="pass a copy")
-
-
-def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two indices can reach the same byte; may say so of a layout in which they just interleave."""
-    if array.size == 0:
-        return False
-    reach = array.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if stride < reach:
-            return True
-        reach += stride * (extent - 1)
-    return False
+        check_written(name, argument.name, values[argument.name])
 
 
 @dataclass(frozen=True)
@@ -195,12 +167,3 @@ def overlaps(python: PythonScop, values: Mapping[str, Any]) -> Overlaps:
 def _identical(left: np.ndarray, right: np.ndarray) -> bool:
     return (left.__array_interface__["data"][0] == right.__array_interface__["data"][0]
             and left.shape == right.shape and left.strides == right.strides and left.dtype == right.dtype)
-
-
-def share_elements(left: np.ndarray, right: np.ndarray) -> bool:
-    """Whether two arrays have a byte in common; undecided after a bounded search counts as yes."""
-    bounded: Any = np.shares_memory
-    try:
-        return bool(bounded(left, right, max_work=10_000))
-    except np.exceptions.TooHardError:
-        return True

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedScopError, UsageError
-from polysched.kernel.arguments import is_scalar_of, overlaps_itself, share_elements
 from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.dtypes import DType
-from polysched.scop.python_frontend.signature import ScalarType
+from polysched.scop.dtypes import BFLOAT16, DType
 
 
 class SharedMemoryError(UnsupportedScopError):
@@ -25,6 +23,19 @@ def described(value: Any) -> str:
     return f"the number {value!r}" if isinstance(value, (int, float, np.generic)) else f"a {type(value).__name__}"
 
 
+def is_number_of(dtype: DType, value: Any) -> bool:
+    """Whether a number can be passed: exactly of its type, or a Python number that the type holds."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return False
+    if isinstance(value, (bool, np.bool_)):
+        return dtype.name == "bool"
+    if isinstance(value, (int, np.integer)):
+        least, largest = (-2**63, 2**63 - 1) if dtype.is_float else dtype.value_range()
+        return dtype.name != "bool" and least <= int(value) <= largest
+    return dtype.is_float and (isinstance(value, (float, np.floating)) or (
+        isinstance(value, np.generic) and from_numpy(value.dtype) == BFLOAT16))
+
+
 def check_number(function: str, argument: str, dtype: DType, value: Any) -> None:
     """Refuse what is no number of a type.
 
@@ -32,7 +43,7 @@ def check_number(function: str, argument: str, dtype: DType, value: Any) -> None
     ------
     UsageError : with the argument, what is expected and what was given.
     """
-    if not is_scalar_of(ScalarType(dtype, False), value):
+    if not is_number_of(dtype, value):
         raise UsageError(f"{function}: {argument} has to be a number of type {dtype}, it is {described(value)}")
 
 
@@ -48,16 +59,67 @@ def check_array(function: str, argument: str, dtype: DType, rank: int | None, va
     UsageError : with the argument, what is expected and what was given.
     """
     wanted = f"an array of {dtype}" if rank is None else f"an array of {dtype} with {rank} dimensions"
-    if not isinstance(value, np.ndarray) or from_numpy(value.dtype) != dtype or (
-            rank is not None and value.ndim != rank):
+    if isinstance(value, np.ndarray):
+        check_byte_order(function, argument, value)
+    if not is_array_of(dtype, rank, value):
         raise UsageError(f"{function}: {argument} has to be {wanted}, it is {described(value)}",
                          hint="convert it with .astype" if isinstance(value, np.ndarray) else None)
-    if written and not value.flags.writeable:
+    if written:
+        check_written(function, argument, value)
+
+
+def is_array_of(dtype: DType, rank: int | None, value: Any) -> bool:
+    """Whether an argument is an array of a type and rank; of any rank when None."""
+    return isinstance(value, np.ndarray) and from_numpy(value.dtype) == dtype and rank in (None, value.ndim)
+
+
+def check_byte_order(function: str, argument: str, array: np.ndarray) -> None:
+    """Refuse an array in the other byte order.
+
+    Raises
+    ------
+    UsageError : with the argument.
+    """
+    if not array.dtype.isnative:
+        raise UsageError(f"{function}: {argument} has elements in the other byte order ({array.dtype.str})",
+                         hint="convert it: array.astype(array.dtype.newbyteorder('='))")
+
+
+def check_written(function: str, argument: str, array: np.ndarray) -> None:
+    """Refuse an array that cannot be written where it is.
+
+    Raises
+    ------
+    UsageError : with the argument.
+    """
+    if not array.flags.writeable:
         raise UsageError(f"{function}: {argument} is written, but the array is read-only",
                          hint="pass a copy, or set array.flags.writeable")
-    if written and overlaps_itself(value):
+    if overlaps_itself(array):
         raise UsageError(f"{function}: {argument} is written, but its elements overlap each other",
-                         witness=f"shape {value.shape}, strides {value.strides}", hint="pass a copy")
+                         witness=f"shape {array.shape}, strides {array.strides}", hint="pass a copy")
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two indices can reach the same byte; may say so of a layout in which they just interleave."""
+    if array.size == 0:
+        return False
+    reach = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
+
+
+def share_elements(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether two arrays have a byte in common; undecided after a bounded search counts as yes."""
+    bounded: Any = np.shares_memory
+    try:
+        return bool(bounded(left, right, max_work=10_000))
+    except np.exceptions.TooHardError:
+        return True
+
 
 
 def check_apart(function: str, arrays: Mapping[str, np.ndarray], written: frozenset[str]) -> None:

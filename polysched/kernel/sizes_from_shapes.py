@@ -63,7 +63,6 @@ def _settled(scop: Scop, fitting: isl.Set, sizes: dict[str, int]) -> dict[str, i
         if parameter.name in found or at < 0:
             continue
         values = isl.Set("{ [x] }").intersect_params(fitting)
-        at = values.find_dim_by_name(PARAM, parameter.name)
         symbol = isl.PwAff(f"[{parameter.name}] -> {{ [x] -> [({parameter.name})] }}")
         counted = values.intersect(isl.PwAff("{ [x] -> [(x)] }").eq_set(symbol))
         low, high = counted.dim_min_val(0), counted.dim_max_val(0)

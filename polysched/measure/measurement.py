@@ -22,7 +22,7 @@ class Verification:
     Parameters
     ----------
     arrays : one comparison per array, scalar and result.
-    recipe : how the inputs were filled (`measure.inputs.RECIPES`).
+    recipe : how the inputs were filled (`measure.programs.inputs.RECIPES`).
     seed : of the random numbers.
     amplification : the largest relative change of a result when the inputs change by rounding errors.
     well_conditioned : that change is within the tolerance, so a larger difference is an error of the code.

@@ -132,7 +132,7 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
 
     Parameters
     ----------
-    given_sizes : parameter values by C spelling; the others are chosen (`measure.problem_size`).
+    given_sizes : parameter values by C spelling; the others are chosen (`measure.programs.problem_size`).
     on_report : called with every report of the child, for progress bars.
     known : earlier results by `Measurement.experiment`; one of the same experiment is returned instead of a new one.
 
@@ -152,7 +152,7 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with workspace() as folder:
         slots = make_slots(subject.scops, signature, size, given=given_sizes,
-                           is_global=_global_test(subject, folder, compiler))
+                           is_global=global_test(subject, folder, compiler))
         check_memory(slots, min(available_memory(), options.limits.memory_bytes))
         binaries = build_both(subject, slots, folder=folder, compiler=compiler, flags=options.flags)
         timer = compile_shared(TIMER, name="timer", folder=folder, compiler=compiler, flags=("-O2",), openmp=False)
@@ -170,7 +170,7 @@ def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compile
     path = subject.path.resolve()
     transformed = folder / f"transformed_{path.name}"
     transformed.write_text(subject.transformed_text, encoding="utf-8", errors="surrogateescape", newline="")
-    include = _preprocessor(subject)
+    include = preprocessor_of(subject)
     function = subject.signature.name
     return (compile_shared(wrapper(path, function, slots), name="original", folder=folder, compiler=compiler,
                            flags=flags, preprocessor=include, what=f"{subject.path}"),
@@ -179,15 +179,16 @@ def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compile
                            what=f"the code emitted for {subject.path}"))
 
 
-def _preprocessor(subject: Subject) -> list[str]:
+def preprocessor_of(subject: Subject) -> list[str]:
+    """The preprocessor's options for the file of a subject."""
     region = subject.scops[0].source
     assert region is not None
     return [*region.preprocessor, "-iquote", str(subject.path.resolve().parent)]
 
 
-def _global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable[[str], bool]:
+def global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable[[str], bool]:
     """A test whether a name is a variable at the end of the file, asked of the compiler."""
-    source, include = subject.path.resolve(), _preprocessor(subject)
+    source, include = subject.path.resolve(), preprocessor_of(subject)
 
     def is_global(name: str) -> bool:
         return compiles(probe(source, f"(void)&{name};"), folder=folder, compiler=compiler, preprocessor=include)
@@ -195,13 +196,18 @@ def _global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable
     return is_global
 
 
+def described_places(slots: Sequence[Slot]) -> list[dict[str, Any]]:
+    """The slots as JSON values for the child."""
+    global_index = {s.name: i for i, s in enumerate(s for s in slots if s.origin is Origin.GLOBAL)}
+    return [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
+             "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
+             "elements": s.elements, "global_index": global_index.get(s.name)} for s in slots]
+
+
 def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Binary, *, options: MeasureOptions,
              threads: int, recipes: Sequence[str] = RECIPES) -> dict[str, Any]:
     """What the child needs to know, as JSON values."""
-    global_index = {s.name: i for i, s in enumerate(s for s in slots if s.origin is Origin.GLOBAL)}
-    places = [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
-               "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
-               "elements": s.elements, "global_index": global_index.get(s.name)} for s in slots]
+    places = described_places(slots)
     cpus = pinned_processors(threads) if options.pin else ()
     flush = flush_for(cpus or usable_processors()) if options.cold_cache else None
     return {"original": str(binaries[0].path), "transformed": str(binaries[1].path), "timer": str(timer.path),

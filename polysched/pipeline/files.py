@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,8 +52,12 @@ class TransformedFile:
     refused: tuple[str, ...] = ()
 
 
+Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]
+"""All stages of one region."""
+
+
 def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,
-             alone: bool = True) -> Optimized:
+             alone: bool = True, region: Region | None = None) -> Optimized:
     """All stages for one region: a Scop, or the only region of a C file.
 
     Example
@@ -64,12 +68,14 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     Parameters
     ----------
     alone : the region is all of the program: a choice by hand that none of its bands can use is refused.
+    region : all stages of a region; `search.lookup` has those that look it up in a database.
 
     Raises
     ------
     PolyschedError : any stage refuses.
     """
     options = options or PipelineOptions()
+    region = _stages(options, region)
     seconds: dict[str, float] = {}
     if isinstance(path_or_scop, Scop):
         scop = path_or_scop
@@ -78,7 +84,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
     check_packed(options, (scop,))
-    made = optimized_region(scop, options, seconds)
+    made = region(scop, options, seconds)
     if alone:
         refuse_unused([made.tiled.unused])
     return made
@@ -98,17 +104,23 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
                          hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
 
 
-def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
+def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
+                   region: Region | None = None) -> TransformedFile:
     """All stages for every region of a C file; a region that is refused stays as it is, and a warning says why.
+
+    Parameters
+    ----------
+    region : as for `optimize`.
 
     Raises
     ------
     PolyschedError : the file has no region, every region is refused, or the options do not fit one.
     """
     options = options or PipelineOptions()
+    region = _stages(options, region)
     seconds: dict[str, float] = {}
     budget = FileBudget()
-    detected = DetectedRegions(lambda scop: budget.run(scop, partial(optimized_region, scop, options)),
+    detected = DetectedRegions(lambda scop: budget.run(scop, partial(region, scop, options)),
                                trusted=options.guard is not None)
     refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:
@@ -122,7 +134,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     try:
         check_packed(options, scops)
         regions = tuple(detected.regions) if options.autodetect else tuple(
-            _accepted(scops, options, budget, refusals))
+            _accepted(scops, options, region, budget, refusals))
         refuse_unused([region.tiled.unused for region in regions])
     except UsageError:
         _told(refusals)
@@ -156,12 +168,22 @@ def _only_tested(made: Optimized) -> bool:
     return bool(assumed) and told_unchanged(made) is not None
 
 
-def _accepted(scops: Sequence[Scop], options: PipelineOptions, budget: FileBudget,
+def _stages(options: PipelineOptions, region: Region | None) -> Region:
+    """All stages of a region: those given, or the stages themselves for options that name no database."""
+    if region is not None:
+        return region
+    if options.database is not None:
+        raise UsageError("the pipeline looks nothing up in a database", witness=options.database,
+                         hint="polysched.optimize, polysched.source_to_source and the commands do")
+    return optimized_region
+
+
+def _accepted(scops: Sequence[Scop], options: PipelineOptions, region: Region, budget: FileBudget,
               refusals: list[tuple[SourceLocation, PolyschedError]]) -> Iterator[Optimized]:
     """The marked regions that every stage accepts; the others are added to the refusals."""
     for scop in scops:
         try:
-            yield budget.run(scop, partial(optimized_region, scop, options))
+            yield budget.run(scop, partial(region, scop, options))
         except (UnsupportedScopError, BudgetExceededError) as error:
             assert scop.source is not None
             line = scop.source.text.count("\n", 0, scop.source.start) + 1

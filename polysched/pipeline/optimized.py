@@ -42,6 +42,7 @@ class Optimized(Shown):
     pays : the sizes for which the transformed code runs; the original code runs for others. None where it is not kept.
     collapsed : pairs of loops over whole rows that became one.
     as_written : why the region keeps the code as it was written; empty where it is transformed.
+    looked_up : what a database had for the region; empty where none was asked.
     """
 
     scop: Scop
@@ -59,6 +60,7 @@ class Optimized(Shown):
     instructions: tuple[str, ...] = ()
     collapsed: tuple[CollapsedLoops, ...] = ()
     as_written: str = ""
+    looked_up: str = ""
 
     @property
     def text(self) -> str:
@@ -82,6 +84,8 @@ class Optimized(Shown):
 
     def _alternatives(self) -> Iterator[str]:
         """What became of the temporaries, and when the original code runs, one line each."""
+        if self.looked_up:
+            yield f"database: {self.looked_up}"
         if self.as_written:
             yield f"as written: {self.as_written}"
         for loops in self.collapsed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
@@ -11,6 +11,7 @@ from polysched.errors import UsageError
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
+from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
@@ -22,6 +23,16 @@ from polysched.tiling.planning.register_shape import row_loss
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
 PARTS = ("scheduling", "tiling", "emission", "source")
+FLAGS = {
+    "-O2": "less unrolling and no vector code of the compiler's own where it costs size",
+    "-funroll-loops": "unroll loops whose trip count is known when they start",
+    "-fno-tree-vectorize": "no vector code of the compiler's own",
+    "-fno-tree-coalesce-vars": "accumulators in registers of their own",
+    "-fno-schedule-insns": "the order of instructions as emitted, before registers are assigned",
+    "-fno-gcse": "addresses are computed where they are used",
+    "-mprefer-vector-width=256": "vectors of the compiler's own of 256 bits",
+    "-mprefer-vector-width=512": "vectors of the compiler's own of 512 bits"}
+"""The compiler flags that may be chosen: none changes a result."""
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False)
@@ -55,6 +66,9 @@ class PipelineOptions:
         time beside the original where the compiler was told of no such vectors.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
+    steps : by hand, on the schedule, before it is tiled.
+    flags : of `FLAGS`, for whoever compiles the C.
+    database : file of what searches found; `polysched.optimize` and the commands look a region up there.
 
     Raises
     ------
@@ -75,6 +89,9 @@ class PipelineOptions:
     safe: bool
     portable: bool
     verify_instructions: Literal["auto", "always", "never"]
+    steps: tuple[Step, ...]
+    flags: tuple[str, ...]
+    database: str | None
 
     fusion = Short[str]()
     split_index_sets = Short[bool]()
@@ -108,6 +125,7 @@ class PipelineOptions:
                  collapse: bool = True, expand: bool = True, guard: bool | None = None, safe: bool = False,
                  portable: bool = False,
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
+                 steps: tuple[Step, ...] = (), flags: tuple[str, ...] = (), database: str | None = None,
                  **short: Unpack[ShortOptions]) -> None:
         changed = by_part(short)
         tiling = replace(tiling or TilingOptions(), **changed.get("tiling", {}))
@@ -119,7 +137,8 @@ class PipelineOptions:
             "scheduler": scheduler, "strategy": strategy, "tensorize": tensorize, "assumed": assumed,
             "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
             "portable": portable,
-            "verify_instructions": verify_instructions, "tiling": tiling, "emission": replace(emission, **wanted),
+            "verify_instructions": verify_instructions, "steps": steps, "flags": flags, "database": database,
+            "tiling": tiling, "emission": replace(emission, **wanted),
             "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
             "source": replace(source or SourceOptions(), **changed.get("source", {}))}
         for name, value in values.items():
@@ -137,6 +156,11 @@ class PipelineOptions:
         if self.verify_instructions not in VERIFY:
             raise UsageError(f"instructions cannot be verified {self.verify_instructions!r}",
                              hint=f"one of {', '.join(VERIFY)}")
+        if unknown := [flag for flag in self.flags if flag not in FLAGS]:
+            raise UsageError(f"the compiler flag {unknown[0]!r} is not on the list", hint=f"one of {', '.join(FLAGS)}")
+        if self.steps and self.scheduler == BEST:
+            raise UsageError("steps by hand need one schedule", witness="scheduler best",
+                             hint=f"one of {', '.join(ALGORITHMS)}")
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""
@@ -231,9 +255,12 @@ class PipelineOptions:
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}
 
+    def _steps(self) -> dict[str, object]:
+        return {"steps": [step.to_json() for step in self.steps]} if self.steps else {}
+
     def _by_hand(self) -> dict[str, object]:
         """What was given beside `tile`: nothing where the model chose."""
-        given: dict[str, object] = {}
+        given: dict[str, object] = self._steps()
         if self.outer_tiles:
             given["outer_tiles"] = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
         for name in ("tile_order", "point_order"):
@@ -257,9 +284,14 @@ def _text(value: object) -> str:
     """A value as text that is the same in every process: sets in order, and of dataclasses what is not by default."""
     if is_dataclass(value) and not isinstance(value, type):
         own = ((f, getattr(value, f.name)) for f in fields(value))
-        return f"{type(value).__name__}({', '.join(f'{f.name}={_text(v)}' for f, v in own if v != f.default)})"
+        return f"{type(value).__name__}({', '.join(f'{f.name}={_text(v)}' for f, v in own if v != _default(f))})"
     if isinstance(value, frozenset | set):
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in sorted(value.items()))}}}"
     return repr(value)
+
+
+def _default(field: Field[Any]) -> object:
+    """What a field has by default; MISSING where it has to be given."""
+    return field.default if field.default_factory is MISSING else field.default_factory()

@@ -14,7 +14,7 @@ from polysched.dependence.idle_statements import without_idle_statements
 from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.options import PipelineOptions
-from polysched.scheduling import ALGORITHMS, by_strategy
+from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.tensorize.preparing.canonical import canonical_form
@@ -68,7 +68,9 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
 
 def scheduled(dependences: Dependences, options: PipelineOptions, *, input_dependences: bool = False,
               parameters: Mapping[str, int] | None = None) -> Schedule:
-    """The schedule by the strategy or the scheduler of the options; `best` tiles its candidates to compare them.
+    """The schedule by the strategy or the scheduler of the options, and the steps by hand on it.
+
+    `best` tiles its candidates to compare them.
 
     Parameters
     ----------
@@ -81,8 +83,8 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     """
     wanted = replace(options.scheduling, input_dependences=input_dependences)
     if options.strategy is not None:
-        return by_strategy(dependences, options.strategy, options=wanted)
+        return steps.apply(by_strategy(dependences, options.strategy, options=wanted), *options.steps)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
         return best(dependences, options=wanted, tiling=tiling).schedule
-    return ALGORITHMS[options.scheduler](dependences, options=wanted)
+    return steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps)

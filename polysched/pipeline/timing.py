@@ -5,12 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    pass
-
-
+from typing import TypeVar
 
 logger = logging.getLogger(__name__)
 stage_logger = logging.getLogger("polysched.stages")  # told each stage before it begins; progress listens to it

@@ -6,7 +6,7 @@ Keys of a record's `values` that a report understands, all of them optional:
     are compared with (otherwise the first that is not ours).
 `flop_count`, `bytes_moved`, `threads`, `peak_flop_per_second` : of the workload and the machine.
 `sizes`, `dtype` : in the values, the case's parameters, or a table within these.
-`peaks` : `dataclasses.asdict` of `measure.peak.Peaks`, for the roofline.
+`peaks` : `dataclasses.asdict` of `measure.timing.peak.Peaks`, for the roofline.
 `listings` : the regions, by `experiment.listings.pack`.
 `steps` : how the schedules came about, as text.
 `candidates` : tiles of one kernel, a list of `edges` (numbers, or "auto" for the model's pick, whose edges per band are

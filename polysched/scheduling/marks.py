@@ -43,7 +43,7 @@ class Copy:
     in_lanes : vectors read neighbours along the last dimension; else the lanes share one element.
     extents : elements per dimension. In lanes: blocks, the loops of the sum, the columns of a block; else rows of all
         blocks, and the loops of the sum.
-    references : the accesses that it is read by in place of the array (`scop.Access.reference`).
+    references : the accesses that it is read by in place of the array (`scop.scop.Access.reference`).
     """
 
     array: str

@@ -5,7 +5,8 @@ Rewrite:  mark [copies B], band i0: ...
 
 What is copied follows from the accesses that read the copy and from the loops outside: all elements that they read, and
 that nothing writes, while these have their values.  Each element is copied once.  This is the tree for isl's own tools
-and for checks; C is generated from the marks (`emit_c.packing`), where the constant lengths of loops are known.
+and for checks; C is generated from the marks (`emit_c.register_tiles.packing`), where the constant lengths of loops are
+known.
 
 Source: the manual of isl, "Schedule Trees": extension nodes, and `isl_schedule_node_graft_before`.
 """

@@ -9,6 +9,7 @@ import polysched
 
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
+    "dependence": ["questions"],
     "scheduling": ["tree", "primitives", "solving", "fusion"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
@@ -16,6 +17,7 @@ SUB_ROOMS = {
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
+    "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "cli": ["shown"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }

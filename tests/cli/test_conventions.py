@@ -20,7 +20,7 @@ from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
-READING_C = ("c2c", "run", "extract", "deps", "schedule", "tile", "passes", "match")
+READING_C = ("c2c", "run", "tune", "extract", "deps", "schedule", "tile", "passes", "match")
 WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule")
 WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match")
 WITHOUT_JSON = ("demo", "report", "completion")   # they write C, a page, a script
@@ -101,7 +101,8 @@ def test_shared_spellings_mean_the_same_everywhere():
 
 @pytest.mark.parametrize("command", list(PARSERS))
 def test_a_usage_error_is_two_lines_with_the_usage_of_the_command(command, tmp_path):
-    words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x")}
+    words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x"),
+             "db": ("list", "a.db")}
     done = polysched(command, *words.get(command, ("a.c",) if command in READING_C else ()), "--quite",
                      folder=tmp_path)
     first, second = done.stderr.splitlines()
@@ -164,6 +165,47 @@ def test_standard_input_and_output_carry_a_program_through(tmp_path):
     refused = piped("extract", "-", text="int x;\n")
     assert "<stdin>" in refused.stderr
     assert is_refusal(refused)
+
+
+@pytest.mark.parametrize("words", [
+    ("c2c", "-", "--target", "-"), ("schedule", "-", "--strategy", "-"), ("tile", "-", "--target", "-"),
+    ("run", "-", "--strategy", "-"), ("compare", "-", "-"), ("report", "-", "a.jsonl", "-"),
+    ("passes", "in.c", "--target", "-", "--strategy", "-")])
+def test_standard_input_is_read_once(words, tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    refused = polysched(*words, folder=tmp_path)
+    assert is_refusal(refused)
+    assert refused.stderr == "polysched: only one file can be standard input\n  hint: name the others\n"
+
+
+@pytest.mark.parametrize("option", ["--size", "--assume"])
+@pytest.mark.parametrize("command", [("c2c",), ("c2c", "--autodetect"), ("passes",), ("passes", "--autodetect"),
+                                     ("tile",), ("run",), ("run", "--autodetect")])
+def test_a_size_of_no_parameter_is_refused(command, option, tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    refused = polysched(*command, "in.c", option, "k_max=3", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "k_max" in refused.stderr
+
+
+def test_a_size_of_loops_that_are_left_alone_is_accepted(tmp_path):
+    (tmp_path / "in.c").write_text(
+        PRODUCT + "void left(int m, double *a) { for (int i = 0; i < m; i++) a[a[i] > 0] = i; }")
+    assert polysched("c2c", "--autodetect", "in.c", "--assume", "m=3", folder=tmp_path).returncode == 0
+
+
+def test_lists_are_json_as_well(tmp_path):
+    targets = json.loads(polysched("machine", "--targets", "--json", folder=tmp_path).stdout)
+    assert [t["name"] for t in targets][:2] == ["host", "generic"]
+    (tmp_path / "generic.json").write_text(json.dumps(targets[1]))
+    (tmp_path / "in.c").write_text(PRODUCT)
+    assert "vector_size(16)" in polysched("c2c", "in.c", "--target", "generic.json", folder=tmp_path).stdout
+    names = polysched("bench", "--names", folder=ROOT).stdout.split()
+    assert json.loads(polysched("bench", "--names", "--json", folder=ROOT).stdout) == names
+    for option in ("--names", "--json=x.json"):
+        refused = polysched("bench", option, names[0], folder=ROOT)
+        assert is_refusal(refused)
+        assert "are for the list of experiments" in refused.stderr
 
 
 def test_json_in_a_file_leaves_the_text_where_it_was(tmp_path):

@@ -90,11 +90,9 @@ def test_recognised(body: str, operator: str, exact: bool) -> None:
     "b[0] ^= K[i];",
     "if (A[i] > s[0]) { s[0] = A[i]; k[0] = k[0] + 1; }",
     "if (A[i] > s[0]) { s[0] = A[i]; K[K[i]] = i; }",
-    "if (A[i] > s[0]) { k[0] = i; }",
     "if (A[i] != s[0]) { s[0] = A[i]; k[0] = i; }",
     "if (s[0] > 0) s[0] += A[i];",
     "if (A[i] > 0) s[0] += A[i]; else s[0] *= 2;",
-    "if (A[i] > 0) s[0] += A[i]; else k[0] = i;",
     "if (A[i] > s[0]) { s[0] = A[i]; h[0] += 1; }",   # how many maxima there are on the way
     "if (A[i] > 0) s[0] += A[i]; else h[0] += s[0];",
     "if (A[i] <= s[0]) k[0] += 1; else s[0] = A[i];",
@@ -111,6 +109,44 @@ def test_what_one_statement_accumulates_beside() -> None:
     (found,) = find_reductions(loop("if (A[i] > 0) { s[0] += A[i]; k[0]++; } else if (U[i] > c[0]) b[0] |= K[i];"))
     assert [(part.operator, part.dtype.name, part.exact) for part in found.accumulators] == [
         ("sum", "float64", False), ("sum", "int32", False), ("or", "bool", False)]
+
+
+@pytest.mark.parametrize(("body", "operator"), [
+    ("if (A[i] > 0) k[0] = 1;", "any"),
+    ("k[0] = A[i] > 0 ? 1 : k[0];", "any"),
+    ("k[0] = A[i] > 0 ? k[0] : n - 7;", "any"),
+    ("if (A[i] > 0) { if (B[i] > 0) k[0] = 3; } else k[0] = 3;", "any"),
+    ("if (A[i] > 0) c[0] = 300;", "any"),
+    ("b[0] = A[i] > 0 ? 1 : b[0];", "any"),
+    ("if (A[i] > 0) k[0] = i;", "last"),
+    ("k[0] = A[i] > 0 ? k[0] : i;", "last"),
+    ("if (A[i] > s[0]) { k[0] = i; }", "last"),
+])
+def test_an_element_that_conditions_let_one_number_or_the_iterator_overwrite(body: str, operator: str) -> None:
+    scop = loop(body)
+    (found,) = find_reductions(scop)
+    assert (found.operator, found.any_order) == (operator, False)
+    assert not analyse(scop, reductions="exact").relaxed
+
+
+@pytest.mark.parametrize("body", [
+    "k[0] = 1;",
+    "if (A[i] > 0) k[0] = 1; else k[0] = 2;",
+    "if (A[i] > k[0]) k[0] = 1;",
+    "if (A[i] > 0) k[0] = K[i];",
+    "if (A[i] > 0) c[0] = i;",                     # the low bits alone
+    "if (A[i] > 0) k[0] = 2 * i;",
+    "if (A[i] > 0) s[0] = 0.5;",                   # of floats equal numbers may differ in their bits
+])
+def test_other_overwriting_is_not_recognised(body: str) -> None:
+    assert not find_reductions(loop(body))
+
+
+def test_a_statement_that_also_overwrites_is_not_reordered() -> None:
+    for body in ("if (A[i] > 0) { k[0] += K[i]; U[0] = i; }", "if (A[i] > 0) s[0] += A[i]; else k[0] = i;"):
+        (found,) = find_reductions(loop(body))
+        assert [part.operator for part in found.accumulators] == ["sum", "last"]
+        assert not found.any_order
 
 
 def test_pairs_of_the_updates_are_marked() -> None:

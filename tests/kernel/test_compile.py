@@ -296,6 +296,14 @@ def test_sizes_that_the_function_changes_behind_the_region_are_the_callers(tmp_p
     refuses(lambda: call(8, np.zeros(4)), "x has to have at least 8 elements, it has 4")
 
 
+def test_the_other_byte_order_is_said(one: Path) -> None:
+    C, A, B = whole(3, 4), whole(3, 3), whole(3, 4)
+    message = "B has elements in the other byte order (>f8)"
+    refuses(lambda: polysched.compile(one)(C, A, B.astype(">f8")), message, "newbyteorder")
+    call = polysched.compile(product_of("float64"))
+    refuses(lambda: call(A, B.astype(">f8")), message, "newbyteorder")
+
+
 def test_memory_that_does_not_fit_is_refused(one: Path) -> None:
     product = polysched.compile(one)
     C, A, B = whole(6, 6), whole(6, 6), whole(6, 6)

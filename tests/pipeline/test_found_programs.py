@@ -80,14 +80,26 @@ def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
         np.testing.assert_array_equal(results[0], results[1])
 
 
-@pytest.mark.parametrize(("name", "reason"), [
-    ("last_and_any", "every iteration of line 9 needs `any` of earlier ones"),
-    ("small_square", "there is too little to do at the largest sizes that its arrays and types allow")])
-def test_without_a_gain_the_region_stays_as_written(
-        name: str, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_index_and_a_flag_of_one_array_are_found_in_one_loop_on_threads(tmp_path: Path) -> None:
+    written, emitted, text = both("last_and_any", tmp_path)
+    assert "partial results of last, any per thread" in text
+    for m, n, zero, negative in ((300, 200, 7, 9), (300, 200, 59_999, 0), (300, 200, None, None), (3, 2, 2, 1)):
+        numbers = np.arange(1, m * n + 1, dtype=np.int32)
+        if zero is not None:
+            numbers[[zero, negative]] = 0, -1
+        results = []
+        for library in (written, emitted):
+            found = np.zeros(2, np.int32)
+            library.last_and_any(m, n, pointer(numbers), pointer(found))
+            results.append(found)
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_without_a_gain_the_region_stays_as_written(caplog: pytest.LogCaptureFixture) -> None:
+    reason = "there is too little to do at the largest sizes that its arrays and types allow"
     with caplog.at_level(logging.WARNING):
-        made = transform_file(PROGRAMS / f"{name}.c")
-    lines = (PROGRAMS / f"{name}.c").read_text().splitlines(keepends=True)
+        made = transform_file(PROGRAMS / "small_square.c")
+    lines = (PROGRAMS / "small_square.c").read_text().splitlines(keepends=True)
     assert made.text == "".join(line for line in lines if "scop" not in line)
     assert made.regions[0].as_written == reason
     assert any(reason in record.getMessage() for record in caplog.records)

@@ -15,6 +15,7 @@ from polysched.pipeline.short_options import SHORT, Short, ShortOptions
 from polysched.scheduling import SchedulerOptions
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
+from polysched.tensorize.decision import TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 
 WIDE = Target(name="wide", vector_bits=512, vector_registers=32, cores=4)
@@ -115,6 +116,15 @@ def test_the_text_of_a_target_does_not_depend_on_the_process():
     target = replace(WIDE, features=frozenset({"sse", "avx", "avx2"}))
     shown = PipelineOptions(tiling=TilingOptions(target=target)).differences()["tiling.target"]
     assert "features={'avx', 'avx2', 'sse'}" in shown
+
+
+def test_what_a_factory_gives_by_default_is_not_shown():
+    assert repr(PipelineOptions(tensorize=TensorizeOptions(intrinsic="vnni"))) == (
+        "PipelineOptions(tensorize=TensorizeOptions(intrinsic='vnni'))")
+    chosen = PipelineOptions(tensorize=TensorizeOptions(intrinsic="vnni", sizes={"n": 4}))
+    assert repr(chosen) == "PipelineOptions(tensorize=TensorizeOptions(intrinsic='vnni', sizes={'n': 4}))"
+    target = PipelineOptions(tiling=TilingOptions(target=WIDE)).differences()["tiling.target"]
+    assert "peak_flop_per_second" not in target
 
 
 def test_a_decorated_kernel_keeps_composed_options():

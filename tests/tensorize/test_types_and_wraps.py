@@ -45,13 +45,16 @@ REFUSED = {   # body, unit, words
     "other wrap": (EACH + "C[i] += (int8_t)(A[i] * B[i]);", "cast_product", "in its own arithmetic"),
     "unsigned wrap": (EACH + "C[i] += (uint16_t)(A[i] * B[i]);", "cast_product", "in its own arithmetic"),
     "large pairs": (PAIRS + "C[i] += P[i][k] * Q[i][k];", "wrapping_pairs", "wraps the sum of 2 products to -32768"),
-    "signed for unsigned half": (EACH + "C[i] += W[i] / 2;", "unsigned_half", ""),
-    "unsigned for signed half": (EACH + "C[i] += W[i] / 2u;", "signed_half", ""),
-    "all bits": (EACH + "L[i] += X[i];", "low_half", ""),
-    "sign extended half": (EACH + "L[i] += (int32_t)X[i];", "low_half", ""),
+    "signed for unsigned half": (EACH + "C[i] += W[i] / 2;", "unsigned_half",
+                                 "W[i] = -2147483648: 1073741823 against -1073741825"),
+    "unsigned for signed half": (EACH + "C[i] += W[i] / 2u;", "signed_half",
+                                 "W[i] = -2147483648: -1073741825 against 1073741823"),
+    "all bits": (EACH + "L[i] += X[i];", "low_half", "X[i] = -9223372036854775808: -9223372036854775808 against 0"),
+    "sign extended half": (EACH + "L[i] += (int32_t)X[i];", "low_half",
+                           "compute L[i] + (X[i] & 0xFFFFFFFF), which is what low_half does"),
     "sum in int": (EACH + "C[i] += W[i];", "sum_in_short", "in its own arithmetic"),
     "wrapped distance": (PAIRS + "C[i] += (int8_t)(P[i][k] > Q[i][k] ? P[i][k] - Q[i][k] : Q[i][k] - P[i][k]);",
-                         "distance", ""),
+                         "distance", "P[i][k] = -128, Q[i][k] = 127: 2147483646 against"),
 }
 
 

@@ -22,7 +22,7 @@ class Progress(logging.Handler):
     """Takes notice of steps; silent until the command has taken `PATIENCE_SECONDS`.
 
     A step that takes longer than that is shown while it runs, by a timer of its own.  The stages of the pipeline
-    announce themselves (`pipeline.stage_logger`).
+    announce themselves (`pipeline.timing.stage_logger`).
     """
 
     def __init__(self, *, quiet: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polysched.emit_c.alternatives.checked_values import (
     LARGEST_WHOLE,
@@ -17,7 +18,12 @@ from polysched.emit_c.alternatives.checked_values import (
     subscripted_below,
 )
 from polysched.emit_c.alternatives.function_calls import with_calls
-from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.plain_arrays import (
+    as_written,
+    as_written_function,
+    with_arrays_of,
+    with_plain_arrays,
+)
 from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, free_entry, with_timing
 from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
@@ -88,15 +94,10 @@ def _in_place(program: CalledProgram, reference: Scop) -> CalledProgram:
     arrays = {a.name: a for a in reference.arrays if a.storage is not Storage.LOCAL}
     known = {p.name for p in reference.parameters}
 
-    def placed(scop: Scop | None) -> Scop | None:
-        if scop is None:
-            return None
-        own = tuple(replace(p, c_name="", definition="") if p.name in known else p for p in scop.parameters)
-        return replace(scop, arrays=tuple(arrays.get(a.name, a) for a in scop.arrays), parameters=own)
-
-    whole = placed(program.match.scop)
-    assert whole is not None
-    return replace(_placed(program, whole), before=placed(program.before), behind=placed(program.behind))
+    placed = partial(with_arrays_of, arrays=arrays, parameters=known)
+    return replace(_placed(program, placed(program.match.scop)),
+                   before=None if program.before is None else placed(program.before),
+                   behind=None if program.behind is None else placed(program.behind))
 
 
 def by_its_text(program: CalledProgram) -> CalledProgram:
@@ -116,11 +117,15 @@ def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: 
     for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
         sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
-        counted = with_counts(scop, sizes)
-        allowed = counted is not None and not fix_parameters(program.match.context, counted).is_empty()
         work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
-        if allowed and work <= most_work and _stays_inside(whole, run, sizes):
+        if _allowed(program, sizes) and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
+
+
+def _allowed(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
+    """Whether the program admits these sizes."""
+    counted = with_counts(program.match.scop, sizes)
+    return counted is not None and not fix_parameters(program.match.context, counted).is_empty()
 
 
 def _stays_inside(scop: Scop, run: Sequence[Statement], sizes: Mapping[str, int]) -> bool:

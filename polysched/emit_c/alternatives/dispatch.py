@@ -13,7 +13,7 @@ arch/arm64/include/uapi/asm/hwcap.h.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
@@ -91,7 +91,7 @@ def dispatch(isa: Isa) -> Dispatch:
 
 
 def _helper(isa: Isa, name: str, attribute: str, tests: list[str]) -> Iterator[str]:
-    """The function that asks once and remembers the answer: 0 for not asked yet, 1 for no, 2 for yes."""
+    """The test at run time, once in a file."""
     guard = name.upper()
     yield from (f"#ifndef {guard}", f"#define {guard}")
     if isa.machine == "aarch64":
@@ -101,8 +101,13 @@ def _helper(isa: Isa, name: str, attribute: str, tests: list[str]) -> Iterator[s
                     *(f"    {line}" for line in fill_in(isa.prepare, refuse="return 0").strip().splitlines()),
                     "    return 1;", "}")
         tests = [*tests, f"{name}_prepared()"]
+    yield from asked_once(name, tests)
+    yield "#endif"
+
+
+def asked_once(name: str, tests: Sequence[str]) -> Iterator[str]:
+    """A function that says whether all tests hold, and remembers it: 0 for not asked yet, 1 for no, 2 for yes."""
     yield from (f"static int {name}(void)", "{", "    static int known;",
                 "    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);", "    if (!answer) {",
                 f"        answer = {' && '.join(tests) or '1'} ? 2 : 1;",
-                "        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);", "    }", "    return answer == 2;", "}",
-                "#endif")
+                "        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);", "    }", "    return answer == 2;", "}")

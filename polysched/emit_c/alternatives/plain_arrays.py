@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -56,8 +56,22 @@ def with_plain_arrays(scop: Scop, sizes: Mapping[str, int], *, temporaries: bool
     if total > MOST_BYTES:
         raise UnsupportedScopError("the arrays are too large to run the replaced statement on", where=scop.name,
                                    witness=f"{total >> 20} MiB, the limit is {MOST_BYTES >> 20}")
-    parameters = tuple(replace(p, c_name="", definition="") for p in scop.parameters)
-    return replace(scop, arrays=arrays, parameters=parameters)
+    return replace(with_arrays_of(scop, {}), arrays=arrays)
+
+
+def with_arrays_of(scop: Scop, arrays: Mapping[str, Array], *, parameters: Collection[str] | None = None,
+                   temporaries: bool = False) -> Scop:
+    """The program on the arrays of another one with the same names, in a function of its parameters.
+
+    Parameters
+    ----------
+    parameters : those of the function; all of the program when None.
+    temporaries : those of the program stay its own.
+    """
+    same = tuple(a if temporaries and a.storage is Storage.LOCAL else arrays.get(a.name, a) for a in scop.arrays)
+    own = tuple(replace(p, c_name="", definition="") if parameters is None or p.name in parameters else p
+                for p in scop.parameters)
+    return replace(scop, arrays=same, parameters=own)
 
 
 def _plain(array: Array, scop: Scop, sizes: Mapping[str, int], *, symbolic: bool) -> Array:

@@ -16,13 +16,19 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.dependence.statements import with_statements
 from polysched.emit_c.alternatives.checked_values import CheckedArray, Equality, checked
-from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.plain_arrays import (
+    as_written,
+    as_written_function,
+    with_arrays_of,
+    with_plain_arrays,
+)
 from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, free_entry
 from polysched.emit_c.alternatives.smaller_programs import SAMPLED
 from polysched.emit_c.function import CFunction, with_region
 from polysched.scop.points import box_size, fix_parameters, isl_value
-from polysched.scop.scop import Array, Scop, Storage, union_set
+from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.matching.mapping import Match
 
 Box = tuple[tuple[int, int], ...]   # least and greatest subscript per dimension
@@ -62,9 +68,7 @@ def preparation_check(found: Match, given: Scop, *, entry: str, most_work: int) 
 
 def _prepared_text(prepared: Scop, arrays: Mapping[str, Array], original: CFunction, entry: str) -> str:
     """The prepared program as a function of the region's arrays."""
-    parameters = tuple(replace(p, c_name="", definition="") for p in prepared.parameters)
-    region = as_written(replace(prepared, parameters=parameters, arrays=tuple(
-        arrays.get(a.name, a) for a in prepared.arrays)))
+    region = as_written(with_arrays_of(prepared, arrays))
     renamed = replace(original, signature=replace(original.signature, name=f"replaced_{entry}"))
     declared = ", ".join(p.c_declaration for p in original.signature.parameters) or "void"
     return (f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}"
@@ -105,10 +109,7 @@ def _slice(dependences: Dependences, boxes: Mapping[str, list[Box]], sizes: Mapp
         return None
     statements = tuple(replace(s, domain=s.domain.intersect(kept[s.name].align_params(s.domain.get_space())))
                        for s in scop.statements if s.name in kept)
-    domain = union_set(s.domain for s in statements)
-    used = {a.array for s in statements for a in s.accesses} | {a.name for a in scop.arrays if not a.is_temporary}
-    return replace(scop, statements=statements, schedule=scop.schedule.intersect_domain(domain),
-                   arrays=tuple(a for a in scop.arrays if a.name in used))
+    return with_statements(scop, statements)
 
 
 def _instances(domain: isl.Set) -> int:

@@ -11,10 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from polysched.emit_c.alternatives.checked_values import CheckedArray, Equality, checked, equality_of
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
-from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.plain_arrays import (
+    as_written,
+    as_written_function,
+    with_arrays_of,
+    with_plain_arrays,
+)
 from polysched.emit_c.alternatives.smaller_programs import replaced_statements, some_elements
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.function import CFunction, with_region
@@ -127,11 +133,7 @@ def region_check(program: TensorizedProgram, given: Scop, *, entry: str, paralle
     original = as_written_function(plain, f"original_{entry}")
     arrays = {a.name: a for a in plain.arrays}
 
-    def placed(scop: Scop) -> Scop:
-        same = tuple(a if a.storage is Storage.LOCAL else arrays.get(a.name, a) for a in scop.arrays)
-        parameters = tuple(replace(p, c_name="", definition="") for p in scop.parameters)
-        return replace(scop, arrays=same, parameters=parameters)
-
+    placed = partial(with_arrays_of, arrays=arrays, temporaries=True)
     placed_match = replace(found, fragment=replace(fragment, scop=placed(fragment.scop)))
     whole = replace(program, least_work=0.0, match=placed_match)
     whole = with_shared_outside(whole.with_parts(placed))

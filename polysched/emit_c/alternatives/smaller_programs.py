@@ -11,7 +11,7 @@ import islpy as isl
 from polysched.emit_c.alternatives.checked_values import LARGEST_WHOLE
 from polysched.emit_c.limits import LIMITS
 from polysched.scop.points import fix_parameters, isl_value
-from polysched.scop.scop import Scop, Statement
+from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
@@ -172,11 +172,8 @@ def _restricted(alone: Scop, found: Match, domain: isl.Set) -> Scop:
         return replace(statement, domain=statement.domain.intersect(_params_like(mine, statement.domain)))
 
     statements = tuple(map(fewer, alone.statements))
-    kept = statements[0].domain.get_ctx()
-    domains = isl.UnionSet.empty(isl.Space.params_alloc(kept, 0))
-    for statement in statements:
-        domains = domains.union(isl.UnionSet.from_set(statement.domain))
-    return replace(alone, statements=statements, schedule=alone.schedule.intersect_domain(domains))
+    return replace(alone, statements=statements,
+                   schedule=alone.schedule.intersect_domain(union_set(s.domain for s in statements)))
 
 
 def _params_like(fixed: isl.Set, like: isl.Set) -> isl.Set:

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polysched.emit_c.alternatives.dispatch import asked_once
 from polysched.emit_c.c_source import CSource
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
@@ -117,14 +118,12 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
 
 
 def _helper(extension: _Extension) -> str:
-    """The test at run time, for compilers that were not told; it asks once and remembers 2 for yes, 1 for no."""
-    asked = " && ".join(f'__builtin_cpu_supports("{feature}")' for feature in extension.features)
+    """The test at run time, for compilers that were not told."""
+    tests = [f'__builtin_cpu_supports("{feature}")' for feature in extension.features]
     return "\n".join((
         f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})", "#ifdef __clang__",
-        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1", "static int polysched_has_wide(void)", "{",
-        "    static int known;", "    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);", "    if (!answer) {",
-        f"        answer = {asked} ? 2 : 1;", "        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);", "    }",
-        "    return answer == 2;", "}", "#endif", "#endif", ""))
+        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1",
+        *asked_once("polysched_has_wide", tests), "#endif", "#endif", ""))
 
 
 def _wide_name(function: FunctionText) -> str:
@@ -135,6 +134,7 @@ def _before(function: FunctionText, extension: _Extension) -> str:
     static = () if "static" in function.head else ("static",)
     return "\n".join((f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options",
                       *(f"#pragma GCC {pragma}" for pragma in extension.pragmas),
+                      f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
                       f"#define {function.name} {_wide_name(function)}", *static, "#endif", ""))
 
 
@@ -143,7 +143,8 @@ def _behind(text: str, function: FunctionText) -> str:
     call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
     head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f"#undef {function.name}", "#pragma GCC pop_options", "#endif", "#endif",
+    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options",
+                      "#endif", "#endif",
                       f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
                       body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
 

@@ -261,12 +261,14 @@ class ThreadPart:
     operator : as `dependence.reductions.Reduction` has it.
     element : an access of the reduced element, to print it; None for a whole array.
     places : for `argmin` and `argmax`, the temporaries and accesses of the place.
+    start : for `last`, what an iteration overwrites the element with, less one; later iterations have larger numbers.
     """
 
     temporary: Temporary
     operator: str
     element: PartialElement | None = None
     places: tuple[tuple[Temporary, PartialElement], ...] = ()
+    start: Linear | None = None
 
     @property
     def temporaries(self) -> tuple[Temporary, ...]:

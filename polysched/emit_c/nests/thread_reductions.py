@@ -13,6 +13,8 @@ A range belongs to a part by its number, and parts are combined by their number,
 threads every run gives the same bits.  Where iterations do not all do the same, threads get several parts each.
 `argmax` and `argmin` whose first place counts keep it: parts are ranges in order, each begins with the old extremum,
 and the combination takes a later place for a better value only.
+What conditions let one number overwrite, or the counter of the loop, is combined where a part ended with another value
+than it began with; a part begins with the old value, or with a number before its own.
 
 Source: as for `lane_reductions`; Rauchwerger and Padua, "The LRPD test", PLDI 1995, for privatised arrays.
 """
@@ -27,7 +29,7 @@ from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
-from polysched.emit_c.loop_ir.index import Linear, constant, variable
+from polysched.emit_c.loop_ir.index import Linear, Variable, constant, variable
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import (
     For,
@@ -49,7 +51,8 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.emit_c.scalar_code.work import constant_work
 from polysched.scheduling.marks import Role
-from polysched.scop.scop import Array, Scop
+from polysched.scop.body import IteratorRef, walk
+from polysched.scop.scop import Array, Scop, Statement
 from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PLACES = frozenset({"argmin", "argmax"})
@@ -151,7 +154,8 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     moving = loop_names(loop)
     stay = [all(form is not None and not depends_on(form, moving) for form in _forms(instance, target, scop))
             for target in targets]
-    if reduction.operator in PLACES and not (all(stay) and reduction.ties == "first"):
+    start = _start(reduction, instance, loop, statement)
+    if reduction.ties and not (all(stay) and _keeps_ties(reduction, start)):
         return None
     if not stay[0]:
         temporary = _array_part(scop.array(statement.access(reduction.write).array), instance, how, names)
@@ -161,7 +165,24 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     made = [(Temporary(array := statement.access(target).array, how.taken.fresh(f"{identifier_of(array)}_part", names)),
              PartialElement(instance, target)) for target in targets]
     (temporary, element), *places = made
-    return ThreadPart(temporary, reduction.operator, element, tuple(places))
+    return ThreadPart(temporary, reduction.operator, element, tuple(places), start)
+
+
+def _keeps_ties(reduction: Reduction, start: Linear | None) -> bool:
+    """Whether the order of the parts tells which of several updates counts."""
+    return reduction.ties == "first" or reduction.operator == "any" or (
+        reduction.operator == "last" and start is not None)
+
+
+def _start(reduction: Reduction, instance: StatementInstance, loop: For, statement: Statement) -> Linear | None:
+    """What iterations of a loop overwrite an element with, less one, where it grows with the loop alone."""
+    counter = next((e for e in walk(reduction.value) if isinstance(e, IteratorRef)), None) \
+        if reduction.value is not None else None
+    if counter is None:
+        return None
+    value = instance.iterators[statement.iterators.index(counter.name)]
+    grows = value.coefficient(Variable(loop.variable)) > 0 and not depends_on(value, loop_names(loop) - {loop.variable})
+    return value - constant(1) if grows else None
 
 
 def _is_alone(arrays: Collection[str], own: Collection[str], instance: StatementInstance, loop: For,

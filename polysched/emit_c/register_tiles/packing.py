@@ -4,10 +4,10 @@ Rewrite:  for j_block: for i_block: { tile of (r, i, j) reading a * A(i, r) and 
       ->  copy a * A(i, r) to A_panel[i][r];
           for j_block: { copy B(r, j) to B_panel[r][j];  for i_block: { tile reading A_panel[i][r], B_panel[r][j] } }
 
-Which accesses read copies, and around which loop these are filled, stands in the schedule tree (`tiling.copies`); where
-what they read is no box there, or a loop changes some of it, a loop inside takes its place.  What is copied is the
-largest part of an expression that the loop does not change: an access, or arithmetic on accesses, which is then
-computed once for all iterations of the loop.
+Which accesses read copies, and around which loop these are filled, stands in the schedule tree
+(`tiling.rewriting.copies`); where what they read is no box there, or a loop changes some of it, a loop inside takes its
+place.  What is copied is the largest part of an expression that the loop does not change: an access, or arithmetic on
+accesses, which is then computed once for all iterations of the loop.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4; here
 the panel follows from the access and the tile, whatever the program computes.

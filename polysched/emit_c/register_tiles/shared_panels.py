@@ -40,7 +40,7 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.packing import constant_extent
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
-from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, STACK_BYTES, Memory
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Load, walk
 from polysched.scop.scop import Scop
@@ -104,6 +104,14 @@ def _with_shared(node: Node, facts: Facts, how: Sharing) -> Node:
 def shared_panels(node: Node) -> tuple[Panel, ...]:
     """The shared panels of a region."""
     return tuple(n.panel for n in walk_nodes(node) if isinstance(n, Packed) and n.panel.shared)
+
+
+def stack_declaration(panel: Panel) -> str:
+    """The declaration of a shared panel as a local array; empty where its size is not known, or large."""
+    if panel.outer or panel.bytes > STACK_BYTES:
+        return ""
+    rows = "".join(f"[{extent}]" for extent in panel.extents)
+    return f"{panel.value.dtype.c_name} {panel.name}{rows} __attribute__((aligned({ALIGNMENT_BYTES})));"
 
 
 def memory_of(panel: Panel) -> Memory:

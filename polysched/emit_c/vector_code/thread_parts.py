@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from polysched.dependence.reductions import OVERWRITES
 from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
 from polysched.emit_c.limits import LIMITS
+from polysched.emit_c.loop_ir.index import Linear, substitute, variable
 from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
 from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary
-from polysched.emit_c.scalar_code.heap import extent_texts
+from polysched.emit_c.scalar_code.heap import PROTOTYPES, extent_texts
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
@@ -23,7 +25,6 @@ from polysched.target.target import LINE_BYTES
 from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
-PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class ThreadParts:
 
     def _before(self, part: ThreadPart) -> Iterator[str]:
         """The values that every part begins with, read before another part is combined."""
-        if part.operator in SYMBOLS:
+        if part.operator in SYMBOLS or part.start is not None:
             return
         for name, dtype, element in self._elements_of(part):
             yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {element};"
@@ -121,9 +122,16 @@ class ThreadParts:
             yield from self._array(part)
             return
         for name, dtype, element in self._elements_of(part):
+            if part.start is not None:
+                yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {self._start(part.start, dtype)};"
             value = (f"{number} ? {neutral(part.operator, dtype)} : {element}" if part.operator in SYMBOLS
                      else self.fresh(f"{name}_before"))
             yield f"{dtype.c_name} {name} = {value};"
+
+    def _start(self, start: Linear, dtype: DType) -> str:
+        """A number that no iteration of the range has."""
+        first = self.index.bound(substitute(start, {self.node.whole.variable: variable(self.node.first)}))
+        return f"({dtype.c_name})({first})"
 
     def _ordered(self, part: ThreadPart) -> Iterator[str]:
         """A part's result, into what the parts before it gave."""
@@ -132,6 +140,9 @@ class ThreadParts:
             short = part.operator == "product" and dtype.is_integer and dtype.bits < 32    # products of ints overflow
             both = f"{element} {SYMBOLS[part.operator]} {'(unsigned int)' if short else ''}{name}"
             yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
+            return
+        if part.operator in OVERWRITES:
+            yield from braced(f"if ({name} != {self.fresh(f'{name}_before')})", [f"{element} = {name};"])
             return
         sign = COMPARISONS[part.operator.removeprefix("arg")]
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]

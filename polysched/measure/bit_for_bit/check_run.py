@@ -1,7 +1,8 @@
 """The child process that runs original statements and their replacements on the same data and compares every element.
 
-Started by `measure.isolation.run_isolated` as `python -m polysched.measure.bit_for_bit.check_run REQUEST REPORTS`; the
-request is made by `bit_for_bit.check`.
+Started by `measure.processes.isolation.run_isolated` as
+`python -m polysched.measure.bit_for_bit.check_run REQUEST REPORTS`;
+the request is made by `bit_for_bit.check`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The child process that compares several codes of one statement with the original and times those that are right.
 
-Started by `measure.isolation.run_isolated` as `python -m polysched.measure.bit_for_bit.race_run REQUEST REPORTS`; the
-request is made by `bit_for_bit.race`.  Rounds alternate between all codes, and each begins with another one.
+Started by `measure.processes.isolation.run_isolated` as
+`python -m polysched.measure.bit_for_bit.race_run REQUEST REPORTS`;
+the request is made by `bit_for_bit.race`.  Rounds alternate between all codes, and each begins with another one.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
 
     Parameters
     ----------
-    module : a module that reads the request and reports by `measure.child_side.Reporter`.
+    module : a module that reads the request and reports by `measure.processes.child_side.Reporter`.
     request : what it gets, as JSON; the limits are added under `limits`.
     folder : its working directory, a private one that the caller removes.
     environment : variables that are set for it, beside the parent's; None removes one.

@@ -1,7 +1,8 @@
 """The child process that verifies one function against another and then times both, in alternation.
 
-Started by `measure.isolation.run_isolated` as `python -m polysched.measure.timing.paired_run REQUEST REPORTS`; the
-request is made by `measure.compare_and_time`.  Both functions work on the same memory, so that neither has the
+Started by `measure.processes.isolation.run_isolated` as
+`python -m polysched.measure.timing.paired_run REQUEST REPORTS`;
+the request is made by `measure.compare_and_time`.  Both functions work on the same memory, so that neither has the
 better pages.
 """
 
@@ -75,7 +76,7 @@ class Program:
         self._slots = (ctypes.c_void_p * max(1, len(places)))(*(p.work[self.name].ctypes.data for p in places))
 
     def run(self, counters: PerfCounters) -> dict[str, Any]:
-        """Call once; the fields of a `measure.statistics.Sample`."""
+        """Call once; the fields of a `measure.timing.statistics.Sample`."""
         out = (ctypes.c_double * 3)()
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
         before = counters.read()

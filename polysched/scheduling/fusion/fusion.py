@@ -92,22 +92,31 @@ def _gather(search: Search, fused: Groups, target: int, sources: list[int],
 
 def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
                      active: list[Active], found: Found) -> tuple[int | None, Band | None]:
-    """The last group below common loops that reads what a sum reads, with their band; none of both runs in lanes.
+    """The last group that reads what a sum reads, with their band; none of both runs in parallel.
+
+    They stand below common loops, or in one nest of the source, which nothing is gained by taking apart.
 
     Parameters
     ----------
     after : the last group that the sum depends on.
     """
-    if not any(found.values()) or not _is_sum(search, band, found):
+    if _parallel_rows(band):
         return None, None
     for target in reversed(range(after + 1, len(fused))):
         first = fused[target][1]
-        if first is None or not _is_sum(search, first, found):
+        if first is None or _parallel_rows(first) or not _is_written_or_sunk(search, first, band, found):
             continue
         joined = _fused_band(search, first, band, active, found)
         if joined is not None and share_reads(search, first.names, joined, found):
             return target, joined
     return None, None
+
+
+def _is_written_or_sunk(search: Search, first: Band, second: Band, found: Found) -> bool:
+    """Whether two bands stand in one nest of the source, or are all that is left of their statements below others."""
+    if in_one_nest(search.problem.scop, (*first.names, *second.names)):
+        return True
+    return any(found.values()) and all(len(b.rows) == _depth(search, b, found) for b in (first, second))
 
 
 def _with_same_streams(search: Search, fused: Groups, after: int, band: Band,
@@ -135,11 +144,6 @@ def _with_same_streams(search: Search, fused: Groups, after: int, band: Band,
 def _is_free(search: Search, band: Band, found: Found) -> bool:
     """Whether a band is all that is left of its statements, and all of its loops are parallel."""
     return _parallel_rows(band) == len(band.rows) == _depth(search, band, found)
-
-
-def _is_sum(search: Search, band: Band, found: Found) -> bool:
-    """Whether a band is all that is left of its statements, and none of its loops is parallel."""
-    return not _parallel_rows(band) and len(band.rows) == _depth(search, band, found)
 
 
 def _interleaved(interleaving: Interleaving, fused: Groups,

@@ -80,7 +80,7 @@ def _operation(op: str, operands: list[Value]) -> Value:
         return values.arithmetic(op, left, right)
     if op in ("<", "<=", ">", ">=", "==", "!="):
         return values.compare(op, left, right)
-    if op in ("&", "|", "^"):
+    if op in ("&", "|", "^", "<<", ">>"):
         return functions.bitwise(op, left, right)
     others = {"/": values.divide, "//": functions.floor_divide, "%": functions.modulo, "**": functions.power}
     return others[op](left, right)

@@ -95,6 +95,12 @@ class Expression:
     def __xor__(self, other: Scalar) -> Operation:
         return Operation("^", (self, as_expression(other)))
 
+    def __lshift__(self, other: Scalar) -> Operation:
+        return Operation("<<", (self, as_expression(other)))
+
+    def __rshift__(self, other: Scalar) -> Operation:
+        return Operation(">>", (self, as_expression(other)))
+
     def __invert__(self) -> Operation:
         return Operation("~", (self,))
 

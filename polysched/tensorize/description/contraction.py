@@ -32,9 +32,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
-from polysched.scop.body import Call, Expr, Load, walk
+from polysched.scop.body import Expr, Load, walk
 from polysched.scop.dtypes import DType
-from polysched.tensorize.description.semantics import TABLE, ZERO, Affine, Element, Variable
+from polysched.tensorize.description.semantics import ZERO, Affine, Element, Variable, table_of, table_reads
 
 
 class Kind(Enum):
@@ -202,8 +202,7 @@ class Contraction:
     def tables(self) -> tuple[str, ...]:
         """Names of the operands that are read at computed subscripts."""
         updates = [r.update for s in self.stages for r in s.results] + [r.update for r in self.results]
-        return tuple(dict.fromkeys(e.function.removesuffix(TABLE) for u in updates for e in walk(u)
-                                   if isinstance(e, Call) and e.function.endswith(TABLE)))
+        return tuple(dict.fromkeys(table_of(e) for u in updates for e in table_reads(u)))
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:

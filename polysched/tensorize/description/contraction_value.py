@@ -19,7 +19,7 @@ from polysched.tensorize.description.contraction import Contraction, Dimension, 
 from polysched.tensorize.description.derivation import ideal_of
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.inputs import Array, Operands, carrier, shape_of
-from polysched.tensorize.description.semantics import TABLE, Element, Semantics, Variable
+from polysched.tensorize.description.semantics import Element, Semantics, Variable, is_table_read, table_of
 
 _COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
                 "!=": np.not_equal}
@@ -192,7 +192,7 @@ class _Machine:
                 return np.where(chosen, *(_converted(below(x), e.dtype) for x in (e.then, e.otherwise)))
             case Binary():
                 return _binary(e, below(e.left), below(e.right))
-            case Call() if e.function.endswith(TABLE):
+            case Call() if is_table_read(e):
                 return self.table(e, [below(a) for a in e.arguments])
             case Call():
                 return _function(e.function, [below(a) for a in e.arguments])
@@ -200,7 +200,7 @@ class _Machine:
 
     def table(self, e: Call, subscripts: list[Array]) -> Array:
         """The elements of an operand at computed subscripts."""
-        name = e.function.removesuffix(TABLE)
+        name = table_of(e)
         flat: Any = 0
         for index, extent in zip(subscripts, self.shapes[name], strict=True):
             flat = flat * extent + index.astype(np.int64)

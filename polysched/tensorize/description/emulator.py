@@ -13,13 +13,14 @@ from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, 
 from polysched.scop.dtypes import DType, Kind
 from polysched.tensorize.description.semantics import (
     C_NAMES,
-    TABLE,
     Item,
     Local,
     Loop,
     Semantics,
     Update,
     Variable,
+    is_table_read,
+    table_of,
 )
 
 
@@ -90,8 +91,8 @@ def expression_c(e: Expr) -> str:
             return f"({expression_c(e.left)} {e.op} {expression_c(e.right)})"
         case Select():
             return f"({expression_c(e.condition)} ? {expression_c(e.then)} : {expression_c(e.otherwise)})"
-        case Call() if e.function.endswith(TABLE):
-            return e.function.removesuffix(TABLE) + "".join(f"[{expression_c(a)}]" for a in e.arguments)
+        case Call() if is_table_read(e):
+            return table_of(e) + "".join(f"[{expression_c(a)}]" for a in e.arguments)
         case Call():
             return f"{e.function}({', '.join(expression_c(a) for a in e.arguments)})"
 

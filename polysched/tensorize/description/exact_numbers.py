@@ -162,12 +162,12 @@ def _away(x: Fraction) -> int:
     return whole if x > 0 else -whole
 
 
-_FUSED = fused("float")
+MULTIPLY_ADD = {"fma": fused("double"), "fmaf": fused("float")}   # as C calls them
 MEANINGS: dict[str, Callable[..., Value]] = {
     "bf16_to_f32": lambda x: from_bits(x, "bf16"), "f16_to_f32": lambda x: from_bits(x, "f16"),
     "f32_to_bf16": lambda x: to_bits(x, "bf16"), "f32_to_f16": lambda x: to_bits(x, "f16"),
-    "f32_to_tf32": _tf32, "fma_f32": _FUSED, "fma_f64": fused("double"), "flush": flushed,
-    "fma_flush": lambda a, b, c: flushed(_FUSED(flushed(a), flushed(b), flushed(c))),
+    "f32_to_tf32": _tf32, "fma_f32": MULTIPLY_ADD["fmaf"], "fma_f64": MULTIPLY_ADD["fma"], "flush": flushed,
+    "fma_flush": lambda a, b, c: flushed(MULTIPLY_ADD["fmaf"](flushed(a), flushed(b), flushed(c))),
     "add_flush": lambda a, b: flushed(np.float32(flushed(a) + flushed(b))),
     "round_odd": _round_odd, "mul_odd": _mul_odd, "add_odd": _add_odd,
     "sat_i32": _clamp(-(2 ** 31), 2 ** 31 - 1), "sat_i16": _clamp(-(2 ** 15), 2 ** 15 - 1),

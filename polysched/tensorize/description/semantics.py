@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-from polysched.scop.body import Expr
+from polysched.scop.body import Call, Expr, walk
 from polysched.scop.dtypes import (
     BFLOAT16,
     BOOL,
@@ -203,9 +203,29 @@ class Semantics:
         raise KeyError(name)
 
 
-TABLE = "[]"
+_TABLE = "[]"
 
 
 def table_function(operand: str) -> str:
     """The name of the `Call` that reads an operand at computed subscripts, `T[A[i] & 15]`."""
-    return operand + TABLE
+    return operand + _TABLE
+
+
+def is_table_read(e: Expr) -> TypeGuard[Call]:
+    """Whether an expression is an element of a table."""
+    return isinstance(e, Call) and e.function.endswith(_TABLE)
+
+
+def table_of(read: Call) -> str:
+    """The operand, or in a program the access, that an element of a table belongs to."""
+    return read.function.removesuffix(_TABLE)
+
+
+def reads_table(e: Expr) -> bool:
+    """Whether an expression reads at a computed subscript somewhere."""
+    return any(map(is_table_read, walk(e)))
+
+
+def table_reads(e: Expr) -> Iterator[Call]:
+    """The elements of tables in an expression."""
+    return filter(is_table_read, walk(e))

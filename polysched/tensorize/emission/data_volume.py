@@ -1,9 +1,10 @@
 """Cache tiles around the instruction by the tiling room's model: least lines moved, as an integer program (CP-SAT).
 
-The nest around the instruction is described to `tiling.tile_search` in elements: one loop per loop of the plan, whose
-edges are multiples of what one block of registers covers, so that the instruction's dimensions are constraints of
-alignment; and one reference per operand with the strides at which it lies, packed operands dense.  The program chooses
-the edges and the order of the tiles for a cache; the panels of a register block have to fit the first one.
+The nest around the instruction is described to `tiling.planning.tile_search` in elements: one loop per loop of the
+plan, whose edges are multiples of what one block of registers covers, so that the instruction's dimensions are
+constraints of alignment; and one reference per operand with the strides at which it lies, packed operands dense.  The
+program chooses the edges and the order of the tiles for a cache; the panels of a register block have to fit the first
+one.
 """
 
 from __future__ import annotations

@@ -16,11 +16,12 @@ from pysat.solvers import Solver
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
 from polysched.scop.dtypes import INT64, DType
+from polysched.tensorize.description.semantics import reads_table
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
-from polysched.tensorize.equality.tables import is_read, values_of_tables
+from polysched.tensorize.equality.tables import values_of_tables
 from polysched.tensorize.limits import LIMITS
 
 EXHAUSTIVE_BITS = LIMITS.exhaustive_bits
@@ -79,7 +80,7 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
     left, right = in_operators(left), in_operators(right)
-    if any(is_read(e) for x in (left, right) for e in walk(x)):
+    if reads_table(left) or reads_table(right):
         left, right = values_of_tables(left, right, partial(_same_subscript, ranges=ranges, conflicts=conflicts))
     limits: list[str] = []
     normaliser = Normaliser(ranges or {})
@@ -119,9 +120,7 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
     yield partial(_sampled, left, right, inputs, ranges)
     most = min(conflicts, QUICK_CONFLICTS) if tried else conflicts
     if nodes < CIRCUIT_NODES:
-        yield partial(_by_sat, left, right, inputs, ranges, True, most)
-        hard = any(_multiplies_wide(e) for e in (left, right))
-        yield partial(_by_sat, left, right, inputs, ranges, False, min(most, PRODUCT_CONFLICTS) if hard else most)
+        yield from _sat_rungs(left, right, inputs, ranges, most)
     else:
         limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
     if tried:
@@ -131,6 +130,14 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
     else:
         limits.append(f"{bits:.0f} bits of inputs are too many to try, and {most} conflicts of the solver did not "
                       "decide; use narrower types, or spell the update as the instruction does")
+
+
+def _sat_rungs(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]],
+               most: int) -> Iterator[Callable[[], Outcome | None]]:
+    """The questions to the solver, each with so many conflicts, with wide products fewer."""
+    yield partial(_by_sat, left, right, inputs, ranges, True, most)
+    hard = _multiplies_wide(left) or _multiplies_wide(right)
+    yield partial(_by_sat, left, right, inputs, ranges, False, min(most, PRODUCT_CONFLICTS) if hard else most)
 
 
 def _rounds(e: Expr) -> bool:

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polysched.scop.body import Call, Expr, Load, rebuild
-from polysched.tensorize.description.semantics import TABLE
-
-
-def is_read(e: Expr) -> bool:
-    """Whether an expression is an element of a table."""
-    return isinstance(e, Call) and e.function.endswith(TABLE)
+from polysched.tensorize.description.semantics import is_table_read, table_of
 
 
 def values_of_tables(left: Expr, right: Expr, same: Callable[[Expr, Expr], bool]) -> tuple[Expr, Expr]:
@@ -27,13 +22,13 @@ def values_of_tables(left: Expr, right: Expr, same: Callable[[Expr, Expr], bool]
     known: list[tuple[Call, Load]] = []
 
     def change(e: Expr) -> Expr:
-        if not isinstance(e, Call) or not is_read(e):
+        if not is_table_read(e):
             return e
         for other, value in known:
             if other.function == e.function and other.dtype == e.dtype and len(other.arguments) == len(e.arguments) \
                     and all(a == b or same(a, b) for a, b in zip(other.arguments, e.arguments, strict=True)):
                 return value
-        known.append((e, Load(f"{e.function}{len(known)}", e.dtype)))
+        known.append((e, Load(f"element {len(known)} of {table_of(e)}", e.dtype)))
         return known[-1][1]
 
     return rebuild(left, change), rebuild(right, change)

@@ -20,7 +20,7 @@ from polysched.scop.c_frontend.parse import parse
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
 from polysched.scop.dtypes import FLOAT32
 from polysched.target import find_compiler
-from polysched.tensorize.description.exact_numbers import fused
+from polysched.tensorize.description.exact_numbers import MULTIPLY_ADD
 from polysched.tensorize.description.library_function import HEADERS, Variant
 from polysched.tensorize.description.python_emulator import (
     DOUBLE,
@@ -42,7 +42,6 @@ from polysched.tensorize.description.python_emulator import (
 
 BUILTINS = {"__builtin_inff": (FLOAT, np.float32(math.inf)), "__builtin_huge_valf": (FLOAT, np.float32(math.inf)),
             "__builtin_inf": (DOUBLE, np.float64(math.inf)), "__builtin_huge_val": (DOUBLE, np.float64(math.inf))}
-FUSED = {"fma": (DOUBLE, fused("double")), "fmaf": (FLOAT, fused("float"))}
 
 
 @lru_cache(maxsize=512)
@@ -182,9 +181,9 @@ class _FunctionEmulator(Emulator):
             case c_ast.FuncCall() if called_name(node) in BUILTINS:
                 made, number = BUILTINS[node.name.name]
                 return made, self.called(node, lambda: number, ())
-            case c_ast.FuncCall() if called_name(node) in FUSED:
-                want, compute = FUSED[node.name.name]
-                return want, self.called(node, compute, (want,) * 3)
+            case c_ast.FuncCall() if called_name(node) in MULTIPLY_ADD:
+                want = FLOAT if node.name.name == "fmaf" else DOUBLE
+                return want, self.called(node, MULTIPLY_ADD[node.name.name], (want,) * 3)
             case c_ast.FuncCall() if self.of_libm(node):
                 return self.libm(node)
         return super().value(node)

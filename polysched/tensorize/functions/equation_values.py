@@ -26,13 +26,12 @@ from polysched.scop.c_arithmetic import (
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.interpreter import extents_of
 from polysched.scop.points import box_size, fix_parameters, pairs_of, points_of
-from polysched.tensorize.description.exact_numbers import fused
+from polysched.tensorize.description.exact_numbers import MULTIPLY_ADD
 from polysched.tensorize.functions.expansion import Case, Kind, cases
 from polysched.tensorize.functions.recurrences import Recurrences
 
 Index = tuple[int, ...]
 MOST_INSTANCES = 20_000   # of all statements together
-FUSED = {"fma": fused("double"), "fmaf": fused("float")}
 
 
 class EquationValues:
@@ -213,9 +212,9 @@ def _negated(e: Unary, value: Any) -> Any:
 
 
 def _called(e: Call, arguments: list[Any]) -> Any:
-    if e.function in FUSED:
+    if e.function in MULTIPLY_ADD:
         single = np.float32 if e.function == "fmaf" else np.float64
-        return float(FUSED[e.function](*map(single, arguments)))
+        return float(MULTIPLY_ADD[e.function](*map(single, arguments)))
     if e.function in ("min", "max"):
         return {"min": min, "max": max}[e.function](*arguments)
     function, kinds = math_function(e.function)

@@ -228,8 +228,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     if len(live) != len(outputs):
         return [f"{part}: it leaves values in {', '.join(live) or 'nothing'}, {variant.name} in {', '.join(outputs)}"]
     if len(wanted.recursive) != len(part.program.recursive):
-        return [f"{part}: {_count(len(part.program.recursive))} on their own values, {_count(len(wanted.recursive))} "
-                f"of {variant.name} do"]
+        return [f"{part}: {_recursive(part.program)}, and in {variant.name} {_recursive(wanted)}"]
     prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
                     packs=function.packs)
     start = State(context=part.program.iterations)
@@ -254,8 +253,11 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     return [f"{part}: {worth[0]}"] if worth else []
 
 
-def _count(number: int) -> str:
-    return f"{number or 'no'} statement{'s' * (number != 1)} depend{'s' * (number == 1)}"
+def _recursive(system: Recurrences) -> str:
+    """How many statements depend on their own values, in words."""
+    count = len(system.recursive)
+    return "1 statement depends on its own values" if count == 1 else \
+        f"{count or 'no'} statements depend on their own values"
 
 
 def live_arrays(dependences: Dependences, program: Recurrences,

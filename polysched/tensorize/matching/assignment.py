@@ -12,7 +12,6 @@ from typing import TypeGuard
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Unary, rebuild, walk
 from polysched.scop.dtypes import DType
-from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality import Outcome, Verdict
@@ -190,7 +189,7 @@ class Candidate:
                   and e.dtype.bits < self.dtype.bits]
         if multiplies(self.intrinsic) and narrow:
             return "compute the product in the accumulator's type"
-        words = expression_text(self.fragment.scop, self.fragment.statement, mine)
+        words = self.fragment.text(mine)
         return f"compute {words}, which is what {self.intrinsic.name} does, if that is meant"
 
     def _theirs(self) -> Expr:

@@ -13,13 +13,14 @@ from dataclasses import replace
 from polysched.scop.body import Expr, Literal, Load, walk
 from polysched.scop.dtypes import INT32, DType
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.description.semantics import reads_table
 from polysched.tensorize.matching.assignment import Assignment, Candidate, is_of
 from polysched.tensorize.matching.candidates import candidate_operands, pools
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.functions import functions
 from polysched.tensorize.matching.products import products
 from polysched.tensorize.matching.several_results import MOST_ALIKE, MOST_HINDERED, NO_OLD_VALUE, several_results
-from polysched.tensorize.matching.tables import reads_table, with_tables
+from polysched.tensorize.matching.tables import with_tables
 from polysched.tensorize.proofs.body_proofs import references
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.ideal import ideal_form, ideal_text, multiplies, overwrites

@@ -11,11 +11,27 @@ import islpy as isl
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
-from polysched.scop.body import Assign, Binary, Cast, Expr, If, Literal, Load, Select, Unary, While, walk
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    If,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Select,
+    Unary,
+    While,
+    walk,
+)
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.description.semantics import is_table_read, table_of
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
@@ -145,8 +161,8 @@ def _other_form(encoding: Encoding) -> Explanation:
     """The update is another polynomial (or none) of its operands than the instruction's."""
     fragment, intrinsic = encoding.fragment, encoding.intrinsic
     statement, target = fragment.statement, fragment.target
-    old = expression_text(fragment.scop, statement, fragment.result)
-    mine = expression_text(fragment.scop, statement, fragment.update)
+    old = fragment.text(fragment.result)
+    mine = fragment.text(fragment.update)
     contraction = intrinsic.contraction
     ideal = ideal_form(contraction.update, {})
     terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
@@ -178,8 +194,8 @@ def _other_results(encoding: Encoding) -> Explanation:
     """No expressions make all results at once."""
     fragment, intrinsic = encoding.fragment, encoding.intrinsic
     statement = fragment.statement
-    have = "; ".join(f"{expression_text(fragment.scop, statement, Load(r.target, r.update.dtype))} = "
-                     f"{expression_text(fragment.scop, statement, r.update)}" for r in fragment.results)
+    have = "; ".join(f"{fragment.text(Load(r.target, r.update.dtype))} = "
+                     f"{fragment.text(r.update)}" for r in fragment.results)
     theirs = "; ".join(f"{r.output} = {_plain_text(r.update)}" for r in intrinsic.contraction.results)
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(
         f"the results are not those that {intrinsic.name} computes of one set of operands: {have} against {theirs}",))
@@ -203,8 +219,13 @@ def _plain_text(e: Expr) -> str:
             return f"{sides[0]} {e.op} {sides[1]}"
         case Select():
             return f"({_plain_text(e.condition)} ? {_plain_text(e.then)} : {_plain_text(e.otherwise)})"
-        case _:
-            return str(e)
+        case IteratorRef() | ParameterRef():
+            return e.name
+        case Call() if is_table_read(e):
+            return table_of(e) + "".join(f"[{_plain_text(a)}]" for a in e.arguments)
+        case Call():
+            return f"{e.function}({', '.join(map(_plain_text, e.arguments))})"
+    raise TypeError(f"no expression: {e}")
 
 
 def _term(variables: tuple[str, ...], factor: Fraction) -> str:

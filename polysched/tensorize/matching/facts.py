@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
-from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.contraction import Limit
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -49,7 +48,7 @@ class Fact:
 
 def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> Fact:
     """An operand of another type than the instruction's, and what the program could do about it."""
-    have, words = e.dtype, expression_text(fragment.scop, fragment.statement, e)
+    have, words = e.dtype, fragment.text(e)
     text = f"operand {operand}: the program has {have}, {intrinsic.name} wants {wanted}: {words}"
     if {have.kind, wanted.kind} == {Kind.SIGNED, Kind.UNSIGNED} and have.bits == wanted.bits:
         half = 1 << (wanted.bits - 1)
@@ -74,7 +73,7 @@ def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, 
 
 def memory_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> Fact:
     """An operand that a library function would have to find in memory, where the program has something else."""
-    words = expression_text(fragment.scop, fragment.statement, e)
+    words = fragment.text(e)
     if isinstance(e, Load):
         text = f"operand {operand}: the program has {e.dtype}, {intrinsic.name} wants {wanted}: {words}"
     else:
@@ -126,7 +125,7 @@ def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str,
         if form.low is not None and form.high is not None:
             low, high = max(low, form.low), min(high, form.high)
         ranges[str(element)] = min(low, 0), max(high, 0)   # padding is zero
-    held = [expression_text(fragment.scop, fragment.statement, operands[str(e)]) for e in contraction.inputs]
+    held = [fragment.text(operands[str(e)]) for e in contraction.inputs]
     for limit in contraction.limits:
         form = Normaliser(ranges).form(limit.addend)
         if form.low is not None and form.high is not None and limit.low <= limit.addends * min(form.low, 0) \
@@ -160,7 +159,7 @@ def witness_text(fragment: Fragment, witness: str) -> str:
     """A counterexample with the program's elements in the place of references."""
     for access in fragment.statement.accesses:
         if access.reference in witness:
-            element = expression_text(fragment.scop, fragment.statement, Load(access.reference, fragment.update.dtype))
+            element = fragment.text(Load(access.reference, fragment.update.dtype))
             witness = re.sub(rf"\b{access.reference}\b", element.replace("\\", ""), witness)
     return witness
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
+from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import INT32, UINT32, DType
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.description.semantics import TABLE
+from polysched.tensorize.description.semantics import is_table_read
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.limits import LIMITS
@@ -93,7 +93,7 @@ def _agreeing(intrinsic: Intrinsic, results: Sequence[Assigned], pool: Sequence[
 def _scattered(e: Expr) -> Expr:
     """Elements of tables as numbers that their subscripts alone decide (Knuth, TAOCP vol. 3, section 6.4)."""
     def change(x: Expr) -> Expr:
-        if not isinstance(x, Call) or not x.function.endswith(TABLE):
+        if not is_table_read(x):
             return x
         total: Expr = Literal(str(len(x.function)), len(x.function), UINT32)
         for argument in (a for a in x.arguments if references(a)):   # others choose among equal tables

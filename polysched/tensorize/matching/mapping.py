@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from polysched.scop.body import Expr, Load
-from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.limits import LIMITS
@@ -216,4 +215,4 @@ class Match:
         return self._words(e)
 
     def _words(self, e: Expr) -> str:
-        return expression_text(self.fragment.scop, self.fragment.statement, e)
+        return self.fragment.text(e)

@@ -17,7 +17,7 @@ from polysched.scop.scop import Scop
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.intrinsics.shipped import TEXTS
+from polysched.tensorize.intrinsics.shipped import shipped_texts
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
@@ -147,7 +147,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
-    if intrinsic.semantics not in TEXTS:
+    if intrinsic.semantics not in shipped_texts():
         require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)
@@ -328,8 +328,7 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
              apart: bool) -> _Problem:
     """What dependences and shapes leave of a statement, for every mapping alike."""
     table = assignments(fragment, intrinsic, options.numerics)
-    ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
-        fragment.update.dtype.is_float and not options.numerics.reassociate)
+    ordered = _is_ordered(fragment, intrinsic, options.numerics)
     outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
         if table else ({}, "")
     outside |= _moving_tables(fragment, intrinsic, table)
@@ -343,11 +342,17 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
     impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
-    if overlapping and (ordered | bool(fragment.others)):
+    if overlapping and (ordered or fragment.others):
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
     return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
                     ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
+
+
+def _is_ordered(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> bool:
+    """Whether updates of one element keep their order."""
+    return intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
+        fragment.update.dtype.is_float and not numerics.reassociate)
 
 
 def _moving_tables(fragment: Fragment, intrinsic: Intrinsic, table: tuple[Assignment, ...]) -> dict[str, str]:

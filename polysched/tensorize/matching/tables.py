@@ -14,7 +14,7 @@ from polysched.scop.body import Call, Expr, Load, rebuild, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.description.semantics import TABLE, table_function
+from polysched.tensorize.description.semantics import table_function, table_of, table_reads
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.software.fragment import Fragment
 
@@ -43,20 +43,16 @@ def with_tables(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[Tabled]:
         chosen = dict(zip(wanted, order, strict=True))
         if all(_same_shape(wanted[name], mine[own]) for name, own in chosen.items()):
             back = {own: (table_function(name), wanted[name].leading) for name, own in chosen.items()}
-            held = tuple((name, Load(own.removesuffix(TABLE), mine[own].dtype)) for name, own in chosen.items())
+            held = tuple((name, Load(mine[own].name, mine[own].dtype)) for name, own in chosen.items())
             yield Tabled(replace(fragment, update=_renamed(fragment.update, back)), held,
                          tuple(_facts(fragment, intrinsic, dict(held))))
-
-
-def reads_table(e: Expr) -> bool:
-    """An expression reads at a computed subscript somewhere."""
-    return any(isinstance(x, Call) and x.function.endswith(TABLE) for x in walk(e))
 
 
 @dataclass(frozen=True)
 class _Read:
     """How a table is read: the subscripts ahead of those that data choose, how many these are, and the type."""
 
+    name: str
     leading: tuple[Expr, ...]
     chosen: int
     dtype: DType
@@ -65,16 +61,14 @@ class _Read:
 def _described(contraction: Contraction) -> dict[str, _Read]:
     found = {}
     for r in contraction.results:
-        for e in walk(r.update):
-            if isinstance(e, Call) and e.function.endswith(TABLE):
-                leading = tuple(itertools.takewhile(lambda a: not _loads(a), e.arguments))
-                found[e.function.removesuffix(TABLE)] = _Read(leading, len(e.arguments) - len(leading), e.dtype)
+        for e in table_reads(r.update):
+            leading = tuple(itertools.takewhile(lambda a: not _loads(a), e.arguments))
+            found[table_of(e)] = _Read(table_of(e), leading, len(e.arguments) - len(leading), e.dtype)
     return found
 
 
 def _read(fragment: Fragment) -> dict[str, _Read]:
-    return {e.function: _Read((), len(e.arguments), e.dtype) for e in walk(fragment.update)
-            if isinstance(e, Call) and e.function.endswith(TABLE)}
+    return {e.function: _Read(table_of(e), (), len(e.arguments), e.dtype) for e in table_reads(fragment.update)}
 
 
 def _loads(e: Expr) -> bool:

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from polysched.scop.body import Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.budget import in_words, with_budget
-from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.semantics import Affine, Element
 from polysched.tensorize.limits import LIMITS
@@ -237,7 +236,7 @@ class Correspondence:
             self.fragment.statement.iterators, values, strict=True)) + ")"
 
     def _words(self, e: Expr) -> str:
-        return expression_text(self.fragment.scop, self.fragment.statement, e)
+        return self.fragment.text(e)
 
     def _place(self, operand: str, element: Element, loops: Sequence[tuple[str, ...]]) -> isl.Map:
         """From iterations to the block of the operand's buffer that they use, and the element in it."""

@@ -23,13 +23,15 @@ from polysched.scop.body import (
     Expr,
     IteratorRef,
     Load,
+    ParameterRef,
     rebuild,
     walk,
 )
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
-from polysched.tensorize.description.semantics import TABLE
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.semantics import is_table_read, table_function, table_of
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
@@ -187,6 +189,22 @@ class Fragment:
     def result(self) -> Load:
         """The element that the statement writes, as an expression."""
         return Load(self.target, self.update.dtype)
+
+    def text(self, e: Expr) -> str:
+        """An expression over the statement's elements as C; elements of tables as the program reads them."""
+        known = {a.reference: a for a in self.statement.accesses}
+
+        def change(x: Expr) -> Expr:
+            if not is_table_read(x):
+                return x
+            access = known.get(table_of(x))   # else it is a table of the instruction
+            subscripts = [self.text(s) for s in (*(() if access is None else leading_subscripts(access)), *x.arguments)]
+            spelling = "" if access is None else self.scop.array(access.array).c_element
+            name = table_of(x) if access is None else access.array
+            return ParameterRef(spelling.format(*subscripts) if spelling else
+                                name + "".join(f"[{s}]" for s in subscripts), x.dtype)
+
+        return expression_text(self.scop, self.statement, rebuild(e, change))
 
     @property
     def results(self) -> tuple[Assigned, ...]:
@@ -373,7 +391,7 @@ def _with_tables(update: Expr, statement: Statement, target: Access) -> Expr:
         leading = leading_subscripts(access)
         name = first.setdefault((access.array, leading), e.reference)
         chosen = [rebuild(s, change) for s in access.subscripts[len(leading):]]
-        return Call(f"{name}{TABLE}", tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
+        return Call(table_function(name), tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
 
     return rebuild(update, change)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -59,7 +59,7 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
     UsageError : a tile by hand is larger than the one around it.
     """
     scop = dependences.scop
-    planner = _Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
+    planner = Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
                        frozenset({*largest_parameters(scop), *options.parameters}))
     plans: dict[int, BandPlan | Untiled] = {}
     if any(own.sizes != "off" or own.register for own in options.each()):
@@ -68,7 +68,9 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
 
 
 @dataclass(frozen=True)
-class _Planner:
+class Planner:
+    """Goes down a tree and plans each band."""
+
     scop: Scop
     numbers: Mapping[int, int]
     options: TilingOptions
@@ -134,10 +136,10 @@ class _Planner:
         options, count = self.options, len(band.members)
         given, edges = outer_levels(options, count), stretched(sizes, count)
         splits = options.split and not given and shape is None and threads
-        return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
+        return with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
                                      pieces=self.pieces(band, nest, position, edges[0]) if splits else None,
-                                     in_steps=threads and _is_in_steps(given, _free(band, position, options)),
-                                     shape=shape), options)
+                                     in_steps=threads and _is_in_steps(given, free_members(band, position, options)),
+                                     shape=shape), options.target)
 
     def shape_or_misfit(self, band: Band, nest: Nest, position: Position) -> RegisterShape | None:
         """The register block of a band; noted where the user asks for one and the band has none."""
@@ -179,25 +181,50 @@ class _Planner:
         inside_block : loops that must run inside the block, and without moving it.
         whatever_the_tiles : also one that is larger than tiles by hand.
         """
-        names = statement_names(position.domain)
-        deepest = max(self.scop.statement(name).depth for name in names)
-        shapes = [(shape, name) for name in names
-                  if self.scop.statement(name).depth == deepest and name not in self.options.unblocked
-                  for shape in register_shapes(nest, name, self.options.target)
-                  if self.options.register in (True, (shape.row_count, shape.column_count))]
+        legal = self.shapes_in_order(nest, members, position, inside_block, whatever_the_tiles=whatever_the_tiles)
+        shape = next(legal, None)
+        return shape if shape is None or self.options.packed is None else replace(
+            shape, packed=frozenset(self.options.packed))
+
+    def legal_shapes(self, nest: Nest, members: tuple[isl.UnionPwAff, ...],
+                     position: Position) -> tuple[RegisterShape, ...]:
+        """All register blocks of the deepest statements whose columns are independent, the model's choice first."""
+        return tuple(self.shapes_in_order(nest, members, position, frozenset(), whatever_the_tiles=True))
+
+    def shapes_in_order(self, nest: Nest, members: tuple[isl.UnionPwAff, ...], position: Position,
+                        inside_block: frozenset[int], *, whatever_the_tiles: bool) -> Iterator[RegisterShape]:
+        """The legal register blocks one by one; parameters as for `shape`."""
+        shapes = self.shapes_of_deepest(nest, position)
         allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner) and (
             whatever_the_tiles or misfit(shape, nest, self.options, len(members) - len(inside_block)) is None)]
+        independent: dict[tuple[str, tuple[int, ...], int], bool] = {}
         for shape, name in sorted(allowed, key=lambda pair: (not pair[0].transposed, pair[0].cycles)):
             if shape.transposed and not (inside_block and _around_panels(BandPlan(
                     nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), self.options)):
                 continue
-            space = self.scop.statement(name).domain.get_space()
-            below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
-            for loop in (*shape.outer, *shape.inner, shape.rows):
-                below = inside(below, members[loop])
-            if is_independent(below, members[shape.columns]):
-                return shape if self.options.packed is None else replace(shape, packed=frozenset(self.options.packed))
-        return None
+            key = (name, (*shape.outer, *shape.inner, shape.rows), shape.columns)
+            if key not in independent:
+                independent[key] = self.are_columns_independent(name, shape, members, position)
+            if independent[key]:
+                yield shape
+
+    def shapes_of_deepest(self, nest: Nest, position: Position) -> list[tuple[RegisterShape, str]]:
+        """The register blocks of the deepest statements that may have one, and of which statement each is."""
+        names = statement_names(position.domain)
+        deepest = max(self.scop.statement(name).depth for name in names)
+        return [(shape, name) for name in names
+                if self.scop.statement(name).depth == deepest and name not in self.options.unblocked
+                for shape in register_shapes(nest, name, self.options.target)
+                if self.options.register in (True, (shape.row_count, shape.column_count))]
+
+    def are_columns_independent(self, name: str, shape: RegisterShape, members: tuple[isl.UnionPwAff, ...],
+                                position: Position) -> bool:
+        """Whether the columns of a block of one statement may be lanes."""
+        space = self.scop.statement(name).domain.get_space()
+        below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
+        for loop in (*shape.outer, *shape.inner, shape.rows):
+            below = inside(below, members[loop])
+        return is_independent(below, members[shape.columns])
 
     def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
                threads: bool) -> BandPlan | Untiled:
@@ -207,7 +234,7 @@ class _Planner:
         wavefronts of its tiles can run on threads; not inside a sequential loop, which would start them anew
         in each iteration.
         """
-        free = _free(band, position, self.options) if threads else ()
+        free = free_members(band, position, self.options) if threads else ()
         whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
             if threads and not free and not position.path:
@@ -248,7 +275,7 @@ class _Planner:
             choice, shape = _packed_or_not(problem, self.options.target)
         if choice is None:
             return self.without_choice(nest, shape, level, free)
-        plan = _with_blocks(_chosen_plan(choice, problem, shape, pieces, whole), self.options)
+        plan = with_blocks(_chosen_plan(choice, problem, shape, pieces, whole), self.options.target)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
         if (needed and not position.path) or self.options.outer_sizes:
             return self.with_given_levels(plan, free)    # only its wavefronts run on threads
@@ -370,7 +397,7 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     return choose_tile(problem), shape
 
 
-def _free(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
+def free_members(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
     """The members that can run on threads, and may."""
     return tuple(i for i, member in enumerate(band.members)
                  if options.may_run_on_threads(i) and is_independent(position, member))
@@ -415,7 +442,7 @@ def _saves_traffic(plan: BandPlan, bare: BandPlan | None, problem: TileProblem) 
 def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:
     if shape is None:
         return None
-    return _with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options)
+    return with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options.target)
 
 
 def _around_panels(plan: BandPlan, options: TilingOptions) -> tuple[BandPlan, ...]:
@@ -455,11 +482,11 @@ def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
     return moved / target.bandwidth(target.beyond(private)) + waits * cycles * target.cores / target.frequency_hz
 
 
-def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
+def with_blocks(plan: BandPlan, target: Target) -> BandPlan:
     """Choose the order of the block loops that moves less into the first cache, operands being packed there."""
     if plan.shape is None:
         return plan
-    first = options.target.caches[0]
+    first = target.caches[0]
     orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
     element = min((r.element_bytes for r in plan.nest.references), default=1)
     return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, element)))

@@ -61,6 +61,12 @@ def choose_tile(problem: TileProblem) -> TileChoice | None:
     return best
 
 
+def exceeded(problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...]) -> tuple[str, ...]:
+    """The limits of the search that given edges exceed; growing an edge exceeds no fewer."""
+    limits = _Calculator(problem, order, edges).limits()
+    return tuple(name for name, used, available in limits if used > available)
+
+
 def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> TileChoice | None:
     from ortools.sat.python import cp_model  # takes half a second to import
 
@@ -303,6 +309,39 @@ class _Builder:
         value = self.model.new_int_var(0, most, "")
         post(value)
         return _Quantity(value, most)
+
+
+class _Calculator(_Builder):
+    """The same quantities as numbers, for given edges."""
+
+    def __init__(self, problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...]) -> None:
+        self.model, self.problem, self.order = _NoModel(), problem, order
+        self.panels = panel_operands(problem.nest, problem.shape) if problem.shape and problem.nest.is_box else ()
+        self.edges = [_Quantity(edge, edge) for edge in edges]
+        self.tiles = [_Quantity(n, n) for n in (
+            -(-extent // edge) for extent, edge in zip(problem.nest.extents, edges, strict=True))]
+
+    def least(self, left: _Quantity, right: _Quantity) -> _Quantity:
+        return min(left, right, key=lambda quantity: quantity.most)
+
+    def lines(self, run: _Quantity, size: int) -> _Quantity:
+        line = self.problem.line_bytes
+        lines = (run.most * size + 2 * line - size - 1) // line
+        return _Quantity(lines, lines)
+
+    def packed(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
+        if not reference.coefficients or reference.whole or reference.writes or reference.coupled:
+            return self.footprint(reference, edges)
+        per_line = max(1, self.problem.line_bytes // reference.element_bytes)
+        lines = -(-self.product(self.lengths(reference, edges)).most // per_line)
+        return _Quantity(lines, lines)
+
+
+class _NoModel:
+    """Takes the constraints of numbers, which `exceeded` compares itself."""
+
+    def add(self, constraint: object) -> None:
+        """Keep nothing."""
 
 
 def _length(row: tuple[int, ...], span: int, edges: list[_Quantity]) -> _Quantity:

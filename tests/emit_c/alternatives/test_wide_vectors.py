@@ -56,6 +56,15 @@ def test_results_are_those_of_the_original(tmp_path: Path, head: str, last: str,
 
 
 @ONLY_X86
+def test_a_function_keeps_the_name_that_a_macro_gives_it(tmp_path: Path) -> None:
+    library = load(transformed(tmp_path, text_of()), tmp_path, flags=("-O2", "-Df=renamed"))
+    a, b = np.zeros((4, 4), np.float32), np.full((4, 4), 3, np.float32)
+    library.renamed(ctypes.c_int(4), ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(b.ctypes.data))
+    np.testing.assert_array_equal(a, np.full((4, 4), 9, np.float32))
+    assert not hasattr(library, "f")
+
+
+@ONLY_X86
 @pytest.mark.parametrize(("bits", "register"), [(256, "ymm"), (512, "zmm")])
 def test_plain_compilers_make_wide_code_in_one_function(tmp_path: Path, bits: int, register: str) -> None:
     made = tmp_path / "out.c"

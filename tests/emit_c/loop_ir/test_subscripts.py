@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from polysched.emit_c.loop_ir.index import constant, product, source_operation, variable
+from polysched.emit_c.loop_ir.index import constant, source_operation, variable
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.scop.body import Cast, Expr, Load, Unary
 from polysched.scop.dtypes import INT32, INT64, UINT8, UINT32
@@ -44,6 +46,12 @@ def test_none(expression: Expr) -> None:
     assert linear_form(expression, AT) is None
 
 
-def test_a_product_node_is_not_made_of_subscripts() -> None:
-    """Products of variables are bounds only."""
-    assert product(I_, N) != linear_form(op("*", i, n), AT)
+@pytest.mark.parametrize("around", [
+    lambda e: e, lambda e: Unary("-", e, INT32), lambda e: Cast(e, INT64), lambda e: op("+", e, j),
+    lambda e: op("-", j, e), lambda e: op("*", e, num(2)), lambda e: op("/", e, num(2)), lambda e: op("&", e, num(7)),
+    lambda e: op(">>", e, num(3)),
+])
+@pytest.mark.parametrize("factors", [(i, n), (n, i), (i, j), (n, n)])
+def test_products_of_variables_are_bounds_only(around: Callable[[Expr], Expr], factors: tuple[Expr, Expr]) -> None:
+    assert linear_form(around(op("*", *factors)), AT) is None
+    assert linear_form(around(op("+", *factors)), AT) is not None

@@ -35,6 +35,15 @@ PROGRAMS = {
         " if (A[i][j] < r[0]) { r[0] = A[i][j]; k[0] = i; b[0] = j; }", "double", False),
     "histogram": ("for (int i = 0; i < n; i++) h[b[i]] += x[i];", "int", False),
     "largest per class": ("for (int i = 0; i < n; i++) h[b[i]] += x[i];".replace("+= x[i]", "|= x[i]"), "int", False),
+    "any of a vector": ("for (int i = 0; i < n; i++) if (x[i] == 8) k[0] = 5;", "int", False),
+    "any of a matrix, chosen": (
+        "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) k[0] = A[i][j] < -39 ? 7 : k[0];", "double", False),
+    "the last index": ("for (int i = 0; i < n; i++) if (x[i] == 8) k[0] = i;", "int", False),
+    "the last index that is a vector's": ("for (int i = 3; i < n; i++) k[1] = x[i] > 7 ? i : k[1];", "float", False),
+    "the last row, any, and a sum": (
+        "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
+        " { if (A[i][j] == 3) k[0] = i; b[0] = A[i][j] < 0 ? 1 : b[0]; if (A[i][j] > 30) { r[0]++; h[0] = i; } }",
+        "int", False),
     "rows of classes": ("for (int i = 0; i < n; i++) c[b[i]][i % 3] += x[i];", "double", True),
 }
 REFUSED = {
@@ -44,6 +53,9 @@ REFUSED = {
     "two statements": "for (int i = 0; i < n; i++) { h[b[i]] += x[i]; h[0] = x[i]; }",
     "the last of equal values": "for (int i = 0; i < n; i++) if (x[i] >= r[0]) { r[0] = x[i]; k[0] = i; }",
     "two places in one array": "for (int i = 0; i < n; i++) if (x[i] > r[0]) { r[0] = x[i]; k[0] = i; k[1] = -i; }",
+    "the last column": "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) if (A[i][j] > 3) k[0] = j;",
+    "the first index": "for (int i = n - 1; i >= 0; i--) if (x[i] > 3) k[0] = i;",
+    "one of two numbers": "for (int i = 0; i < n; i++) if (x[i] > 3) k[0] = 1; else if (x[i] < -3) k[0] = 2;",
     "another operator": "for (int i = 0; i < n; i++) { r[0] += x[i]; r[0] *= b[i]; }",
 }
 

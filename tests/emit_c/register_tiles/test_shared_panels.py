@@ -152,3 +152,21 @@ def test_a_panel_that_the_tiles_inside_leave_alone_is_packed_in_front_of_them(tm
     for n, m in itertools.product((0, 1, 17, 18, 19, 37), (0, 1, 47, 48, 49, 97)):
         arrays = arguments(heads, {"n": n, "m": m})
         assert result(ours, [n, m], arrays) == result(original, [n, m], arrays), f"{n} x {m}\n{source.text}"
+
+
+@pytest.mark.parametrize(("extent", "on_stack"), [(12, True), (80, False)])
+def test_a_shared_panel_of_a_small_array_is_no_allocation(tmp_path: Path, extent: int, on_stack: bool) -> None:
+    """An allocation per call costs more than the small products that such functions are called for."""
+    text = HEAD.format(arrays=f"double C[n][{extent}], double A[n][{extent}], double B[{extent}][{extent}]",
+                       body=PRODUCT.replace("< m", f"< {extent}").replace("< l", f"< {extent}").format(
+                           term="A[i][k] * B[j][k]"))
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=(16, extent, extent)))
+    source = emit(tiled, options=EmitOptions(vector_bits=128))
+    assert "B_panels[" in source.text
+    assert ("aligned_alloc" not in source.text) is on_stack
+    n = 67
+    C, A, B = (np.random.default_rng(4).integers(-30, 30, shape) / 8 for shape in (
+        (n, extent), (n, extent), (extent, extent)))
+    expected = C + A @ B.T
+    load(splice(text, [source]), tmp_path).f(n, n, n, *(ctypes.c_void_p(a.ctypes.data) for a in (C, A, B)))
+    np.testing.assert_array_equal(C, expected)

@@ -118,6 +118,20 @@ def test_statements_of_one_loop_that_read_one_stream_stay_in_it(body: str, polic
     assert "S0: i, S1: i" in found, found
 
 
+@pytest.mark.parametrize("policy", ["smart", "max", "typed"])
+@pytest.mark.parametrize("body", [
+    "for (int i = 0; i < n; i++) { x[0] += A[0][i]; y[0] += A[0][i] * A[1][i]; }",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { if (A[j][i] > 0) x[0] += 1; y[0] += A[j][i]; }"])
+def test_sums_of_one_nest_that_read_the_same_stay_in_it(body: str, policy: str) -> None:
+    found = fused(body, policy)
+    assert "S0: i, S1: i" in found, found
+    assert "for (int j" not in body or "S0: j, S1: j" in found, found
+    assert "S0: i, S1: i" not in fused(body, "none")
+    apart = body.replace("; y[0]", "; } for (int i = 0; i < n; i++) { y[0]", 1) if "for (int j" not in body else \
+        body.replace("A[j][i] > 0", "B[j][i] > 0")
+    assert "S0: i, S1: i" not in fused(apart, policy)
+
+
 @pytest.mark.parametrize("body", [
     STREAM.replace("; y[i]", "; } for (int i = 0; i < n; i++) { y[i]"),
     STREAM.replace("A[i][0] - A[i][1]", "z[0]").replace("A[i][0] + A[i][1]", "z[0]"),

@@ -122,17 +122,20 @@ REFUSED = {   # a near miss of the case of this name, and why
     "dot, another type": ("int n, float x[n], double y[n], double s[1]",
                           "for (int i = 0; i < n; i++) s[0] += x[i] * y[i];", "cblas_ddot", "the program computes"),
     "dot, another subscript": ("int n, double x[n], double y[n], double s[n]",
-                               "for (int i = 0; i < n; i++) s[i] += x[i] * y[i];", "cblas_ddot", ""),
+                               "for (int i = 0; i < n; i++) s[i] += x[i] * y[i];", "cblas_ddot",
+                               "no statements depend on their own values"),
     "dot, backwards": ("int n, double x[n], double y[n], double s[1]",
                        "for (int i = 0; i < n; i++) s[0] += x[n - 1 - i] * y[i];", "cblas_ddot", "incx >= 1"),
     "dot, standing still": ("int n, double x[n], double y[n], double s[1]",
-                            "for (int i = 0; i < n; i++) s[0] += x[0] * y[i];", "cblas_ddot", ""),
+                            "for (int i = 0; i < n; i++) s[0] += x[0] * y[i];", "cblas_ddot",
+                            "cblas_ddot needs incx >= 1 and incy >= 1, which does not hold"),
     "axpy, a factor that changes": ("int n, double a[n], double x[n], double y[n]",
                                     "for (int i = 0; i < n; i++) y[i] += a[i] * x[i];", "cblas_daxpy",
                                     "the program computes"),
     "axpy in one array": ("int n, double x[n]", "for (int i = 0; i < n / 2; i++) x[i] += 2.0 * x[i + n / 2];",
-                          "cblas_daxpy", ""),
-    "axpy, a window": ("int n, double x[n]", "for (int i = 1; i < n; i++) x[i] += 2.0 * x[i - 1];", "cblas_daxpy", ""),
+                          "cblas_daxpy", "the loops of S0 are not those of the function's S0"),
+    "axpy, a window": ("int n, double x[n]", "for (int i = 1; i < n; i++) x[i] += 2.0 * x[i - 1];", "cblas_daxpy",
+                       "1 statement depends on its own values"),
     "scal, another constant": ("int n, double x[n]", "for (int i = 0; i < n; i++) x[i] = 2.0 * x[i] + 1.0;",
                                "cblas_dscal", "the program computes"),
     "syrk, two matrices": ("int n, int m, double A[n][m], double B[n][m], double C[n][n]",
@@ -140,16 +143,18 @@ REFUSED = {   # a near miss of the case of this name, and why
                            " C[i][j] += A[i][k] * B[j][k];", "cblas_dsyrk", "the program computes"),
     "syrk, without the diagonal": ("int n, int m, double A[n][m], double C[n][n]",
                                    "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) for (int k = 0; k < m; k++)"
-                                   " C[i][j] += A[i][k] * A[j][k];", "cblas_dsyrk", ""),
+                                   " C[i][j] += A[i][k] * A[j][k];", "cblas_dsyrk",
+        "the program computes (C[i0 = j0, i1 = j1, i2 = -1 + j2] + (A[j0, j2] * A[j1, j2]))"),
     "trsm, scaled behind the solution": (
         "int n, int m, double L[n][n], double B[n][m]",
         "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) for (int j = 0; j < m; j++)"
         " B[i][j] -= L[i][k] * B[k][j]; for (int j = 0; j < m; j++) B[i][j] = 2.0 * B[i][j] / L[i][0]; }",
-        "cblas_dtrsm", ""),
+        "cblas_dtrsm", "the program computes ((2.0 * B[i0 = j0, i1 = -1 + j0, i2 = j1]) / L[j0, 0])"),
     "trsm, another column": ("int n, int m, double L[n][n], double B[n][m]",
                              "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) for (int j = 0; j < m; j++)"
                              " B[i][j] -= L[i][k] * B[k][j]; for (int j = 0; j < m; j++) B[i][j] /= L[i][0]; }",
-                             "cblas_dtrsm", ""),
+                             "cblas_dtrsm",
+                             "the program computes (B[i0 = j0, i1 = -1 + j0, i2 = j1] / L[j0, 0]), the function"),
 }
 
 

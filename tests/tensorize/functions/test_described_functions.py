@@ -146,26 +146,33 @@ _ROW = SAME["softmax, other names"][2]
 NEAR = {   # a changed program of the case, and why it is no call
     "one constant": (SOFTMAX, ROWS, _ROW.replace("float t = 0", "float t = 1"), "+ 1.0), the function (0.0 + expf("),
     "one subscript": (SOFTMAX, ROWS, _ROW.replace("X[r][c] - g", "X[r][0] - g"), "the program computes"),
-    "one element less": (SOFTMAX, ROWS, _ROW.replace("int c = 1; c < n", "int c = 1; c < n - 1"), ""),
+    "one element less": (SOFTMAX, ROWS, _ROW.replace("int c = 1; c < n", "int c = 1; c < n - 1"),
+                         "the program computes (expf((X[r, j0] - X[r, 0]))"),
     "one type": (SOFTMAX, ROWS, _ROW.replace("float t = 0", "double t = 0"), "the program computes"),
     "one function": (SOFTMAX, ROWS, _ROW.replace("expf(", "exp2f("), "no statements of f compute described"),
     "one order": (SOFTMAX, ROWS, _ROW.replace("float e = expf(X[r][c] - g); Y[r][c] = e; t = e + t;",
-                                             "float e = expf(X[r][c] - g); Y[r][c] = e / (t + 1); t = e + t;"), ""),
+                                             "float e = expf(X[r][c] - g); Y[r][c] = e / (t + 1); t = e + t;"),
+                  "the program computes ((expf((X[r, j0] - g[i1 = -1 + n])) / (0.0 + 1)) / t[i1 = -1 + n])"),
     "a sum from the other end": (SOFTMAX, ROWS, _ROW.replace("for (int c = 0; c < n; c++) { float e",
-                                                             "for (int c = n - 1; c >= 0; c--) { float e"), ""),
+                                                             "for (int c = n - 1; c >= 0; c--) { float e"),
+                                 "/ t[i1 = 0]), the function"),
     "a comparison that keeps the last": (SOFTMAX, ROWS, _ROW.replace("g < X[r][c]", "g <= X[r][c]"),
                                          "the program computes"),
     "the sum is read behind": (SOFTMAX, f"{ROWS}, float T[m]", _ROW.replace("Y[r][c] /= t;", "Y[r][c] /= t; T[r] = t;"),
                                "it leaves values in"),
     "a value is read in between": (
-        SOFTMAX, f"{ROWS}, float Z[m][n]", _ROW.replace("Y[r][c] = e;", "Y[r][c] = e; Z[r][c] = Y[r][c];"), ""),
+        SOFTMAX, f"{ROWS}, float Z[m][n]", _ROW.replace("Y[r][c] = e;", "Y[r][c] = e; Z[r][c] = Y[r][c];"),
+                                   "it leaves values in Y, Z, my_softmax_row in y"),
     "in place": (SOFTMAX, "int m, int n, float X[m][n]", _ROW.replace("Y[", "X["), "both lie in X"),
     "a weight": (FILTER, SAME["filter"][1], SAME["filter"][2].replace("side * 2", "side * 3"), "the program computes"),
     "a neighbour": (FILTER, SAME["filter"][1], SAME["filter"][2].replace("A[r + 1][c - 1]", "A[r + 1][c]"),
                     "the program computes"),
-    "a triangle": (FILTER, SAME["filter"][1], SAME["filter"][2].replace("r < m - 1", "r < m - c"), ""),
-    "another type of elements": (FILTER, SAME["filter"][1].replace("uint8_t A", "int8_t A"), SAME["filter"][2], ""),
-    "the mean of one less": (MOMENTS, SAME["moments"][1], SAME["moments"][2].replace("a / n", "a / (n - 1)"), ""),
+    "a triangle": (FILTER, SAME["filter"][1], SAME["filter"][2].replace("r < m - 1", "r < m - c"),
+                   "the loops of S2 are not those of the function's S3"),
+    "another type of elements": (FILTER, SAME["filter"][1].replace("uint8_t A", "int8_t A"), SAME["filter"][2],
+                                 "the program computes cast((((((4 * A[j1, j0])"),
+    "the mean of one less": (MOMENTS, SAME["moments"][1], SAME["moments"][2].replace("a / n", "a / (n - 1)"),
+                             "the program computes (M[i1 = -1 + n] / (n - 1)), the function (s[i0 = -1 + n] / n)"),
 }
 
 
@@ -188,3 +195,14 @@ def test_what_is_nearly_the_function_is_refused(name: str) -> None:
 def test_descriptions_that_cannot_be_read_are_refused(text: str, why: str) -> None:
     with pytest.raises(PolyschedError, match=why):
         _ = Variant(text).scop
+
+
+def test_no_call_is_made_with_a_number_that_nothing_says() -> None:
+    told = "void my_scale(int n, int first, int second, float *y) { for (int i = 0; i < n; i++) y[i] = 3.0f * y[i]; }"
+    text = region("int n, float y[n]", "for (int i = 0; i < n; i++) y[i] = 3.0f * y[i];")
+    for call, why in (("my_scale({n}, 0, {second}, {y});", "nothing in the program says what second is"),
+                      ("my_scale({n}, {first}, 0, {y});", "nothing in the program says what first is")):
+        function = LibraryFunction(name="described", variants=(Variant(told, call=call),), inline=True)
+        made = decided(text, function)
+        assert made.program is None
+        assert why in " ".join(made.reasons), made.reasons

@@ -86,7 +86,7 @@ void f(int n, const int32_t *x, int32_t *y) {
     "behind an array": ("""
 void f(int n, const float *x, float y[4]) {
     for (int i = 0; i <= 4; i++) y[i] = x[i];
-}""", "", "y[i]"),
+}""", "subscript 4 of y is outside of its 4 elements", "y[i]"),
     "long double": ("""
 void f(int n, const float *x, float *y) {
     for (int i = 0; i < n; i++) y[i] = (long double)x[i] * x[i];
@@ -94,7 +94,7 @@ void f(int n, const float *x, float *y) {
     "a function that nobody knows": ("""
 void f(int n, const float *x, float *y) {
     for (int i = 0; i < n; i++) y[i] = my_own(x[i]);
-}""", "", "my_own"),
+}""", "`my_own` may have side effects", "my_own"),
     "no function": ("int n;", "one C function with a body", "int n;"),
     "a declaration": ("void f(int n, float *y);", "one C function with a body", "void f"),
     "no text": ("", "one C function with a body", "nothing"),
@@ -105,7 +105,7 @@ void f(int n, const float *x, float *y) {
         "void f(int n, float (*g)(float), float *y) { for (int i = 0; i < n; i++) y[i] = (*g)(y[i]); }",
         "a call through a pointer", "(*g)(y[i])"),
     "a struct": ("struct p { float a; }; void f(int n, struct p *x, float *y) { for (int i = 0; i < n; i++) "
-                 "y[i] = x[i].a; }", "", "struct p"),
+                 "y[i] = x[i].a; }", "such a type is not evaluated", "struct p"),
     "any number of arguments": (WRITES.replace("*y)", "*y, ...)"), "such a declaration", "..."),
     "a type declared inside": (WRITES.replace("{ for", "{ struct s { int a; }; for"), "such a declaration", "struct s"),
     "an enumeration inside": (WRITES.replace("{ for", "{ enum {A} q; for"), "such a type", "enum"),

@@ -73,7 +73,7 @@ REFUSED = {   # body, unit, words
     "overwritten by the first": (EACH + "{ A[i] = A[i] < B[i] ? A[i] : B[i]; H[i] = A[i] < B[i] ? B[i] : A[i]; }",
                                  "sorted", "no match"),
     "neighbours": ("for (int i = 0; i < 18; i++) { uint8_t x = A[i], y = A[i + 1]; A[i] = x < y ? x : y; "
-                   "A[i + 1] = x < y ? y : x; }", "sorted", ""),
+                   "A[i + 1] = x < y ? y : x; }", "sorted", "reads elements of A that its other iterations write"),
     "read twice": (NEST + "{ P[i][j] = P[i][j] + Q[i][j]; Q[i][j] = P[i][j] - Q[i][j]; }", "butterfly", "no match"),
     "swapped difference": (NEST + "{ int t = P[i][j]; P[i][j] = t + Q[i][j]; Q[i][j] = Q[i][j] - t; }", "butterfly",
                            "no match"),
@@ -82,7 +82,8 @@ REFUSED = {   # body, unit, words
     "pairs with one part twice": (EACH + "{ V[i][0] += v[i][0] * w[i][0] - v[i][1] * w[i][1]; "
                                   "V[i][1] += v[i][1] * w[i][1] + v[i][0] * w[i][1]; }", "pairs", "no match"),
     "pairs that overlap": ("for (int i = 0; i < 18; i++) { V[i][0] += v[i][0] * w[i][0] - v[i][1] * w[i][1]; "
-                           "V[i + 1][0] += v[i][1] * w[i][0] + v[i][0] * w[i][1]; }", "pairs", ""),
+                           "V[i + 1][0] += v[i][1] * w[i][0] + v[i][0] * w[i][1]; }", "pairs",
+                           "reads elements of V that its other iterations write"),
     "one sign": (NEST + f"{{ {REAL.replace('-', '+')} {IMAGINARY} }}", "complex", "no match"),
     "one wrap": (NEST + f"{{ P[i][j] += (int16_t)(a[i][j] * c[j]) - b[i][j] * d[j]; {IMAGINARY} }}", "complex",
                  "no match"),

@@ -1,5 +1,6 @@
 """Instructions that read a table at computed subscripts; every match executed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ REFUSED = {   # body, unit, words
     "one bit less": (EACH + "P[i] += H[N[i] & 6] + H[N[i] & 1];", "added", "no match"),
     "two indices": (EACH + "A[i] = B[i] > 127 ? X[B[i] & 15] : X[R[2][i] & 15];", "lookup", "no match"),
     "a difference of entries": (EACH + "P[i] += H[N[i] & 7] + H[B[i] & 7] - H[N[i] & 7];", "added", "no match"),
-    "its own result": ("for (int i = 0; i < 16; i++) X[i] = X[B[i] & 15];", "lookup", ""),
+    "its own result": ("for (int i = 0; i < 16; i++) X[i] = X[B[i] & 15];", "lookup",
+                       "which element X[B[i] & 15] is depends on data"),
     "again": ("for (int p = 0; p < 5; p++) " + EACH + "A[i] = X[Q[p][i] & 15];", "lookup",
               "again in every iteration of p"),
 }
@@ -73,6 +75,19 @@ def test_other_programs_are_refused(name: str, programs: dict[str, Scop]) -> Non
     found = matched(programs[name], UNITS[by])
     assert found.count == 0, str(found.matches[0])
     assert words in "\n".join(map(str, found.explanations))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_reasons_are_in_words_of_the_program(name: str, unit: str, programs: dict[str, Scop]) -> None:
+    """Neither values of Python nor names of references."""
+    told = "\n".join(map(str, matched(programs[name], UNITS[unit]).explanations))
+    assert not re.search(r"DType|Call\(|IteratorRef|Literal\(|S0_r\d|\[\]", told), told
+
+
+def test_a_reason_shows_tables_as_both_read_them(programs: dict[str, Scop]) -> None:
+    told = "\n".join(map(str, matched(programs["two indices"], UNITS["by_halves"]).explanations))
+    assert "(B[i] > 127 ? X[B[i] & 15] : X[R[2][i] & 15]) against O[h][i] = T[h][I[h][i] & 15]" in told
 
 
 def test_a_loop_that_changes_the_table_stays_outside(programs: dict[str, Scop]) -> None:

@@ -281,24 +281,28 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     left, right = convert(x, left, dtype, domain, node), convert(x, right, dtype, domain, node)
     divisor = polyhedra.constant_value(right.value)
     if node.op in ("/", "%"):
-        if divisor == 0:
-            raise NotAffine(node, "it divides by zero")
-        if divisor and (inner := _of_shifted_remainder(x, node, divisor, domain)) is not None:
-            return Affine(inner.mod_val(isl_value(divisor)), dtype)
-        few = _few_quotients(left.value, right.value, domain)
-        if few is not None:   # case by case: the rims of periodic domains are what index sets are split at
-            return Affine(few[node.op == "%"], dtype)
-        if (rounded := _rounded_down(x, node, left.value, divisor, domain)) is not None:
-            return Affine(rounded, dtype)
-        if divisor is None:
-            raise NotAffine(node, "it divides by something that is not a constant")
-        quotient = left.value.tdiv_q(polyhedra.constant(divisor))
-        if node.op == "/":
-            return Affine(quotient, dtype)
-        return Affine(left.value.sub(quotient.scale_val(isl_value(divisor))), dtype)
+        return Affine(_divided(x, node, left.value, right.value, domain), dtype)
     if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
         return Affine(left.value.mod_val(isl_value(divisor + 1)), dtype)
     raise NotAffine(node, f"the operator {node.op} is not affine")
+
+
+def _divided(x: Extraction, node: c_ast.BinaryOp, left: isl.PwAff, right: isl.PwAff, domain: isl.Set) -> isl.PwAff:
+    """A quotient or remainder of two values of one type, rounded towards zero."""
+    divisor = polyhedra.constant_value(right)
+    if divisor == 0:
+        raise NotAffine(node, "it divides by zero")
+    if divisor and (inner := _of_shifted_remainder(x, node, divisor, domain)) is not None:
+        return inner.mod_val(isl_value(divisor))
+    few = _few_quotients(left, right, domain)
+    if few is not None:   # case by case: the rims of periodic domains are what index sets are split at
+        return few[node.op == "%"]
+    if (rounded := _rounded_down(x, node, left, divisor, domain)) is not None:
+        return rounded
+    if divisor is None:
+        raise NotAffine(node, "it divides by something that is not a constant")
+    quotient = left.tdiv_q(polyhedra.constant(divisor))
+    return quotient if node.op == "/" else left.sub(quotient.scale_val(isl_value(divisor)))
 
 
 def _sum_or_product(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:

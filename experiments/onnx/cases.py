@@ -1,0 +1,158 @@
+"""ONNX's node tests against the compiled path: one JSON line per case, in processes that may crash.
+
+    python experiments/onnx/cases.py RESULTS.jsonl [--kind node|simple|pytorch-operator] [--match WORD]
+    python experiments/onnx/cases.py RESULTS.jsonl --table
+
+A case passes where every output has the type, the shape and, within ONNX's own tolerances, the values of the case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import PolyschedError
+
+
+def cases(kind: str) -> list[Any]:
+    """The cases of a kind; node cases are made by onnx itself."""
+    warnings.simplefilter("ignore")
+    if kind == "node":
+        from onnx.backend.test.case.node import collect_testcases
+        return list(collect_testcases(None))
+    from onnx.backend.test.loader import load_model_tests
+    return list(load_model_tests(kind=kind))
+
+
+def data_sets(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
+    """The model and its inputs and outputs."""
+    import onnx
+    if case.model is not None:
+        def plain(values: Any) -> list[Any]:
+            return [onnx.numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else v for v in values]
+        return case.model, [(plain(i), plain(o)) for i, o in case.data_sets]
+    folder = Path(case.model_dir)
+    model = onnx.load(folder / "model.onnx")
+    found = []
+    for data in sorted(folder.glob("test_data_set_*")):
+        def values(stem: str, data: Path = data) -> list[Any]:
+            arrays = []
+            for place in range(len(list(data.glob(f"{stem}_*.pb")))):
+                tensor = onnx.TensorProto()
+                tensor.ParseFromString((data / f"{stem}_{place}.pb").read_bytes())
+                arrays.append(onnx.numpy_helper.to_array(tensor))
+            return arrays
+        found.append((values("input"), values("output")))
+    return model, found
+
+
+def difference(result: np.ndarray, wanted: Any, rtol: float, atol: float) -> str | None:
+    """What is wrong with an output; None where nothing is."""
+    if not isinstance(wanted, np.ndarray | np.generic):
+        return f"a {type(wanted).__name__} is wanted"
+    expected = np.asarray(wanted)
+    if result.shape != expected.shape or result.dtype != expected.dtype:
+        return f"{result.dtype}{result.shape}, wanted {expected.dtype}{expected.shape}"
+    if expected.dtype.kind not in "fiub":
+        return None if (result == expected).all() else "values"
+    close = np.isclose(result.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
+    if expected.dtype.kind in "iub":
+        close = result == expected if rtol < 1 else close
+    if close.all():
+        return None
+    worst = np.unravel_index(np.argmin(close), close.shape)
+    return f"{int((~close).sum())} of {close.size} elements, {result[worst]} for {expected[worst]}"
+
+
+def run(case: Any) -> dict[str, Any]:
+    """One case as a record."""
+    from polysched.model import onnx_backend
+    model, data = data_sets(case)
+    ops = [n.op_type for n in model.graph.node]
+    record: dict[str, Any] = {"name": case.name, "op": ops[0] if len(ops) == 1 else "", "ops": sorted(set(ops))}
+    started = time.process_time()
+    try:
+        ready = onnx_backend.prepare(model)
+        for inputs, outputs in data:
+            results = ready.run(inputs)
+            for result, wanted in zip(results, outputs, strict=True):
+                problem = difference(result, wanted, case.rtol, case.atol)
+                if problem is not None:
+                    return {**record, "status": "wrong", "reason": problem}
+    except PolyschedError as error:
+        record |= {"status": "refused", "reason": error.problem, "class": type(error).__name__,
+                   "where": str(error.where), "witness": error.witness}
+    except Exception as error:  # a fault of ours: it is counted apart
+        record |= {"status": "fault", "reason": f"{type(error).__name__}: {error}"[:500]}
+    else:
+        record |= {"status": "passed"}
+    return record | {"seconds": round(time.process_time() - started, 3)}
+
+
+def child(kind: str, out: Path, match: str, skip: set[str]) -> None:
+    """Run what is not done, one after the other; the name is written before the case runs."""
+    for case in cases(kind):
+        if case.name in skip or match not in case.name:
+            continue
+        with out.open("a") as file:
+            file.write(json.dumps({"name": case.name, "status": "crashed"}) + "\n")
+        record = run(case)
+        with out.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def read(path: Path) -> dict[str, dict[str, Any]]:
+    """The last record of every case."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {r["name"]: r for r in map(json.loads, lines)}
+
+
+def table(records: dict[str, dict[str, Any]]) -> str:
+    """Counts in all and by operator, then why cases were refused, the most first."""
+    lines = ["  ".join(f"{s} {n}" for s, n in Counter(r["status"] for r in records.values()).most_common())]
+    by_op: dict[str, Counter[str]] = defaultdict(Counter)
+    for r in records.values():
+        by_op[r.get("op") or "several"][r["status"]] += 1
+    for op, counts in sorted(by_op.items(), key=lambda item: -sum(item[1].values())):
+        lines.append(f"{op:28}" + "".join(f"{s} {n:4}  " for s, n in counts.most_common()))
+    reasons = Counter(r["reason"] for r in records.values() if r["status"] == "refused")
+    lines += ["", *(f"{n:5} {reason}" for reason, n in reasons.most_common(60))]
+    lines += ["", *(f"{r['status']} {r['name']}: {r.get('reason')}" for r in records.values()
+                    if r["status"] in ("wrong", "fault", "crashed"))]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--kind", default="node")
+    parser.add_argument("--match", default="")
+    parser.add_argument("--again", default="", help="statuses that are run again, with commas between")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    again = set(arguments.again.split(",")) - {""}
+    if arguments.child:
+        done = {n for n, r in read(arguments.results).items() if r["status"] not in again}
+        child(arguments.kind, arguments.results, arguments.match, done)
+        return
+    while not arguments.table:
+        command = [sys.executable, __file__, str(arguments.results), "--kind", arguments.kind, "--match",
+                   arguments.match, "--again", ",".join(sorted(again)), "--child"]
+        if subprocess.run(command, check=False).returncode >= 0:
+            break
+        again = set()
+    print(table(read(arguments.results)))
+
+
+if __name__ == "__main__":
+    main()

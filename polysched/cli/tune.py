@@ -1,0 +1,147 @@
+"""`polysched tune`: search the recipe with which a region runs fastest, and keep it in a database."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
+from polysched.cli.options import add_source
+from polysched.cli.shown.output import prepared
+from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.values import positive, positive_seconds
+from polysched.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polysched.measure.paired import MeasureOptions
+    from polysched.pipeline.options import PipelineOptions
+    from polysched.search import Budget, Trial, Tuned
+    from polysched.search.space import Space
+
+NAME = "tune"
+HELP = "Search schedules, tiles, register blocks and instructions for the fastest code, and keep what was found."
+EPILOG = """\
+examples:
+  polysched tune gemm.c --size n=512 --trials 64 --database tuned.db
+  polysched tune gemm.c --size n=512 --minutes 5 --database tuned.db --resume --json found.json
+  polysched tune gemm.c --size n=512 --space space.py:template --strategy grid
+  polysched c2c gemm.c --database tuned.db      the code of what was found
+
+the model's pick is candidate 0, and every other candidate is verified against the original code and timed in pairs
+with it; what seems fastest is timed anew before it is chosen. Every trial is in the database as soon as it was judged:
+--resume goes on where a search was interrupted. A template is a Python function `(choose, dependences) -> Recipe`."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    group = parser.add_argument_group("search")
+    group.add_argument("--trials", type=positive, metavar="N",
+                       help="candidates that are built and judged (default: 64 where --minutes is not given)")
+    group.add_argument("--minutes", type=positive_seconds, metavar="M", help="wall time of the search")
+    group.add_argument("--database", metavar="FILE", help="keep every trial, and what was chosen")
+    group.add_argument("--resume", action="store_true", help="do not repeat trials that the database has")
+    group.add_argument("--space", metavar="FILE.py:FUNCTION|automatic", default="automatic",
+                       help="a template (default: %(default)s, a union of rules)")
+    group.add_argument("--strategy", choices=STRATEGY_NAMES, default="evolution",
+                       help="which candidates come next (default: %(default)s)")
+    group.add_argument("--seed", type=int, default=0, metavar="S", help="of all draws (default: %(default)s)")
+    add_size(group, "what is run has it; parameters without one get a value that suits a measurement")
+    group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
+    group.add_argument("--pin", action="store_true", help="bind the threads to cores")
+    group.add_argument("--cflags", metavar="'FLAGS'", help="compiler options (default: -O3 -march=native)")
+    group.add_argument("--timeout", type=positive_seconds, default=60.0, metavar="SECONDS",
+                       help="longest time without progress of the first run (default: %(default)g)")
+    group.add_argument("--reassociate", action="store_true",
+                       help="allow sums and products of floats in another order, of all candidates")
+    add_target(group)
+    add_json(group, "what was found")
+
+
+STRATEGY_NAMES = ("grid", "random", "evolution")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search; 0 when it ended, whatever it found."""
+    from polysched.search import tune
+    if arguments.resume and arguments.database is None:
+        raise UsageError("--resume needs a database", hint="name it with --database")
+    with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
+        found = tune(
+            arguments.source, space=_space(arguments.space), sizes=dict(arguments.size), budget=_budget(arguments),
+            database=arguments.database, resume=arguments.resume, options=_options(arguments),
+            strategy=arguments.strategy, seed=arguments.seed, threads=arguments.threads,
+            measure=_measure(arguments), on_trial=_teller(shown, arguments))
+        shown.stop()
+        if report is not None:
+            report.write_json(found.to_json())
+    if arguments.json != STANDARD:
+        _print(found)
+    return 0
+
+
+def _print(found: Tuned) -> None:
+    print(found)
+
+
+def _teller(shown: Progress, arguments: argparse.Namespace) -> Callable[[Trial, int], None]:
+    """Tells the best ratio so far."""
+    best = [1.0]
+
+    def tell(trial: Trial, count: int) -> None:
+        best[0] = max(best[0], trial.ratio or 0.0)
+        of_all = f" of {arguments.trials}" if arguments.trials else ""
+        shown.step(f"trial {count}{of_all}: best so far {best[0]:.3f} times as fast as the model's pick")
+    return tell
+
+
+def _budget(arguments: argparse.Namespace) -> Budget:
+    from polysched.search import Budget
+    if arguments.trials is None and arguments.minutes is None:
+        return Budget(trials=64)
+    return Budget(trials=arguments.trials, minutes=arguments.minutes)
+
+
+def _options(arguments: argparse.Namespace) -> PipelineOptions:
+    from polysched.pipeline.options import PipelineOptions
+    from polysched.pipeline.source_options import SourceOptions
+    from polysched.tiling import TilingOptions
+    source = SourceOptions(
+        autodetect=arguments.autodetect, pure=tuple(arguments.pure), include_dirs=tuple(arguments.include_dirs),
+        defines=tuple(arguments.defines), cc=arguments.cc)
+    return PipelineOptions(tiling=TilingOptions(target=chosen_target(arguments)), source=source,
+                           reassociate=arguments.reassociate)
+
+
+def _measure(arguments: argparse.Namespace) -> MeasureOptions:
+    from polysched.measure.paired import MeasureOptions
+    from polysched.measure.processes.building import DEFAULT_FLAGS
+    from polysched.measure.processes.isolation import Limits
+    flags = DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags))
+    return MeasureOptions(cc=arguments.cc, flags=flags, pin=arguments.pin, limits=Limits(seconds=arguments.timeout))
+
+
+def _space(name: str) -> Space | str:
+    """A template out of a Python file, or `automatic`.
+
+    Raises
+    ------
+    UsageError : the file cannot be read, or has no such function.
+    """
+    import runpy
+    if name == "automatic":
+        return name
+    path, colon, function = name.rpartition(":")
+    if not colon:
+        raise UsageError(f"{name!r} is no template", hint="FILE.py:FUNCTION, or automatic")
+    try:
+        found = runpy.run_path(path).get(function)
+    except (OSError, SyntaxError) as error:
+        raise UsageError("the template cannot be read", where=path, witness=str(error)) from error
+    if not callable(found):
+        raise UsageError(f"there is no function {function!r}", where=path)
+    template: Space = found
+    return template

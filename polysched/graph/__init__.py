@@ -1,0 +1,16 @@
+"""Operator graphs: a small frozen IR in A-normal form, its operators, passes, interpreter and plans.
+
+    from polysched.graph import load
+    graph = load("model.onnx")
+
+Nothing is compiled here; `polysched.model` does that.
+"""
+
+from polysched.graph.evaluation.interpreter import interpret
+from polysched.graph.reading.onnx_reader import load
+from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size
+from polysched.graph.values.text import from_text, to_text
+from polysched.graph.values.types import TensorType
+
+__all__ = ["Graph", "Node", "Size", "TensorType", "from_text", "interpret", "load", "to_text"]

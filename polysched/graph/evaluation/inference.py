@@ -1,0 +1,138 @@
+"""Type inference: the type of every value, and the values that are known while compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.limits import LIMITS
+from polysched.graph.operators.generation import by_shape
+from polysched.graph.operators.operator import Operator, Site
+from polysched.graph.operators.registry import operator_of
+from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.types import TensorType
+
+ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
+                      "Add", "Sub", "Mul", "Div", "Split"})
+"""Operators whose reference is exact on symbolic sizes: none of them compares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What is known of the values of a graph.
+
+    Parameters
+    ----------
+    types : of every value.
+    known : values that follow from constants and shapes; sizes in them are `Size` objects.
+    """
+
+    types: Mapping[str, TensorType]
+    known: Mapping[str, np.ndarray]
+
+
+def infer(graph: Graph) -> Inferred:
+    """The types of all values, in the order of the nodes.
+
+    Raises
+    ------
+    UnsupportedGraphError : an operator refuses its operands, or a value is used before it is bound.
+    """
+    inference = Inference(graph)
+    for node in graph.nodes:
+        inference.take(node)
+    for name in graph.outputs:
+        if name not in inference.types:
+            raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}")
+    return Inferred(inference.types, inference.known)
+
+
+class Inference:
+    """Types and known values, node by node: for passes that make nodes as they learn.
+
+    Parameters
+    ----------
+    graph : whose inputs and constants are known from the start.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.types: dict[str, TensorType] = dict(graph.inputs)
+        self.known: dict[str, np.ndarray] = {}
+        for name, array in graph.constants.items():
+            self.bind(name, array)
+
+    def bind(self, name: str, array: np.ndarray) -> None:
+        """A constant."""
+        self.types[name], self.known[name] = TensorType.of_array(array), array
+
+    def take(self, node: Node) -> None:
+        """One more node, whose operands are known by now."""
+        operator, site = operator_of(node), site_of(node, self.types, self.known)
+        results = operator.types(site)
+        _check(node, results)
+        for name, its_type in zip(node.outputs, results, strict=False):
+            if name:
+                self.types[name] = its_type
+        self.known |= _known_results(node, operator, with_outputs(site, results))
+
+
+def with_outputs(site: Site, results: tuple[TensorType, ...]) -> Site:
+    """The site with the types of the results."""
+    return Site(node=site.node, inputs=site.inputs, known=site.known, outputs=results)
+
+
+def site_of(node: Node, types: Mapping[str, TensorType], known: Mapping[str, np.ndarray],
+            results: bool = False) -> Site:
+    """The use of an operator by a node.
+
+    Parameters
+    ----------
+    results : the types of the results are known, too.
+    """
+    missing = [name for name in node.inputs if name and name not in types]
+    if missing:
+        raise UnsupportedGraphError(f"the value {missing[0]!r} is used before it is bound", where=node.where)
+    return Site(node=node, inputs=tuple(types[n] if n else None for n in node.inputs),
+                known=tuple(known.get(n) if n else None for n in node.inputs),
+                outputs=tuple(types[o] for o in node.outputs if o in types) if results else ())
+
+
+def _check(node: Node, results: tuple[TensorType, ...]) -> None:
+    """Refuse too many results, and sizes that no machine holds."""
+    if len(node.outputs) > len(results):
+        raise UnsupportedGraphError(f"the operator has {len(results)} results, not {len(node.outputs)}",
+                                    where=node.where)
+    for its_type in results:
+        if any(e.is_constant and e.constant < 0 for e in its_type.shape):
+            raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
+        elements = 1
+        for extent in its_type.shape:
+            elements *= extent.constant if extent.is_constant else 1
+        if elements * its_type.dtype.bytes > LIMITS.most_bytes:
+            raise UnsupportedGraphError("a result is larger than a model may have", where=node.where,
+                                        witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
+
+
+def _is_computable(node: Node, site: Site) -> bool:
+    """Whether every operand is known, the operator takes sizes where there are some, and the results are small."""
+    if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
+        return False
+    symbolic = any(k is not None and k.dtype == object for k in site.known)
+    if symbolic and node.op not in ON_SIZES:
+        return False
+    return all(t.is_static and int(t.elements) <= LIMITS.most_folded_elements for t in site.outputs)
+
+
+def _known_results(node: Node, operator: Operator, site: Site) -> dict[str, np.ndarray]:
+    """The results that follow from what is known."""
+    shaped = by_shape(site)
+    if shaped is not None:
+        return {node.outputs[0]: shaped}
+    if not _is_computable(node, site):
+        return {}
+    results = operator.reference(site, *site.known)
+    listed = results if isinstance(results, tuple) else (results,)
+    return {name: value for name, value in zip(node.outputs, listed, strict=False) if name}

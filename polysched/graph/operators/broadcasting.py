@@ -1,0 +1,282 @@
+"""Operators of several operands that broadcast: arithmetic, comparisons, logic, selection, conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
+from polysched.graph.values.types import TensorType
+from polysched.scop.construction.promotion import to_numpy
+from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, LONGDOUBLE, DType
+from polysched.scop.expression import Expression, equal, maximum, minimum, not_equal, where
+from polysched.scop.expression import math_function as call
+from polysched.scop.expression.tensors import Constant, Convert
+
+ANY, NUMBERS, INTEGERS, FLOATS, TRUTH = "any", "numbers", "integers", "floating", "truth values"
+
+
+def fits(dtype: DType, wanted: str) -> bool:
+    """Whether an operator that takes such elements takes this type."""
+    return {ANY: True, NUMBERS: dtype != BOOL, FLOATS: dtype.is_float, TRUTH: dtype == BOOL,
+            INTEGERS: dtype.is_integer and dtype != BOOL}[wanted]
+
+
+def several(name: str, element: Callable[..., Expression], reference: Callable[..., Any], *, takes: str = NUMBERS,
+            truth: bool = False, least: int = 2, most: int | None = 2) -> Operator:
+    """An operator of operands of one type that broadcast.
+
+    Parameters
+    ----------
+    least, most : the number of operands; None for any.
+    """
+    def types(site: Site) -> tuple[TensorType, ...]:
+        count = len(site.inputs)
+        if count < least or (most is not None and count > most):
+            raise site.refusal(f"{count} operands")
+        dtype = one_type(site, range(count))
+        if not fits(dtype, takes):
+            raise site.refusal(f"the operands have elements of {dtype}, {takes} are wanted")
+        shape = broadcast(site, [site.type(p) for p in range(count)])
+        return (TensorType(BOOL if truth else dtype, shape),)
+
+    def computed(site: Site, *operands: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            result: np.ndarray = np.asarray(reference(site, *operands))
+        return result if truth or result.dtype == object else result.astype(operands[0].dtype)
+
+    return Operator(name=name, kind=Kind.BROADCAST, types=types, reference=computed, element=element)
+
+
+def zero_of(dtype: DType) -> Expression:
+    """0 of an element type."""
+    return Convert(Constant(0), dtype)
+
+
+def safe_divisor(a: Expression, b: Expression, dtype: DType) -> Expression:
+    """A divisor for which the division of integers does not trap: 1 in place of 0, and of -1, which is kept apart."""
+    one = Convert(Constant(1), dtype)
+    safe = where(equal(b, zero_of(dtype)), one, b)
+    return where(equal(b, zero_of(dtype) - one), one, safe) if dtype.is_signed else safe
+
+
+def floor_quotient(a: Expression, b: Expression, dtype: DType) -> Expression:
+    """`floor(a / b)` of integers; 0 where b is 0, and wrapped where it does not fit."""
+    quotient: Expression = a // safe_divisor(a, b, dtype)
+    if dtype.is_signed:
+        quotient = where(equal(b, zero_of(dtype) - Convert(Constant(1), dtype)), zero_of(dtype) - a, quotient)
+    return where(equal(b, zero_of(dtype)), zero_of(dtype), quotient)
+
+
+def floor_remainder(a: Expression, b: Expression, dtype: DType) -> Expression:
+    """`a - floor(a / b) b` of integers; 0 where b is 0."""
+    remainder: Expression = a % safe_divisor(a, b, dtype)
+    return where(equal(b, zero_of(dtype)), zero_of(dtype), remainder)
+
+
+def _divide(site: Site, a: Expression, b: Expression) -> Expression:
+    dtype = site.type().dtype
+    if dtype.is_float:
+        return a / b
+    quotient = floor_quotient(a, b, dtype)
+    if not dtype.is_signed:
+        return quotient
+    zero, one = zero_of(dtype), Convert(Constant(1), dtype)
+    inexact = not_equal(floor_remainder(a, b, dtype), zero)
+    return quotient + where(inexact & ((a < zero) ^ (b < zero)), one, zero)
+
+
+def _np_divide(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
+    if object in (a.dtype, b.dtype):
+        return a // b
+    if a.dtype.kind == "f":
+        return a / b
+    quotient = np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
+    inexact = (b != 0) & (np.remainder(a, np.where(b == 0, 1, b)) != 0)
+    return np.where(inexact & ((a < 0) != (b < 0)), quotient + 1, quotient)
+
+
+def _modulo(site: Site, a: Expression, b: Expression) -> Expression:
+    dtype = site.type().dtype
+    if dtype.is_float:
+        return call("fmod", a, b) if site.attribute("fmod", 0) else a % b
+    if not site.attribute("fmod", 0) or not dtype.is_signed:
+        return floor_remainder(a, b, dtype)
+    zero, remainder = zero_of(dtype), floor_remainder(a, b, dtype)
+    adjust = not_equal(remainder, zero) & ((a < zero) ^ (b < zero))
+    return where(adjust, remainder - b, remainder)
+
+
+def _np_modulo(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
+    if object in (a.dtype, b.dtype):
+        return a % b
+    return np.fmod(a, b) if site.attribute("fmod", 0) else np.mod(a, b)
+
+
+def _extremum(pick: Callable[..., Expression], site: Site, operands: tuple[Expression, ...]) -> Expression:
+    def of_two(a: Expression, b: Expression) -> Expression:
+        chosen: Expression = pick(a, b)
+        if not site.type().dtype.is_float:
+            return chosen
+        return where(not_equal(a, a), a, where(not_equal(b, b), b, chosen))
+    return reduce(of_two, operands)
+
+
+def _shift(site: Site, a: Expression, b: Expression) -> Expression:
+    dtype = site.type().dtype
+    fits_in = b < Convert(Constant(dtype.bits), dtype)
+    if dtype.is_signed:
+        fits_in = fits_in & (b >= zero_of(dtype))
+    amount = where(fits_in, b, zero_of(dtype))
+    if site.attribute("direction") == "LEFT":
+        return where(fits_in, a << amount, zero_of(dtype))
+    beyond = where(a < zero_of(dtype), zero_of(dtype) - Convert(Constant(1), dtype), zero_of(dtype)) if (
+        dtype.is_signed) else zero_of(dtype)
+    return where(fits_in, a >> amount, beyond)
+
+
+def _np_shift(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
+    return np.left_shift(a, b) if site.attribute("direction") == "LEFT" else np.right_shift(a, b)
+
+
+def _mean(site: Site, *operands: Expression) -> Expression:
+    return reduce(lambda a, b: a + b, operands) / float(len(operands))
+
+
+ARITHMETIC = (
+    several("Add", lambda site, a, b: a + b, lambda site, a, b: a + b),
+    several("Sub", lambda site, a, b: a - b, lambda site, a, b: a - b),
+    several("Mul", lambda site, a, b: a * b, lambda site, a, b: a * b),
+    several("Div", _divide, _np_divide),
+    several("Mod", _modulo, _np_modulo),
+    several("Max", lambda site, *o: _extremum(maximum, site, o), lambda site, *o: reduce(np.maximum, o),
+            least=1, most=None),
+    several("Min", lambda site, *o: _extremum(minimum, site, o), lambda site, *o: reduce(np.minimum, o),
+            least=1, most=None),
+    several("Sum", lambda site, *o: reduce(lambda a, b: a + b, o), lambda site, *o: reduce(np.add, o),
+            least=1, most=None),
+    several("Mean", _mean, lambda site, *o: reduce(np.add, o) / len(o), takes=FLOATS, least=1, most=None),
+    several("PRelu", lambda site, x, slope: where(x < 0, x * slope, x), lambda site, x, s: np.where(x < 0, x * s, x)),
+    several("BitShift", _shift, _np_shift, takes=INTEGERS),
+    several("BitwiseAnd", lambda site, a, b: a & b, lambda site, a, b: a & b, takes=INTEGERS),
+    several("BitwiseOr", lambda site, a, b: a | b, lambda site, a, b: a | b, takes=INTEGERS),
+    several("BitwiseXor", lambda site, a, b: a ^ b, lambda site, a, b: a ^ b, takes=INTEGERS))
+
+COMPARISONS = (
+    several("And", lambda site, a, b: a & b, lambda site, a, b: a & b, takes=TRUTH, truth=True),
+    several("Or", lambda site, a, b: a | b, lambda site, a, b: a | b, takes=TRUTH, truth=True),
+    several("Xor", lambda site, a, b: a ^ b, lambda site, a, b: a ^ b, takes=TRUTH, truth=True),
+    several("Equal", lambda site, a, b: equal(a, b), lambda site, a, b: a == b, takes=ANY, truth=True),
+    several("Less", lambda site, a, b: a < b, lambda site, a, b: a < b, truth=True),
+    several("LessOrEqual", lambda site, a, b: a <= b, lambda site, a, b: a <= b, truth=True),
+    several("Greater", lambda site, a, b: a > b, lambda site, a, b: a > b, truth=True),
+    several("GreaterOrEqual", lambda site, a, b: a >= b, lambda site, a, b: a >= b, truth=True))
+
+
+def _power_types(site: Site) -> tuple[TensorType, ...]:
+    if BOOL in (site.type(0).dtype, site.type(1).dtype):
+        raise site.refusal("a power of truth values")
+    return (TensorType(site.type(0).dtype, broadcast(site, [site.type(0), site.type(1)])),)
+
+
+def _power(site: Site, base: Expression, exponent: Expression) -> Expression:
+    dtype, other = site.type(0).dtype, site.type(1).dtype
+    known = site.known[1]
+    if known is not None and known.size == 1 and known.dtype != object and float(known.ravel()[0]) in (1.0, 2.0, 3.0):
+        return reduce(lambda a, b: a * b, [base] * int(known.ravel()[0]))
+    if dtype.is_integer:
+        wide = call("pow", base.astype(LONGDOUBLE), exponent.astype(LONGDOUBLE))
+        return call("rint", wide).astype(dtype) if other.is_integer else wide.astype(dtype)
+    if other == dtype or other.bits < dtype.bits:
+        return call("pow", base, exponent.astype(dtype))
+    return call("pow", base.astype(FLOAT64), exponent.astype(FLOAT64)).astype(dtype)
+
+
+def _np_power(site: Site, base: np.ndarray, exponent: np.ndarray) -> Any:
+    with np.errstate(all="ignore"):
+        if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
+            return np.rint(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))).astype(base.dtype)
+        return np.power(base, exponent).astype(base.dtype)
+
+
+def _where_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type(0).dtype != BOOL:
+        raise site.refusal("the condition is no truth value")
+    return (TensorType(one_type(site, (1, 2)), broadcast(site, [site.type(p) for p in range(3)])),)
+
+
+def _clip_types(site: Site) -> tuple[TensorType, ...]:
+    if not fits(one_type(site, range(len(site.inputs))), NUMBERS):
+        raise site.refusal("truth values are not clipped")
+    if any(site.has(p) and site.type(p).elements != 1 for p in (1, 2)):
+        raise site.refusal("a bound is no scalar")
+    return (site.type(),)
+
+
+def _clip(site: Site, x: Expression, least: Expression | None = None, most: Expression | None = None) -> Expression:
+    result = x
+    if least is not None:
+        result = where(result < least, least, result)
+    return result if most is None else where(result > most, most, result)
+
+
+def _np_clip(site: Site, x: np.ndarray, least: np.ndarray | None = None, most: np.ndarray | None = None) -> Any:
+    result = x if least is None else np.maximum(x, least.reshape(()))
+    return result if most is None else np.minimum(result, most.reshape(()))
+
+
+def _cast_types(site: Site) -> tuple[TensorType, ...]:
+    name = site.attribute("to")
+    if name not in BY_NAME or name == "bfloat16":
+        raise site.refusal(f"a conversion to {name}", hint="element types are " + ", ".join(sorted(BY_NAME)))
+    return (site.type().with_dtype(BY_NAME[name]),)
+
+
+def _cast(site: Site, x: Expression) -> Expression:
+    to, own = BY_NAME[site.attribute("to")], site.type().dtype
+    if to == BOOL:
+        return not_equal(x, zero_of(own))
+    if own.is_float and to.is_integer and to.bits < 64:
+        return x.astype("int64").astype(to)
+    return x.astype(to)
+
+
+def _np_cast(site: Site, x: np.ndarray) -> np.ndarray:
+    if x.dtype == object:
+        return x
+    to = to_numpy(BY_NAME[site.attribute("to")])
+    with np.errstate(all="ignore"):
+        if x.dtype.kind == "f" and to.kind in "iu" and to.itemsize < 8:
+            return x.astype(np.int64).astype(to)
+        return x.astype(to)
+
+
+def _cast_like_types(site: Site) -> tuple[TensorType, ...]:
+    return (site.type().with_dtype(site.type(1).dtype),)
+
+
+def _cast_like(site: Site, build: Any, x: str, like: str) -> str:
+    name: str = build.op("Cast", x, to=site.type(1).dtype.name)
+    return name
+
+
+def _np_cast_like(site: Site, x: np.ndarray, like: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        if x.dtype.kind == "f" and like.dtype.kind in "iu" and like.dtype.itemsize < 8:
+            return x.astype(np.int64).astype(like.dtype)
+        return x.astype(like.dtype)
+
+
+SELECTION = (
+    Operator(name="Pow", kind=Kind.BROADCAST, types=_power_types, reference=_np_power, element=_power),
+    Operator(name="Where", kind=Kind.BROADCAST, types=_where_types, element=lambda site, c, a, b: where(c, a, b),
+             reference=lambda site, c, a, b: np.where(c, a, b)),
+    Operator(name="Clip", kind=Kind.BROADCAST, types=_clip_types, reference=_np_clip, element=_clip),
+    Operator(name="Cast", kind=Kind.ELEMENTWISE, types=_cast_types, reference=_np_cast, element=_cast),
+    Operator(name="CastLike", kind=Kind.ELEMENTWISE, types=_cast_like_types, reference=_np_cast_like,
+             composition=_cast_like))
+
+OPERATORS = (*ARITHMETIC, *COMPARISONS, *SELECTION)

@@ -1,0 +1,101 @@
+"""Operators whose results follow from shapes, or from values that are known while compiling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.types import TensorType
+from polysched.scop.construction.promotion import to_numpy
+from polysched.scop.dtypes import BY_NAME, INT64
+
+
+def _span(site: Site, rank: int) -> tuple[int, int]:
+    """The dimensions whose extents are wanted."""
+    start, end = site.attribute("start", 0), site.attribute("end", rank)
+    low = min(max(start + rank if start < 0 else start, 0), rank)
+    high = min(max(end + rank if end < 0 else end, 0), rank)
+    return low, max(high, low)
+
+
+def _shape_types(site: Site) -> tuple[TensorType, ...]:
+    low, high = _span(site, site.type().rank)
+    return (TensorType.of(INT64, (high - low,)),)
+
+
+def _np_shape(site: Site, x: np.ndarray) -> np.ndarray:
+    low, high = _span(site, x.ndim)
+    return np.array(x.shape[low:high], np.int64)
+
+
+def sizes_of(site: Site) -> np.ndarray | None:
+    """The value of `Shape` or `Size` as sizes, from the type of the operand; None for other operators."""
+    own = site.type()
+    if site.node.op == "Size":
+        sizes = np.array(own.elements, dtype=object)
+    elif site.node.op == "Shape":
+        low, high = _span(site, own.rank)
+        sizes = np.empty(high - low, dtype=object)
+        sizes[:] = own.shape[low:high]
+    else:
+        return None
+    return sizes.astype(np.int64) if all(e.is_constant for e in sizes.ravel()) else sizes
+
+
+def _size_types(site: Site) -> tuple[TensorType, ...]:
+    site.type()
+    return (TensorType.of(INT64, ()),)
+
+
+def _filled_types(site: Site) -> tuple[TensorType, ...]:
+    return (TensorType.of(BY_NAME[site.attribute("dtype", "float32")], site.sizes(0)),)
+
+
+def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
+    dtype = to_numpy(BY_NAME[site.attribute("dtype", "float32")])
+    filled: np.ndarray = np.full(tuple(int(e) for e in shape), site.attribute("value", 0), dtype)
+    return filled
+
+
+def _range_types(site: Site) -> tuple[TensorType, ...]:
+    start, limit, step = (site.value(p).ravel()[0] for p in range(3))
+    if step == 0:
+        raise site.refusal("a range in steps of 0")
+    count = max(int(np.ceil((limit - start) / step)), 0)
+    return (TensorType.of(site.type().dtype, (count,)),)
+
+
+def _np_range(site: Site, start: np.ndarray, limit: np.ndarray, step: np.ndarray) -> np.ndarray:
+    first, last, each = (v.ravel()[0] for v in (start, limit, step))
+    count = max(int(np.ceil((last - first) / each)), 0)
+    values: np.ndarray = (first + np.arange(count) * each).astype(start.dtype)
+    return values
+
+
+def _eye_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if own.rank != 2:
+        raise site.refusal("a matrix is wanted", witness=str(own))
+    return (own.with_dtype(BY_NAME[site.attribute("dtype", own.dtype.name)]),)
+
+
+def _np_eye(site: Site, x: np.ndarray) -> np.ndarray:
+    dtype = site.attribute("dtype", None)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=site.attribute("k", 0),
+                  dtype=x.dtype if dtype is None else to_numpy(BY_NAME[dtype]))
+
+
+def by_shape(site: Site) -> np.ndarray | None:
+    """The value of an operator that looks at no element of its operand."""
+    if site.node.op == "EyeLike" and site.type().is_static:
+        return _np_eye(site, np.broadcast_to(np.zeros((), site.type().numpy), site.type().extents))
+    return sizes_of(site) if site.node.op in ("Shape", "Size") else None
+
+
+OPERATORS = (
+    Operator(name="Shape", kind=Kind.OPAQUE, types=_shape_types, reference=_np_shape),
+    Operator(name="Size", kind=Kind.OPAQUE, types=_size_types, reference=lambda site, x: np.array(x.size, np.int64)),
+    Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,)),
+    Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2)),
+    Operator(name="EyeLike", kind=Kind.OPAQUE, types=_eye_types, reference=_np_eye))

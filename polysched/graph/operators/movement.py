@@ -1,0 +1,416 @@
+"""Operators that move elements and compute nothing: views of other shapes, and copies to affine places."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.moves import Move, Place, gathered
+from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.sizes import Size, product
+from polysched.graph.values.types import TensorType
+
+Moves = tuple[tuple[Move, ...], ...]
+
+
+def view(name: str, types: Any, reference: Any, steering: tuple[int, ...] = ()) -> Operator:
+    """An operator whose result is its first operand in another shape."""
+    return Operator(name=name, kind=Kind.INJECTIVE, types=types, reference=reference, view=True, steering=steering)
+
+
+def _same_shape(site: Site, x: np.ndarray, *_: Any) -> np.ndarray:
+    """The reference of a view whose result has a shape that is known."""
+    return x.reshape(site.outputs[0].extents)
+
+
+def _asked_shape(site: Site) -> list[Size]:
+    """The shape as it is asked for, with the extents that are taken over."""
+    own, wanted = site.type(), list(site.sizes(1))
+    if site.attribute("allowzero", 0):
+        return wanted
+    if any(e == 0 and d >= own.rank for d, e in enumerate(wanted)):
+        raise site.refusal("an extent is taken over from a dimension that is not there")
+    return [own.shape[d] if e == 0 else e for d, e in enumerate(wanted)]
+
+
+def _reshape_types(site: Site) -> tuple[TensorType, ...]:
+    own, wanted = site.type(), _asked_shape(site)
+    free = [d for d, e in enumerate(wanted) if e == -1]
+    if len(free) > 1 or any(e.is_constant and e.constant < -1 for e in wanted):
+        raise site.refusal("a shape has at most one extent that is left open", witness=str(wanted))
+    if free:
+        wanted[free[0]] = _rest(site, own.shape, [e for d, e in enumerate(wanted) if d != free[0]])
+    if not _same_elements(own.shape, wanted):
+        raise site.refusal("the shape has another number of elements", witness=f"{own} as {wanted}")
+    return (own.with_shape(wanted),)
+
+
+def _rest(site: Site, shape: tuple[Size, ...], others: list[Size]) -> Size:
+    """The extent that is left when the others are divided out."""
+    left, right = _without_common(shape, others)
+    below = product(tuple(right))
+    if below == 0:
+        raise site.refusal("the open extent of an empty shape is not known")
+    whole = product(tuple(left))
+    rest = whole // below
+    if rest * below != whole:
+        raise site.refusal("the shape has another number of elements", witness=f"{shape} and {others}")
+    return rest
+
+
+def _without_common(left: Any, right: Any) -> tuple[list[Size], list[Size]]:
+    """Two products without the factors with symbols that both have."""
+    mine, other = list(left), list(right)
+    for size in list(mine):
+        if not size.is_constant and size in other:
+            mine.remove(size)
+            other.remove(size)
+    return mine, other
+
+
+def _same_elements(left: Any, right: Any) -> bool:
+    mine, other = _without_common(left, right)
+    return product(tuple(mine)) == product(tuple(other))
+
+
+def _np_reshape(site: Site, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    wanted = [int(e) for e in shape]
+    if not site.attribute("allowzero", 0):
+        wanted = [x.shape[d] if e == 0 else e for d, e in enumerate(wanted)]
+    return x.reshape(wanted)
+
+
+def _flatten_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    axis = site.attribute("axis", 1)
+    axis = axis + own.rank if axis < 0 else axis
+    if not 0 <= axis <= own.rank:
+        raise site.refusal(f"axis {axis} of {own.rank} dimensions")
+    return (own.with_shape((product(own.shape[:axis]), product(own.shape[axis:]))),)
+
+
+def _np_flatten(site: Site, x: np.ndarray) -> np.ndarray:
+    axis = site.attribute("axis", 1)
+    axis = axis + x.ndim if axis < 0 else axis
+    return x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
+
+
+def _squeeze_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    axes = site.axes(site.numbers(1)) if site.has(1) else tuple(d for d, e in enumerate(own.shape) if e == 1)
+    if any(own.shape[a] != 1 for a in axes):
+        raise site.refusal("a dimension whose extent is not 1 is squeezed", witness=f"{own}, axes {axes}")
+    return (own.with_shape([e for d, e in enumerate(own.shape) if d not in axes]),)
+
+
+def _np_squeeze(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+    return np.squeeze(x, axis=None if axes is None else tuple(int(a) for a in axes.ravel()))
+
+
+def _unsqueeze_types(site: Site) -> tuple[TensorType, ...]:
+    own, added = site.type(), site.numbers(1)
+    rank = own.rank + len(added)
+    axes = site.axes(added, rank)
+    rest = iter(own.shape)
+    return (own.with_shape([1 if d in axes else next(rest) for d in range(rank)]),)
+
+
+def _np_unsqueeze(site: Site, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    return np.expand_dims(x, tuple(int(a) for a in axes.ravel()))
+
+
+def _identity_types(site: Site) -> tuple[TensorType, ...]:
+    return (site.type(),)
+
+
+VIEWS = (
+    view("Identity", _identity_types, lambda site, x: x),
+    view("Reshape", _reshape_types, _np_reshape, steering=(1,)),
+    view("Flatten", _flatten_types, _np_flatten),
+    view("Squeeze", _squeeze_types, _np_squeeze, steering=(1,)),
+    view("Unsqueeze", _unsqueeze_types, _np_unsqueeze, steering=(1,)))
+
+
+def _permutation(site: Site) -> tuple[int, ...]:
+    rank = site.type().rank
+    order = site.axes(site.attribute("perm", tuple(reversed(range(rank)))))
+    if len(order) != rank:
+        raise site.refusal("a permutation names every dimension once", witness=str(order))
+    return order
+
+
+def _transpose_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    return (own.with_shape([own.shape[d] for d in _permutation(site)]),)
+
+
+def _transpose_moves(site: Site) -> Moves:
+    order = _permutation(site)
+    places = [Place.of(0, (order.index(d), 1)) for d in range(len(order))]
+    return ((gathered(0, site.output.shape, places),),)
+
+
+def _np_transpose(site: Site, x: np.ndarray) -> np.ndarray:
+    return np.transpose(x, site.attribute("perm", None))
+
+
+def _expand_types(site: Site) -> tuple[TensorType, ...]:
+    from polysched.graph.operators.operator import broadcast
+    own, wanted = site.type(), site.sizes(1)
+    return (own.with_shape(broadcast(site, [own, own.with_shape(wanted)])),)
+
+
+def _expand_moves(site: Site) -> Moves:
+    own, result = site.type(), site.output
+    lead = result.rank - own.rank
+    places = [Place.of(0) if e == 1 else Place.of(0, (lead + d, 1)) for d, e in enumerate(own.shape)]
+    return ((gathered(0, result.shape, places),),)
+
+
+def _np_expand(site: Site, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    wanted = tuple(int(e) for e in shape)
+    return np.broadcast_to(x, np.broadcast_shapes(x.shape, wanted)).copy()
+
+
+def _concat_types(site: Site) -> tuple[TensorType, ...]:
+    own, axis = site.type(), site.axis(site.attribute("axis"))
+    dtype, total = one_type(site, range(len(site.inputs))), Size()
+    for place in range(len(site.inputs)):
+        other = site.type(place)
+        if other.rank != own.rank or any(a != b for d, (a, b) in enumerate(zip(other.shape, own.shape, strict=True))
+                                         if d != axis):
+            raise site.refusal("the operands differ beside the axis", witness=f"{own} and {other}, axis {axis}")
+        total = total + other.shape[axis]
+    return (TensorType(dtype, tuple(total if d == axis else e for d, e in enumerate(own.shape))),)
+
+
+def _concat_moves(site: Site) -> Moves:
+    axis, start, moves = site.axis(site.attribute("axis")), Size(), []
+    for place in range(len(site.inputs)):
+        own = site.type(place)
+        whole = [Place.of(0, (d, 1)) for d in range(own.rank)]
+        target = [Place.of(start, (d, 1)) if d == axis else p for d, p in enumerate(whole)]
+        moves.append(Move(place, own.shape, tuple(whole), tuple(target)))
+        start = start + own.shape[axis]
+    return (tuple(moves),)
+
+
+def _parts(site: Site) -> list[Size]:
+    """The extents of the parts of a split."""
+    axis = site.axis(site.attribute("axis", 0))
+    extent, count = site.type().shape[axis], len(site.node.outputs)
+    if site.has(1):
+        parts = list(site.sizes(1))
+        if len(parts) != count or sum(parts, Size()) != extent or any(p.is_constant and p.constant < 0 for p in parts):
+            raise site.refusal("the parts do not make up the extent", witness=f"{parts} of {extent}")
+        return parts
+    if site.attribute("num_outputs", count) != count:
+        raise site.refusal("as many results as num_outputs are wanted")
+    each = extent.divided_up(count)
+    last = extent - each * (count - 1)
+    if last.is_constant and last.constant < 0:
+        raise site.refusal(f"{count} parts of {extent}")
+    return [each] * (count - 1) + [last]
+
+
+def _split_types(site: Site) -> tuple[TensorType, ...]:
+    own, axis = site.type(), site.axis(site.attribute("axis", 0))
+    return tuple(own.with_shape([p if d == axis else e for d, e in enumerate(own.shape)]) for p in _parts(site))
+
+
+def _split_moves(site: Site) -> Moves:
+    axis, start, results = site.axis(site.attribute("axis", 0)), Size(), []
+    for result in site.outputs:
+        places = [Place.of(start if d == axis else 0, (d, 1)) for d in range(result.rank)]
+        results.append((gathered(0, result.shape, places),))
+        start = start + result.shape[axis]
+    return tuple(results)
+
+
+def _np_split(site: Site, x: np.ndarray, parts: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    axis, count = site.attribute("axis", 0), len(site.node.outputs)
+    each = -(-x.shape[axis] // count)
+    lengths = [each] * (count - 1) if parts is None else [int(p) for p in parts][:-1]
+    return tuple(np.split(x, np.cumsum(lengths, dtype=int), axis=axis))
+
+
+def _ranges(site: Site) -> dict[int, tuple[Size, Size, int]]:
+    """First place, extent and step per axis that is sliced."""
+    own, starts, ends = site.type(), site.sizes(1), site.sizes(2)
+    axes = site.axes(site.numbers(3)) if site.has(3) else tuple(range(len(starts)))
+    steps = site.numbers(4) if site.has(4) else (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        raise site.refusal("starts, ends, axes and steps do not fit together")
+    return {axis: _range(site, own.shape[axis], start, end, step)
+            for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
+
+
+def _range(site: Site, extent: Size, start: Size, end: Size, step: int) -> tuple[Size, Size, int]:
+    if extent.is_constant and start.is_constant and end.is_constant:
+        own = range(*slice(int(start), int(end), step).indices(int(extent)))
+        if step < 0 and int(end) < -int(extent):
+            own = range(*slice(int(start), None, step).indices(int(extent)))
+        return Size(own.start), Size(len(own)), step
+    first, last = _clamped(site, start, extent), _clamped(site, end, extent)
+    if step != 1:
+        raise site.refusal(f"a slice in steps of {step} of an extent that is not known", witness=str(extent))
+    return first, last - first, 1
+
+
+def _clamped(site: Site, place: Size, extent: Size) -> Size:
+    """A start or an end of a slice of a symbolic extent: from the front, from the end, or the end itself."""
+    if place.is_constant and place.constant >= 2 ** 31 - 1:
+        return extent
+    if place.is_constant and place.constant < 0:
+        return extent + place
+    difference = extent - place
+    if place == 0 or (difference.is_constant and difference.constant >= 0):
+        return place
+    raise site.refusal(f"whether {place} is within {extent} is not known", hint="fix the size by sizes=")
+
+
+def _slice_types(site: Site) -> tuple[TensorType, ...]:
+    own, ranges = site.type(), _ranges(site)
+    return (own.with_shape([ranges[d][1] if d in ranges else e for d, e in enumerate(own.shape)]),)
+
+
+def _slice_moves(site: Site) -> Moves:
+    ranges = _ranges(site)
+    places = [Place.of(ranges[d][0], (d, ranges[d][2])) if d in ranges else Place.of(0, (d, 1))
+              for d in range(site.type().rank)]
+    return ((gathered(0, site.output.shape, places),),)
+
+
+def _np_slice(site: Site, x: np.ndarray, starts: np.ndarray, ends: np.ndarray, axes: np.ndarray | None = None,
+              steps: np.ndarray | None = None) -> np.ndarray:
+    chosen = [slice(None)] * x.ndim
+    for place in range(len(starts)):
+        axis = place if axes is None else int(axes[place])
+        step = 1 if steps is None else int(steps[place])
+        start, end = int(starts[place]), int(ends[place])
+        stop = None if step < 0 and end < -x.shape[axis] else end
+        chosen[axis] = slice(start, stop, step)
+    return x[tuple(chosen)]
+
+
+def _tile_types(site: Site) -> tuple[TensorType, ...]:
+    own, repeats = site.type(), site.sizes(1)
+    if len(repeats) != own.rank or any(r.is_constant and r.constant < 0 for r in repeats):
+        raise site.refusal("a number of repetitions per dimension is wanted", witness=str(repeats))
+    return (own.with_shape([e * r for e, r in zip(own.shape, repeats, strict=True)]),)
+
+
+def _tile_moves(site: Site) -> Moves:
+    own, repeats, rank = site.type(), site.sizes(1), site.type().rank
+    target = tuple(Place.of(0, (d, own.shape[d]), (rank + d, 1)) for d in range(rank))
+    source = tuple(Place.of(0, (rank + d, 1)) for d in range(rank))
+    return ((Move(0, (*repeats, *own.shape), source, target),),)
+
+
+def _pads(site: Site) -> tuple[list[int], list[int]]:
+    """What is added in front of and behind every dimension; negative where elements are cut."""
+    rank, pads = site.type().rank, site.numbers(1)
+    axes = site.axes(site.numbers(3)) if site.has(3) else tuple(range(rank))
+    if len(pads) != 2 * len(axes):
+        raise site.refusal("two numbers per padded dimension are wanted", witness=str(pads))
+    before, behind = [0] * rank, [0] * rank
+    for place, axis in enumerate(axes):
+        before[axis], behind[axis] = pads[place], pads[len(axes) + place]
+    return before, behind
+
+
+def _pad_types(site: Site) -> tuple[TensorType, ...]:
+    own, (before, behind) = site.type(), _pads(site)
+    mode = site.attribute("mode", "constant")
+    if mode not in ("constant", "edge", "reflect", "wrap"):
+        raise site.refusal(f"padding of the mode {mode!r}")
+    shape = [e + b + a for e, b, a in zip(own.shape, before, behind, strict=True)]
+    if any(e.is_constant and e.constant < 0 for e in shape):
+        raise site.refusal("more is cut than there is", witness=str(own))
+    return (own.with_shape(shape),)
+
+
+def _pad(site: Site, build: Builder, x: str, *_: str) -> str:
+    """Cut what is negative, then pad what is left, one part in front of and one behind each dimension."""
+    before, behind = _pads(site)
+    rank, mode = site.type().rank, site.attribute("mode", "constant")
+    shape = list(site.type().shape)
+    cut = [d for d in range(rank) if before[d] < 0 or behind[d] < 0]
+    if cut:
+        starts = build.constant([max(-before[d], 0) for d in cut])
+        ends = build.constant([-max(-behind[d], 0) or 2 ** 31 - 1 for d in cut])
+        x = build.op("Slice", x, starts, ends, build.constant(cut))
+        for d in cut:
+            shape[d] = shape[d] - max(-before[d], 0) - max(-behind[d], 0)
+    value = site.node.inputs[2] if site.has(2) else build.constant(np.zeros((), site.type().numpy))
+    for axis in range(rank):
+        front, back = max(before[axis], 0), max(behind[axis], 0)
+        if front or back:
+            parts = _padding(site, build, x, axis, (front, back), mode, shape, value)
+            x = build.op("Concat", *parts, axis=axis)
+            shape[axis] = shape[axis] + front + back
+    return x if site.node.inputs[0] != x else build.op("Identity", x)
+
+
+def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str, shape: list[Size],
+             value: str) -> list[str]:
+    """The parts in front, in the middle and behind."""
+    def part(count: int, behind: bool) -> list[str]:
+        if not count:
+            return []
+        if mode == "constant":
+            extents = [count if d == axis else int(e) for d, e in enumerate(shape)]
+            scalar = build.op("Reshape", value, build.constant([1] * len(shape)))
+            return [build.op("Expand", scalar, build.constant(extents))]
+        places = _padding_places(site, int(shape[axis]), count, behind, mode)
+        return [build.op("Slice", x, *(build.constant([v]) for v in (p, p + 1, axis))) for p in places]
+    return [*part(counts[0], False), x, *part(counts[1], True)]
+
+
+def _padding_places(site: Site, extent: int, count: int, behind: bool, mode: str) -> list[int]:
+    """From which places the elements of a padding come."""
+    if extent == 0:
+        raise site.refusal(f"nothing to pad from in the mode {mode}")
+    places = range(extent, extent + count) if behind else range(-count, 0)
+    if mode == "edge":
+        return [extent - 1 if behind else 0 for _ in places]
+    if mode == "wrap":
+        return [p % extent for p in places]
+    period = max(2 * (extent - 1), 1)
+    return [min(p % period, period - p % period) if extent > 1 else 0 for p in places]
+
+
+def _np_pad(site: Site, x: np.ndarray, pads: np.ndarray, value: np.ndarray | None = None,
+            axes: np.ndarray | None = None) -> np.ndarray:
+    chosen = range(x.ndim) if axes is None else [int(a) % x.ndim for a in axes]
+    before, behind = [0] * x.ndim, [0] * x.ndim
+    for place, axis in enumerate(chosen):
+        before[axis], behind[axis] = int(pads[place]), int(pads[len(chosen) + place])
+    cut = tuple(slice(max(-b, 0), e - max(-a, 0)) for b, a, e in zip(before, behind, x.shape, strict=True))
+    width = [(max(b, 0), max(a, 0)) for b, a in zip(before, behind, strict=True)]
+    mode: Any = site.attribute("mode", "constant")
+    if mode == "constant":
+        return np.pad(x[cut], width, mode="constant", constant_values=0 if value is None else value.item())
+    return np.pad(x[cut], width, mode=mode)
+
+
+MOVES = (
+    Operator(name="Transpose", kind=Kind.INJECTIVE, types=_transpose_types, reference=_np_transpose,
+             moves=_transpose_moves),
+    Operator(name="Expand", kind=Kind.BROADCAST, types=_expand_types, reference=_np_expand, moves=_expand_moves,
+             steering=(1,)),
+    Operator(name="Concat", kind=Kind.INJECTIVE, types=_concat_types, moves=_concat_moves,
+             reference=lambda site, *x: np.concatenate(x, axis=site.attribute("axis"))),
+    Operator(name="Split", kind=Kind.INJECTIVE, types=_split_types, reference=_np_split, moves=_split_moves,
+             steering=(1,)),
+    Operator(name="Slice", kind=Kind.INJECTIVE, types=_slice_types, reference=_np_slice, moves=_slice_moves,
+             steering=(1, 2, 3, 4)),
+    Operator(name="Tile", kind=Kind.INJECTIVE, types=_tile_types, moves=_tile_moves, steering=(1,),
+             reference=lambda site, x, repeats: np.tile(x, tuple(int(r) for r in repeats))),
+    Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad,
+             steering=(1, 3)))
+
+OPERATORS = (*VIEWS, *MOVES)

@@ -1,0 +1,205 @@
+"""`Operator`: what the registry holds of each; `Site`: one use of it, with the types and the values that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.operators.moves import Move
+from polysched.graph.values.graph import Node
+from polysched.graph.values.sizes import Size
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import DType
+from polysched.scop.expression import Expression, Tensor
+from polysched.scop.expression.updates import Step
+
+
+class Kind(Enum):
+    """How an operator's results depend on its operands: what may be fused with what."""
+
+    ELEMENTWISE = "elementwise"
+    BROADCAST = "broadcast"
+    INJECTIVE = "injective"
+    REDUCTION = "reduction"
+    OUTPUT_FUSABLE = "output-elementwise-fusable"
+    TUPLE = "tuple"
+    OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Site:
+    """One use of an operator.
+
+    Parameters
+    ----------
+    node : the node.
+    inputs : the types of its operands; None for one that is left out.
+    known : the values of operands that are known while compiling, sizes among them as `Size`; None for the others.
+    outputs : the types of its results; empty while they are inferred.
+    """
+
+    node: Node
+    inputs: tuple[TensorType | None, ...]
+    known: tuple[np.ndarray | None, ...]
+    outputs: tuple[TensorType, ...] = ()
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute; the default where it is not given."""
+        return self.node.attribute(name, default)
+
+    def has(self, place: int) -> bool:
+        """Whether an operand is given."""
+        return place < len(self.inputs) and self.inputs[place] is not None
+
+    def type(self, place: int = 0) -> TensorType:
+        """The type of an operand.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is left out.
+        """
+        own = self.inputs[place] if place < len(self.inputs) else None
+        if own is None:
+            raise self.refusal(f"operand {place} is missing")
+        return own
+
+    @property
+    def output(self) -> TensorType:
+        """The type of the first result."""
+        return self.outputs[0]
+
+    def value(self, place: int) -> np.ndarray:
+        """The value of an operand that decides about shapes.
+
+        Raises
+        ------
+        UnsupportedGraphError : it depends on data.
+        """
+        own = self.known[place] if self.has(place) else None
+        if own is None:
+            name = self.node.inputs[place] if place < len(self.node.inputs) else ""
+            raise self.refusal(f"operand {place} decides about shapes and is not known", witness=name,
+                               hint="give its value by values= when the graph is compiled")
+        return own
+
+    def numbers(self, place: int) -> tuple[int, ...]:
+        """The value of an operand of whole numbers."""
+        return tuple(int(v) for v in self.value(place).ravel())
+
+    def sizes(self, place: int) -> tuple[Size, ...]:
+        """The value of an operand of sizes."""
+        return tuple(Size.of(v) for v in self.value(place).ravel())
+
+    def axis(self, axis: int, rank: int | None = None) -> int:
+        """An axis counted from the front.
+
+        Raises
+        ------
+        UnsupportedGraphError : there is none.
+        """
+        ranks = self.type().rank if rank is None else rank
+        if not -ranks <= axis < max(ranks, 1):
+            raise self.refusal(f"axis {axis} of {ranks} dimensions")
+        return axis + ranks if axis < 0 else axis
+
+    def axes(self, axes: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
+        """Axes counted from the front, in their order; each once."""
+        found = tuple(self.axis(a, rank) for a in axes)
+        if len(set(found)) != len(found):
+            raise self.refusal("an axis occurs twice", witness=str(tuple(axes)))
+        return found
+
+    def refusal(self, problem: str, *, witness: str | None = None, hint: str | None = None) -> UnsupportedGraphError:
+        """What to raise where the node is not had."""
+        return UnsupportedGraphError(problem, where=self.node.where, witness=witness, hint=hint)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Steps:
+    """Results that updates write, where one stage per result is no way to say it.
+
+    Parameters
+    ----------
+    results : placeholders, one per result.
+    steps : loops and updates in the order in which they happen; they write every element before they read it.
+    """
+
+    results: tuple[Tensor, ...]
+    steps: tuple[Step, ...]
+
+
+Types: TypeAlias = Callable[[Site], "tuple[TensorType, ...]"]
+Reference: TypeAlias = Callable[..., "np.ndarray | tuple[np.ndarray, ...]"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Operator:
+    """One operator: what it computes, told twice, and how it is compiled.
+
+    Exactly one of `element`, `expression`, `moves`, `view` and `composition` says how it is compiled.
+
+    Parameters
+    ----------
+    name : as nodes and ONNX spell it.
+    kind : how its results depend on its operands.
+    types : the types of its results; it refuses what the operator does not take.
+    reference : its results in NumPy, from the site and the operands (None for one that is left out).
+    element : one element of the result from those of the operands, which broadcast; all results have the first type.
+    expression : the results as tensor expressions.
+    moves : the results as copies of elements of the operands to affine places.
+    view : whether the result has the elements of the first operand in their order, in another shape.
+    composition : the results by other operators: adds nodes to a builder and returns the names of the results.
+    steering : positions of the operands that decide about shapes, and so must be known while compiling.
+    """
+
+    name: str
+    kind: Kind
+    types: Types
+    reference: Reference
+    element: Callable[..., Expression] | None = None
+    expression: Callable[..., Tensor | tuple[Tensor, ...] | Steps] | None = None
+    moves: Callable[[Site], tuple[tuple[Move, ...], ...]] | None = None
+    view: bool = False
+    composition: Callable[..., str | tuple[str, ...]] | None = None
+    steering: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        ways = [self.element, self.expression, self.moves, self.view or None, self.composition]
+        if sum(way is not None for way in ways) > 1:
+            raise ValueError(f"{self.name} is compiled in two ways")
+
+
+def broadcast(site: Site, types: Sequence[TensorType]) -> tuple[Size, ...]:
+    """The shape of elementwise results, by the rules of NumPy.
+
+    Raises
+    ------
+    UnsupportedGraphError : extents differ and none is 1.
+    """
+    rank = max((t.rank for t in types), default=0)
+    shape: list[Size] = []
+    for dimension in range(rank):
+        own = [t.shape[dimension - rank + t.rank] for t in types if dimension - rank + t.rank >= 0]
+        wide = dict.fromkeys(e for e in own if e != 1)
+        if len(wide) > 1:
+            raise site.refusal("the shapes do not broadcast", witness=", ".join(map(str, types)))
+        shape.append(next(iter(wide), Size(1)))
+    return tuple(shape)
+
+
+def one_type(site: Site, places: Sequence[int]) -> DType:
+    """The element type that some operands share.
+
+    Raises
+    ------
+    UnsupportedGraphError : they have several.
+    """
+    found = {site.type(p).dtype for p in places if site.has(p)}
+    if len(found) != 1:
+        raise site.refusal("the operands have different element types", witness=", ".join(sorted(map(str, found))))
+    return found.pop()

@@ -1,0 +1,41 @@
+"""All operators by name: a family of them per file, and one line here per family."""
+
+from __future__ import annotations
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.operators import (
+    broadcasting,
+    contraction,
+    control,
+    elementwise,
+    generation,
+    indexing,
+    movement,
+    normalisation,
+    products,
+    quantised,
+    recurrent,
+    reductions,
+    resampling,
+    sequential,
+    windows,
+)
+from polysched.graph.operators.operator import Operator
+from polysched.graph.values.graph import Node
+
+FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
+            sequential, contraction, resampling, recurrent, control, generation)
+OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
+
+
+def operator_of(node: Node) -> Operator:
+    """The operator of a node.
+
+    Raises
+    ------
+    UnsupportedGraphError : the registry has none of its name.
+    """
+    if node.op not in OPERATORS:
+        raise UnsupportedGraphError(f"there is no operator {node.op}", where=node.where,
+                                    hint="polysched.graph.operators.registry lists those that there are")
+    return OPERATORS[node.op]

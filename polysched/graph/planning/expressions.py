@@ -1,0 +1,131 @@
+"""A fragment of a graph as tensor expressions: what becomes one Scop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import Inferred, infer, site_of
+from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.moves import Place
+from polysched.graph.operators.operator import Site, Steps
+from polysched.graph.operators.registry import operator_of
+from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL
+from polysched.scop.expression import Expression, Tensor, build, compute, not_equal, placeholder
+from polysched.scop.expression.tensors import Constant, Convert, Read, as_expression
+from polysched.scop.scop import Scop
+
+
+def scop_of(fragment: Graph, name: str = "kernel") -> Scop:
+    """The Scop of a fragment: its inputs in their order, then its outputs.
+
+    Raises
+    ------
+    UnsupportedGraphError : a node has no tensor expression.
+    UnsupportedScopError : an expression is not affine.
+    """
+    made = _Fragment(fragment, infer(fragment))
+    inputs = [made.tensors[n] for n, _ in fragment.inputs]
+    outputs = made.outputs()
+    if isinstance(outputs, Steps):
+        return build(list(outputs.steps), name=name, arguments=[*inputs, *outputs.results])
+    return build(list(outputs), name=name, arguments=[*inputs, *outputs])
+
+
+@dataclass(eq=False)
+class _Fragment:
+    """Makes expressions of the values of a fragment."""
+
+    graph: Graph
+    inferred: Inferred
+
+    def __post_init__(self) -> None:
+        self.producers = {o: n for n in self.graph.nodes for o in n.outputs}
+        self.tensors: dict[str, Tensor] = {n: placeholder(n, [extent_of(e) for e in t.shape], t.dtype)
+                                           for n, t in self.graph.inputs}
+
+    def outputs(self) -> tuple[Tensor, ...] | Steps:
+        """The stages of the last node's results."""
+        node = self.graph.nodes[-1]
+        operator = operator_of(node)
+        if operator.expression is not None:
+            operands = [None if not n or place in operator.steering else self.tensor(n)
+                        for place, n in enumerate(node.inputs)]
+            made = operator.expression(self.site(node), *operands)
+            if isinstance(made, Steps):
+                return made
+            listed = made if isinstance(made, tuple) else (made,)
+            return tuple(Tensor(f"y{p}", t.shape, t.dtype, t.definition) for p, t in enumerate(listed)
+                         if p < len(node.outputs) and node.outputs[p])
+        result = self.inferred.types[node.outputs[0]]
+        shape = [extent_of(e) for e in result.shape]
+        return (compute(shape, lambda *i: self.element(node.outputs[0], i), name="y0", dtype=result.dtype),)
+
+    def site(self, node: Node) -> Site:
+        """The use of an operator by a node."""
+        return site_of(node, self.inferred.types, self.inferred.known, results=True)
+
+    def tensor(self, name: str) -> Tensor:
+        """A value as a tensor that is subscripted."""
+        if name in self.tensors:
+            return self.tensors[name]
+        its_type = self.inferred.types[name]
+        shape = [extent_of(e) for e in its_type.shape]
+        self.tensors[name] = compute(shape, lambda *i: self.element(name, i), name=name, dtype=its_type.dtype)
+        return self.tensors[name]
+
+    def element(self, name: str, indices: tuple[Expression, ...]) -> Expression:
+        """One element of a value, as an expression of elements of the inputs."""
+        if name in self.graph.constants:
+            return _constant(self.graph.constants[name], self.inferred.types[name])
+        if name in self.tensors:
+            return self.tensors[name][indices]
+        node = self.producers[name]
+        operator, site = operator_of(node), self.site(node)
+        if operator.element is not None:
+            operands = [self.spread(n, indices) if n else None for n in node.inputs]
+            made: Expression = operator.element(site, *operands)
+            dtype = site.output.dtype
+            return made if _is_of(made, dtype) else made.astype(dtype)
+        if operator.moves is None:
+            raise UnsupportedGraphError("the operator has no tensor expression", where=node.where)
+        move = operator.moves(site)[0][0]
+        return self.element(node.inputs[move.operand], tuple(_place(p, indices) for p in move.source))
+
+    def spread(self, name: str, indices: tuple[Expression, ...]) -> Expression:
+        """The element of an operand that broadcasts."""
+        its_type = self.inferred.types[name]
+        own = indices[len(indices) - its_type.rank:]
+        return self.element(name, tuple(Constant(0) if e == 1 else i for e, i in zip(its_type.shape, own, strict=True)))
+
+
+def _is_of(expression: Expression, dtype: object) -> bool:
+    if isinstance(expression, Read):
+        return expression.tensor.dtype == dtype
+    return isinstance(expression, Convert) and expression.dtype == dtype
+
+
+def _constant(array: np.ndarray, its_type: TensorType) -> Expression:
+    if array.size != 1:
+        raise UnsupportedGraphError("a constant of a kernel has one element", witness=str(its_type))
+    value = array.ravel()[0].item()
+    if its_type.dtype == BOOL:
+        return not_equal(Convert(Constant(int(value)), BOOL_AS), 0)
+    return Convert(Constant(value), its_type.dtype)
+
+
+BOOL_AS = TensorType.of_array(np.zeros((), np.int32)).dtype
+
+
+def _place(place: Place, indices: tuple[Expression, ...]) -> Expression:
+    result: Expression = extent_of(place.start)
+    for loop, factor in place.terms:
+        own = indices[loop] if factor == 1 else indices[loop] * as_expression(extent_of(factor))
+        result = own if isinstance(result, Constant) and result.value == 0 else result + own
+    return result
+
+

@@ -1,0 +1,72 @@
+"""Memory: which values share memory, and where in one arena the others stand.
+
+Offsets are given greedily, the largest values first, each at the lowest place where it overlaps no value that lives at
+the same time.
+
+Source: Y. Pisarchyk and J. Lee, Efficient Memory Management for Deep Neural Net Inference, 2020, section 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buffer:
+    """A value that needs memory while it lives.
+
+    Parameters
+    ----------
+    name : the value.
+    bytes : its size.
+    first, last : the steps that write it first and read it last.
+    """
+
+    name: str
+    bytes: int
+    first: int
+    last: int
+
+    def meets(self, other: Buffer) -> bool:
+        """Whether both live at one step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arena:
+    """Where every buffer stands.
+
+    Parameters
+    ----------
+    offsets : bytes from the start, by value; multiples of 64.
+    bytes : the size of the whole.
+    peak_bytes : the most that lives at one step: no arena is smaller.
+    """
+
+    offsets: Mapping[str, int]
+    bytes: int
+    peak_bytes: int
+
+
+def rounded(size: int) -> int:
+    """Bytes up to the next alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def arena_of(buffers: Sequence[Buffer]) -> Arena:
+    """Offsets for buffers whose sizes are known."""
+    placed: list[tuple[int, int, Buffer]] = []
+    for buffer in sorted(buffers, key=lambda b: (-b.bytes, b.first, b.name)):
+        size, offset = rounded(buffer.bytes), 0
+        for start, end, _other in sorted((p for p in placed if p[2].meets(buffer)), key=lambda p: p[0]):
+            if offset + size <= start:
+                break
+            offset = max(offset, end)
+        placed.append((offset, offset + size, buffer))
+    steps = sorted({b.first for b in buffers})
+    peak = max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
+    return Arena(offsets={b.name: start for start, _, b in placed}, bytes=max((end for _, end, _ in placed), default=0),
+                 peak_bytes=peak)

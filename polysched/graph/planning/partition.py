@@ -1,0 +1,138 @@
+"""Partition: which nodes become one kernel, which are copies, and which are only other shapes of the same memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.limits import LIMITS
+from polysched.graph.operators.operator import Site
+from polysched.graph.operators.registry import operator_of
+from polysched.graph.values.graph import Graph, Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Nodes that become one kernel.
+
+    Parameters
+    ----------
+    nodes : in order; only the results of the last one are seen from outside.
+    """
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def last(self) -> Node:
+        """The node whose results are seen from outside."""
+        return self.nodes[-1]
+
+
+def partition(graph: Graph) -> tuple[Group, ...]:
+    """Every elementwise node with the elementwise and affine producers that only it uses; the others alone.
+
+    The groups are in the order of their last nodes.
+    """
+    producers = {o: node for node in graph.nodes for o in node.outputs}
+    inferred = infer(graph)
+    sites = {id(n): site_of(n, inferred.types, inferred.known, results=True) for n in graph.nodes}
+    users = graph.users
+    taken: set[int] = set()
+    groups: list[Group] = []
+    for node in reversed(graph.nodes):
+        if id(node) in taken:
+            continue
+        members = [node]
+        if operator_of(node).element is not None:
+            _absorb(node, members, producers, sites, users, graph.outputs)
+        taken |= {id(m) for m in members}
+        ids = {id(m) for m in members}
+        groups.append(Group(nodes=tuple(n for n in graph.nodes if id(n) in ids)))
+    return tuple(reversed(groups))
+
+
+def _absorb(node: Node, members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
+            users: dict[str, list[Node]], outputs: tuple[str, ...]) -> None:
+    """Take producers into a kernel whose results nothing else needs."""
+    for name in dict.fromkeys(node.inputs):
+        producer = producers.get(name)
+        if producer is None or name in outputs or len(users[name]) > 1 or node.inputs.count(name) > 1:
+            continue
+        if len(members) < LIMITS.most_fused_nodes and is_inlined(producer, sites[id(producer)]):
+            members.append(producer)
+            _absorb(producer, members, producers, sites, users, outputs)
+
+
+def is_inlined(node: Node, site: Site) -> bool:
+    """Whether an element of the result is an expression of elements of the operands, at affine places."""
+    operator = operator_of(node)
+    if operator.element is not None:
+        return True
+    if operator.moves is None or len(node.outputs) != 1:
+        return False
+    moves = operator.moves(site)[0]
+    return len(moves) == 1 and moves[0].is_whole and moves[0].is_affine
+
+
+def fragment_of(graph: Graph, group: Group) -> tuple[Graph, tuple[str, ...]]:
+    """A group as a graph of its own with canonical names, and the values that are its inputs.
+
+    Constants of one element, and operands that decide about shapes, are constants of the fragment; equal groups give
+    equal texts.
+    """
+    names = _named(graph, group)
+    nodes = tuple(Node(op=n.op, inputs=tuple(names.short[i] for i in n.inputs), attributes=n.attributes,
+                       outputs=tuple(names.short[o] for o in n.outputs)) for n in group.nodes)
+    fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.last.outputs if o),
+                     inputs=tuple((short, graph.type_of(name)) for name, short in names.inputs.items()),
+                     constants=names.constants)
+    return fragment, tuple(names.inputs)
+
+
+def _named(graph: Graph, group: Group) -> _Names:
+    """The names of a group's values, in order of use."""
+    known = infer(graph).known
+    names = _Names({o for node in group.nodes for o in node.outputs if o})
+    for node in group.nodes:
+        steering = operator_of(node).steering
+        for place, name in enumerate(node.inputs):
+            value = graph.constants.get(name)
+            embedded = (value is not None and value.size == 1) or (place in steering and name in known)
+            names.operand(name, known[name] if embedded else None)
+        for output in node.outputs:
+            names.result(output)
+    return names
+
+
+@dataclass(eq=False)
+class _Names:
+    """Gives the values of a fragment their canonical names.
+
+    Parameters
+    ----------
+    inner : the values that the fragment binds.
+    """
+
+    inner: set[str]
+
+    def __post_init__(self) -> None:
+        self.short: dict[str, str] = {"": ""}
+        self.inputs: dict[str, str] = {}
+        self.constants: dict[str, np.ndarray] = {}
+
+    def operand(self, name: str, embedded: np.ndarray | None) -> None:
+        """Name a value from outside: an input of the fragment, or a constant where its value is embedded."""
+        if name in self.short or name in self.inner:
+            return
+        if embedded is not None:
+            self.short[name] = f"c{len(self.constants)}"
+            self.constants[self.short[name]] = embedded
+        else:
+            self.short[name] = self.inputs[name] = f"x{len(self.inputs)}"
+
+    def result(self, name: str) -> None:
+        """Name a value that a node binds."""
+        if name:
+            self.short[name] = f"v{len(self.short)}"

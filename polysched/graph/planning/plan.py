@@ -1,0 +1,148 @@
+"""`Plan`: the steps of a graph in the order in which they run, and the memory of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.operators.moves import Move
+from polysched.graph.operators.registry import operator_of
+from polysched.graph.planning.memory import Arena, Buffer, arena_of
+from polysched.graph.planning.partition import Group, fragment_of, partition
+from polysched.graph.values.graph import Graph
+from polysched.graph.values.types import TensorType
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel:
+    """A step that runs a compiled fragment.
+
+    Parameters
+    ----------
+    fragment : what it computes, with canonical names.
+    inputs, outputs : values of the graph.
+    """
+
+    fragment: Graph
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Copies:
+    """A step that copies elements.
+
+    Parameters
+    ----------
+    moves : one after the other.
+    inputs : the values that the moves' operands name.
+    output : the value that is made.
+    """
+
+    moves: tuple[Move, ...]
+    inputs: tuple[str, ...]
+    output: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """The steps of a graph, and where every value stands.
+
+    Parameters
+    ----------
+    graph : with types, sizes fixed, compositions expanded.
+    steps : in the order in which they run.
+    roots : the value whose memory each value uses: itself, or the one that it is a view of.
+    copied : outputs that are made by a copy of another value, because that is an input, a constant, or an output, too.
+    arena : offsets of the values that are neither inputs, constants, nor outputs.
+    """
+
+    graph: Graph
+    steps: tuple[Kernel | Copies, ...]
+    roots: Mapping[str, str]
+    copied: Mapping[str, str]
+    arena: Arena
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The steps that run compiled fragments."""
+        return tuple(s for s in self.steps if isinstance(s, Kernel))
+
+    def type_of(self, name: str) -> TensorType:
+        """The type of a value."""
+        return self.graph.type_of(name)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.kernels)} kernels, {len(self.steps) - len(self.kernels)} copies, "
+                 f"arena {self.arena.bytes} bytes, {self.arena.peak_bytes} live at most"]
+        for step in self.steps:
+            if isinstance(step, Kernel):
+                ops = " ".join(n.op for n in step.fragment.nodes)
+                lines.append(f"  {', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})")
+            else:
+                lines.append(f"  {step.output} = copy({', '.join(step.inputs)})")
+        return "\n".join(lines)
+
+
+def plan(graph: Graph) -> Plan:
+    """The plan of a graph with types whose sizes are known.
+
+    Raises
+    ------
+    UnsupportedGraphError : a size is a symbol.
+    """
+    groups = [g for g in partition(graph) if not operator_of(g.last).view]
+    steps = tuple(step for group in groups for step in _steps(graph, group))
+    roots, copied = _storage(graph)
+    return Plan(graph=graph, steps=steps, roots=roots, copied=copied,
+                arena=arena_of(_buffers(graph, steps, roots, copied)))
+
+
+def _steps(graph: Graph, group: Group) -> list[Kernel | Copies]:
+    """The steps of a group; none where nothing is made."""
+    node = group.last
+    operator = operator_of(node)
+    if all(graph.types[o].elements == 0 for o in node.outputs if o):
+        return []
+    if operator.moves is None or len(group.nodes) > 1:
+        fragment, inputs = fragment_of(graph, group)
+        return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o))]
+    inferred = infer(graph)
+    results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
+    return [Copies(moves=moves, inputs=node.inputs, output=output)
+            for moves, output in zip(results, node.outputs, strict=False) if output]
+
+
+def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, str]]:
+    """Whose memory each value uses, and which outputs are copies."""
+    roots: dict[str, str] = {name: name for name in [*dict(graph.inputs), *graph.constants]}
+    given = set(roots)
+    for node in graph.nodes:
+        viewed = operator_of(node).view
+        roots |= {o: roots[node.inputs[0]] if viewed else o for o in node.outputs if o}
+    home: dict[str, str] = {}
+    copied: dict[str, str] = {}
+    for output in dict.fromkeys(graph.outputs):
+        root = roots[output]
+        if root in given or root in home:
+            copied[output] = root
+        else:
+            home[root] = output
+    return roots, copied
+
+
+def _buffers(graph: Graph, steps: tuple[Kernel | Copies, ...], roots: Mapping[str, str],
+             copied: Mapping[str, str]) -> list[Buffer]:
+    """The values that stand in the arena, with their lives in steps."""
+    elsewhere = {*dict(graph.inputs), *graph.constants, *(roots[o] for o in graph.outputs)}
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        made = step.outputs if isinstance(step, Kernel) else (step.output,)
+        for name in (*step.inputs, *made):
+            if name and roots[name] not in elsewhere:
+                first.setdefault(roots[name], place)
+                last[roots[name]] = place
+    return [Buffer(name=n, bytes=int(graph.types[n].elements) * graph.types[n].dtype.bytes, first=first[n],
+                   last=last[n]) for n in first]

@@ -1,0 +1,61 @@
+"""Constants of a model file, those in files beside it included; nothing outside the model's folder is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import ModelFileError, UnsupportedGraphError
+from polysched.graph.limits import LIMITS
+
+
+def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
+    """The elements of a protobuf tensor.
+
+    Raises
+    ------
+    ModelFileError : its data is not where it must be, or does not fit its shape.
+    """
+    import onnx
+    where = f"constant {tensor.name!r}"
+    count = 1
+    for extent in tensor.dims:
+        if extent < 0:
+            raise ModelFileError("an extent is negative", where=where)
+        count *= extent
+    if count * 8 > LIMITS.most_bytes:
+        raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements")
+    if tensor.data_type == onnx.TensorProto.STRING:
+        raise UnsupportedGraphError("strings are not had", where=where)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return _external(tensor, folder, count, where)
+    try:
+        array: np.ndarray = onnx.numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelFileError("the constant's data does not fit its type and shape", where=where,
+                             witness=str(error)[:200]) from None
+    return array
+
+
+def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.ndarray:
+    """Elements from a file beside the model."""
+    import onnx
+    entries = {e.key: e.value for e in tensor.external_data}
+    if folder is None:
+        raise ModelFileError("the constant lies in another file, and the model in none", where=where)
+    path = (folder / entries.get("location", "")).resolve()
+    if not path.is_relative_to(folder) or not path.is_file():
+        raise ModelFileError("the constant's data must lie in a file in the model's folder", where=where,
+                             witness=entries.get("location", "")[:200])
+    try:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+        offset, size = int(entries.get("offset", 0)), count * dtype.itemsize
+    except (KeyError, ValueError) as error:
+        raise ModelFileError("the constant's place is not understood", where=where, witness=str(error)) from None
+    if offset < 0 or offset + size > path.stat().st_size or int(entries.get("length", size)) != size:
+        raise ModelFileError("the constant's data is not wholly in its file", where=where,
+                             witness=f"{size} bytes from {offset} on")
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=tuple(tensor.dims)) if count else np.empty(
+        tuple(tensor.dims), dtype)

@@ -1,0 +1,60 @@
+"""Nodes of older operator sets in the form of the newest: attributes that became operands, operators that went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.values.graph import Node
+
+Constant = Callable[[np.ndarray], str]
+
+AS_OPERANDS: dict[str, tuple[tuple[str, int, type], ...]] = {
+    "Squeeze": (("axes", 1, np.int64),), "Unsqueeze": (("axes", 1, np.int64),), "Split": (("split", 1, np.int64),),
+    "Slice": (("starts", 1, np.int64), ("ends", 2, np.int64), ("axes", 3, np.int64)),
+    "Pad": (("pads", 1, np.int64), ("paddings", 1, np.int64), ("value", 2, np.float32)),
+    "Clip": (("min", 1, np.float32), ("max", 2, np.float32)), "TopK": (("k", 1, np.int64),),
+    "Reshape": (("shape", 1, np.int64),), "Upsample": (("scales", 1, np.float32),),
+    "Tile": (("repeats", 1, np.int64),), "OneHot": ()}
+"""Attributes of older operator sets, the operand that each became, and its element type."""
+
+REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+              "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+GONE = ("consumed_inputs", "is_test", "spatial", "broadcast")
+
+
+def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
+    """A node as the newest operator set has it.
+
+    Parameters
+    ----------
+    version : of the operator set that the node is of.
+    constant : names a new constant.
+
+    Raises
+    ------
+    UnsupportedGraphError : it means something that the newest set has no form for.
+    """
+    if node.attribute("broadcast", 0) and node.attribute("axis") is not None:
+        raise UnsupportedGraphError("broadcasting at an axis, as before operator set 7, is not had", where=node.where)
+    moved = AS_OPERANDS.get(node.op, (("axes", 1, np.int64),) if node.op in REDUCTIONS else ())
+    inputs, attributes = list(node.inputs), {k: v for k, v in node.attributes if k not in GONE}
+    for name, place, dtype in moved:
+        if name in attributes:
+            inputs += [""] * (place + 1 - len(inputs))
+            inputs[place] = constant(np.array(_operand(node.op, name, attributes.pop(name)), dtype))
+    if node.op == "Scatter":
+        node = replace(node, op="ScatterElements")
+    if version < 13 and node.op in ("Softmax", "LogSoftmax", "Hardmax"):
+        attributes = {"axis": attributes.get("axis", 1), "flatten": 1}
+    yield replace(node, inputs=tuple(inputs), attributes=tuple(sorted(attributes.items())))
+
+
+def _operand(op: str, name: str, value: Any) -> Any:
+    return [value] if op == "TopK" and name == "k" else value
+
+

@@ -1,0 +1,249 @@
+"""ONNX models as graphs: protobuf in, `Graph` out, every node in the form of the newest operator set.
+
+A model file is not trusted: its data lies in its folder, its sizes have limits, and what does not fit is refused before
+anything is computed.  Functions, of the model and of the operator set, are inlined where the registry has no operator
+of their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polysched.errors import ModelFileError, UnsupportedGraphError
+from polysched.graph.limits import LIMITS
+from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.reading.external_data import tensor_array
+from polysched.graph.reading.older_forms import modernised
+from polysched.graph.values.graph import Attribute, Graph, Node
+from polysched.graph.values.sizes import Size
+from polysched.graph.values.types import TensorType
+from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.dtypes import BFLOAT16
+
+if TYPE_CHECKING:
+    import onnx
+
+NO_ONNX = "the package onnx is missing; install it: python -m pip install 'polysched[onnx]'"
+STANDARD = ("", "ai.onnx")
+
+
+def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
+    """The graph of an ONNX model.
+
+    Parameters
+    ----------
+    model : a file, its bytes, or onnx's own value.
+
+    Raises
+    ------
+    ModelFileError : the file cannot be read, is damaged, refers to data outside its folder, or exceeds a limit.
+    UnsupportedGraphError : an operator, an element type or a construct is not had.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise ModelFileError(NO_ONNX) from None
+    proto, folder = _parsed(model, onnx)
+    proto = _inlined(proto)
+    versions = {o.domain: o.version for o in proto.opset_import}
+    version = versions.get("", versions.get("ai.onnx", 1))
+    if len(proto.graph.node) > LIMITS.most_nodes:
+        raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
+    return _Reader(version, folder).graph(proto.graph)
+
+
+def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
+    """The protobuf, and the folder of the file."""
+    from google.protobuf.message import DecodeError
+    if isinstance(model, onnx.ModelProto):
+        return model, None
+    folder: Path | None = None
+    where = "bytes"
+    if isinstance(model, str | Path):
+        folder, where = Path(model).resolve().parent, str(model)
+        try:
+            model = Path(model).read_bytes()
+        except OSError as error:
+            raise ModelFileError(f"cannot read the model: {error.strerror}", where=where) from None
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(model)
+    except DecodeError as error:
+        raise ModelFileError("the file is no ONNX model", where=where, witness=str(error)) from None
+    if not proto.HasField("graph") or not proto.opset_import:
+        raise ModelFileError("the file is no ONNX model: it has no graph or no operator set", where=where)
+    return proto, folder
+
+
+def _inlined(proto: Any) -> Any:
+    """The model without functions, where the registry does not have them."""
+    import onnx
+    from onnx import inliner
+    known = [(domain, name) for name in OPERATORS for domain in STANDARD]
+    if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
+        return proto
+    _with_defaults(proto.graph, onnx)
+    try:
+        return inliner.inline_selected_functions(proto, known, exclude=True, inline_schema_functions=True)
+    except (RuntimeError, ValueError) as error:
+        raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
+
+
+def _with_defaults(graph: Any, onnx: Any) -> None:
+    """Write the default attributes of nodes that are functions: the inliner leaves them out of the bodies."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _with_defaults(attribute.g, onnx)
+        if node.op_type in OPERATORS or node.domain not in STANDARD or not onnx.defs.has(node.op_type):
+            continue
+        given = {a.name for a in node.attribute}
+        for name, wanted in onnx.defs.get_schema(node.op_type).attributes.items():
+            if name not in given and wanted.default_value.name:
+                node.attribute.append(wanted.default_value)
+
+
+@dataclass(eq=False)
+class _Reader:
+    """Makes graphs of protobuf graphs.
+
+    Parameters
+    ----------
+    version : of the operator set.
+    folder : of the file, for data beside it.
+    """
+
+    version: int
+    folder: Path | None
+    fresh: int = 0
+    taken: set[str] = field(default_factory=set)
+
+    def graph(self, proto: Any, *, region: bool = False) -> Graph:
+        """One graph, or the body of a control-flow node, whose inputs have the types of what they are given."""
+        constants = {t.name: self.array(t) for t in proto.initializer}
+        if len(proto.sparse_initializer):
+            raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}")
+        given = [v for v in proto.input if v.name not in constants]
+        nodes: list[Node] = []
+        for node in proto.node:
+            nodes += self.node(node, constants)
+        return Graph(name=proto.name or "model", nodes=tuple(nodes), constants=constants,
+                     inputs=() if region else tuple((v.name, self.type_of(v)) for v in given),
+                     outputs=tuple(v.name for v in proto.output),
+                     parameters=tuple(v.name for v in given) if region else ())
+
+    def array(self, tensor: Any) -> np.ndarray:
+        """A constant; refused where elements are of a type that is not had."""
+        array = tensor_array(tensor, self.folder)
+        if from_numpy(array.dtype) in (None, BFLOAT16):
+            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
+                                        where=f"constant {tensor.name!r}")
+        return array
+
+    def type_of(self, value: Any) -> TensorType:
+        """The type of an input; an extent that has no name gets one."""
+        import onnx
+        if not value.type.HasField("tensor_type"):
+            raise UnsupportedGraphError(f"the input is a {value.type.WhichOneof('value') or 'value without a type'}, "
+                                        "not a tensor", where=f"input {value.name!r}")
+        tensor = value.type.tensor_type
+        dtype = from_numpy(_numpy_type(onnx, tensor.elem_type))
+        if dtype is None or dtype == BFLOAT16:
+            name = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+            raise UnsupportedGraphError(f"elements of type {name} are not had", where=f"input {value.name!r}")
+        if not tensor.HasField("shape"):
+            raise UnsupportedGraphError("the number of dimensions is not known", where=f"input {value.name!r}")
+        return TensorType.of(dtype, [self.extent(value.name, d) for d in tensor.shape.dim])
+
+    def extent(self, name: str, dimension: Any) -> Size:
+        if dimension.HasField("dim_value"):
+            if dimension.dim_value < 0:
+                raise ModelFileError("an extent is negative", where=f"input {name!r}")
+            return Size(dimension.dim_value)
+        self.fresh += 1
+        return Size.symbol(dimension.dim_param or f"{name}_{self.fresh}")
+
+    def node(self, proto: Any, constants: dict[str, np.ndarray]) -> Iterator[Node]:
+        """The nodes for one of the file; constants are put beside them."""
+        where = f"node {proto.name or next(iter(proto.output), '')!r} ({proto.op_type})"
+        if proto.domain not in STANDARD:
+            raise UnsupportedGraphError(f"operators of the domain {proto.domain} are not had", where=where)
+        if proto.op_type == "Constant":
+            constants[proto.output[0]] = self.constant(proto, where)
+            return
+        attributes: dict[str, Attribute] = {}
+        regions: dict[str, Graph] = {}
+        for attribute in proto.attribute:
+            if attribute.HasField("g"):
+                regions[attribute.name] = self.graph(attribute.g, region=True)
+            else:
+                attributes |= self.attribute(proto.op_type, attribute, where)
+
+        def constant(value: np.ndarray) -> str:
+            self.fresh += 1
+            name = f"{proto.output[0]}_{proto.op_type}_{self.fresh}"
+            constants[name] = value
+            return name
+        node = Node(op=proto.op_type, inputs=tuple(proto.input), outputs=tuple(proto.output), name=proto.name,
+                    attributes=tuple(sorted(attributes.items())),
+                    regions=tuple(regions[n] for n in sorted(regions, reverse=True)))
+        yield from modernised(node, self.version, constant)
+
+    def constant(self, proto: Any, where: str) -> np.ndarray:
+        """The value of a Constant node."""
+        for a in proto.attribute:
+            if a.name == "value":
+                return self.array(a.t)
+            if a.name in ("value_float", "value_floats"):
+                return np.array(a.f if a.name == "value_float" else list(a.floats), np.float32)
+            if a.name in ("value_int", "value_ints"):
+                return np.array(a.i if a.name == "value_int" else list(a.ints), np.int64)
+        raise UnsupportedGraphError("a constant without a value of numbers is not had", where=where)
+
+    def attribute(self, op: str, proto: Any, where: str) -> dict[str, Attribute]:
+        """An attribute as plain values; a tensor as its only element and its type."""
+        import onnx
+        kinds = onnx.AttributeProto
+        if proto.ref_attr_name:
+            raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there",
+                                        where=where)
+        if op in ("Cast", "ConstantOfShape", "EyeLike", "RandomNormal", "Bernoulli", "BitCast", "QuantizeLinear",
+                  "DequantizeLinear") and proto.name in ("to", "dtype", "output_dtype") and proto.type == kinds.INT:
+            return {proto.name: type_name(onnx, proto.i)}
+        plain: dict[int, Any] = {kinds.INT: proto.i, kinds.FLOAT: float(proto.f), kinds.INTS: tuple(proto.ints),
+                                 kinds.FLOATS: tuple(map(float, proto.floats))}
+        if proto.type in plain:
+            return {proto.name: plain[proto.type]}
+        if proto.type == kinds.STRING:
+            return {proto.name: proto.s.decode("utf-8", "replace")}
+        if proto.type == kinds.STRINGS:
+            return {proto.name: tuple(s.decode("utf-8", "replace") for s in proto.strings)}
+        if proto.type == kinds.TENSOR and op == "ConstantOfShape":
+            value = self.array(proto.t)
+            return {"value": value.ravel()[0].item(), "dtype": value.dtype.name}
+        raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where)
+
+
+def _numpy_type(onnx: Any, element: int) -> np.dtype:
+    """NumPy's type; that of objects where there is none."""
+    if element in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
+        return np.dtype(object)
+    try:
+        found: np.dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element))
+    except KeyError:
+        return np.dtype(object)
+    return found
+
+
+def type_name(onnx: Any, element: int) -> str:
+    """The name of an element type, NumPy's where it is one of ours."""
+    dtype = from_numpy(_numpy_type(onnx, element))
+    if dtype is not None:
+        return dtype.name
+    known: dict[int, str] = {number: name for name, number in onnx.TensorProto.DataType.items()}
+    return known.get(element, "undefined").lower()

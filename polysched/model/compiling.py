@@ -1,0 +1,68 @@
+"""`polysched.compile`: whatever compiles, graphs among it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.control import resolve_control
+from polysched.graph.passes.expansion import expand_compositions
+from polysched.graph.passes.simple import bind, fold_constants, with_types
+from polysched.graph.planning.plan import Plan, plan
+from polysched.graph.values.graph import Graph
+from polysched.kernel.compiling import compile as compile_program
+from polysched.model.compiled_model import CompiledModel
+from polysched.pipeline.options import PipelineOptions
+
+
+def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Mapping[str, np.ndarray] | None = None,
+            options: PipelineOptions | None = None, **more: Any) -> Any:
+    """A graph as a `CompiledModel`; anything else as `polysched.kernel.compile` has it.
+
+    Parameters
+    ----------
+    program : a graph; a Scop, the path of a C file, a tensor expression, a kernel or a Python function.
+    sizes, values : of a graph, see `compile_graph`.
+    options : of the pipeline.
+
+    Raises
+    ------
+    UsageError : sizes or values of something that is no graph.
+    PolyschedError : any stage refuses.
+    """
+    if isinstance(program, Graph):
+        return compile_graph(program, sizes=sizes, values=values, options=options, **more)
+    if sizes is not None or values is not None:
+        raise UsageError("sizes= and values= are of graphs", witness=f"the program is a {type(program).__name__}")
+    return compile_program(program, options=options, **more)
+
+
+def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
+                  values: Mapping[str, np.ndarray] | None = None,
+                  options: PipelineOptions | None = None) -> CompiledModel:
+    """A graph as a function of arrays by name.
+
+    Parameters
+    ----------
+    sizes : values of the symbols of its shapes.
+    values : values of inputs that decide about shapes; such an input is no argument of the model any more.
+
+    Raises
+    ------
+    UnsupportedGraphError : a size is left open, or a node is not had; nothing is compiled before that is known.
+    """
+    bound = bind(graph, sizes, values)
+    return CompiledModel(bound, planned(bound), options or PipelineOptions())
+
+
+def planned(graph: Graph) -> Plan:
+    """The plan of a graph: compositions expanded, constants folded, nodes grouped."""
+    if graph.symbols:
+        raise UnsupportedGraphError(f"the size {graph.symbols[0]} is open", where=f"graph {graph.name}",
+                                    hint=f"compile(graph, sizes={{'{graph.symbols[0]}': ...}})")
+    graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
+    expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
+    return plan(with_types(expanded))

@@ -1,0 +1,171 @@
+"""Kernels: a fragment of a graph through the pipeline to an object file, once per fragment, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from polysched.emit_c.function import CFunction, emit_function, function_around
+from polysched.errors import CompileError
+from polysched.graph.planning.expressions import scop_of
+from polysched.graph.values.graph import Graph
+from polysched.graph.values.text import from_text, to_text
+from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
+from polysched.model.limits import LIMITS
+from polysched.pipeline import optimize
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop.signature import ParameterKind
+from polysched.target import Compiler, build_cache, find_compiler
+
+KIND = "models"
+FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
+OBJECT, SOURCE, RECORD = "kernel.o", "kernel.c", "entry.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltKernel:
+    """A compiled fragment.
+
+    Parameters
+    ----------
+    symbol : the C function `int symbol(void *const *arrays, const long *sizes)`: inputs, then outputs; 0 where there
+        was memory for its temporaries.
+    folder : of the cache, with the object file and the C source.
+    """
+
+    symbol: str
+    folder: Path
+
+    @property
+    def object(self) -> Path:
+        """The object file."""
+        return self.folder / OBJECT
+
+    @property
+    def source(self) -> str:
+        """The C."""
+        return (self.folder / SOURCE).read_text()
+
+
+def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
+    """The name of a fragment's function: equal fragments have equal names."""
+    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True)
+    return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A kernel to build: plain values, so that another process can do it.
+
+    Parameters
+    ----------
+    text : the fragment.
+    symbol : its function.
+    key : its entry of the cache.
+    """
+
+    text: str
+    symbol: str
+    key: str
+
+
+def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[str, BuiltKernel]:
+    """The kernels of fragments by their symbol, each built once; several at a time where several are missing.
+
+    Raises
+    ------
+    PolyschedError : a stage of the pipeline or the compiler refuses one.
+    """
+    compiler = find_compiler(options.cc)
+    wanted = {symbol_of(f, options): f for f in fragments}
+    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler)) for s, f in wanted.items()]
+    missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]
+    if len(missing) >= LIMITS.least_for_a_worker:
+        with worker(missing[::-1], options):
+            build_orders(missing, options)
+    build_orders(missing, options)
+    folders = {o.symbol: build_cache.cache_folder(KIND) / o.key for o in orders}
+    return {symbol: BuiltKernel(symbol=symbol, folder=folder) for symbol, folder in folders.items()}
+
+
+@contextmanager
+def worker(orders: Sequence[Order], options: PipelineOptions) -> Iterator[subprocess.Popen[bytes]]:
+    """A second process that builds kernels from the other end of the list; what it fails at, its parent reports."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen([sys.executable, "-m", "polysched.model.kernel_worker"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    assert process.stdin is not None
+    try:
+        process.stdin.write(pickle.dumps((list(orders), options)))
+        process.stdin.close()
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def build_orders(orders: Sequence[Order], options: PipelineOptions) -> None:
+    """Build kernels one after the other, those that are not there."""
+    compiler = find_compiler(options.cc)
+    for order in orders:
+        build_cache.find_or_build(order.key, partial(_build, order, options, compiler), kind=KIND)
+
+
+def _key(symbol: str, options: PipelineOptions, compiler: Compiler) -> str:
+    return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS)}, compiler)
+
+
+def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
+    function = emitted(from_text(order.text), options, f"{order.symbol}_region")
+    (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
+    compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}")
+    (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
+
+
+def emitted(fragment: Graph, options: PipelineOptions, name: str) -> CFunction:
+    """The C function of a fragment, by the pipeline."""
+    optimized = optimize(scop_of(fragment), options)
+    if optimized.source.preamble:
+        return function_around(optimized.source, name=name)
+    return emit_function(optimized.tiled, name=name, options=options.emit_options())
+
+
+def adapter(function: CFunction, symbol: str) -> str:
+    """A function that takes pointers and sizes as two arrays, around one that takes them one by one."""
+    arguments, sizes, arrays = [], 0, 0
+    parameters = [p.name for p in function.source.scop.parameters]
+    for parameter in function.signature.parameters:
+        if sizes < len(parameters):
+            arguments.append(f"sizes[{sizes}]")
+            sizes += 1
+            continue
+        by_value = parameter.kind is not ParameterKind.ARRAY
+        assert parameter.dtype is not None
+        arguments.append(f"*({parameter.dtype.c_name} *)arrays[{arrays}]" if by_value else f"arrays[{arrays}]")
+        arrays += 1
+    name, call = function.signature.name, ", ".join(arguments)
+    body = f"return {name}({call});" if function.signature.return_type == "int" else f"{name}({call}); return 0;"
+    return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
+
+
+def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str) -> None:
+    """Compile a C file to an object file.
+
+    Raises
+    ------
+    CompileError : the compiler refused it.
+    """
+    done = compiler.run([*FLAGS, *compiler.openmp_compile, "-w", "-fPIC", "-fvisibility=hidden",
+                         "-fno-strict-aliasing", "-c", str(source), "-o",
+                         str(target)], folder=target.parent)
+    if done.returncode != 0:
+        raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))

@@ -1,0 +1,106 @@
+"""`onnx.backend.base` over compiled models: ONNX's own tests run what a user runs.
+
+Operands that decide about shapes are values in ONNX's tests: a model is compiled for their values when it is first
+called with them, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.base import Backend, BackendRep
+
+from polysched.graph.evaluation.steering import steering_inputs
+from polysched.graph.reading.onnx_reader import load
+from polysched.graph.values.graph import Graph
+from polysched.model.compiled_model import CompiledModel
+from polysched.model.compiling import compile_graph
+from polysched.model.limits import LIMITS
+from polysched.pipeline.options import PipelineOptions
+
+
+class PolyschedRep(BackendRep):  # type: ignore[misc]
+    """A model that compiles for the sizes and steering values of its first call, and for others when they come."""
+
+    def __init__(self, graph: Graph, options: PipelineOptions | None = None) -> None:
+        self.graph = graph
+        self.options = options
+        self.steering = steering_inputs(graph)
+        self._compiled: dict[object, CompiledModel] = {}
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
+        """The outputs in their order.
+
+        Parameters
+        ----------
+        inputs : arrays by name, or in the order of the inputs.
+        """
+        names = [name for name, _ in self.graph.inputs]
+        given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
+        arrays = {name: np.asarray(value) for name, value in given.items()}
+        model = self.compiled(arrays)
+        results = model.run({name: a for name, a in arrays.items() if name in dict(model.graph.inputs)})
+        return tuple(results[name] for name in self.graph.outputs)
+
+    def compiled(self, arrays: Mapping[str, np.ndarray]) -> CompiledModel:
+        """The model for the shapes and steering values of some inputs."""
+        sizes = sizes_of(self.graph, arrays)
+        values = {name: arrays[name] for name in self.steering}
+        key = (tuple(sorted(sizes.items())), tuple((n, v.shape, v.tobytes()) for n, v in sorted(values.items())))
+        if key not in self._compiled:
+            while len(self._compiled) >= LIMITS.most_specialisations:
+                del self._compiled[next(iter(self._compiled))]
+            self._compiled[key] = compile_graph(self.graph, sizes=sizes, values=values, options=self.options)
+        return self._compiled[key]
+
+
+def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
+    """The values of the symbols that are an extent of an input."""
+    found: dict[str, int] = {}
+    for name, its_type in graph.inputs:
+        for extent, value in zip(its_type.shape, arrays[name].shape, strict=False):
+            if len(extent.symbols) == 1 and str(extent) in extent.symbols:
+                found.setdefault(str(extent), value)
+    return found
+
+
+class PolyschedBackend(Backend):  # type: ignore[misc]
+    """Compiles ONNX models."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> PolyschedRep:
+        """A model ready to run.
+
+        Raises
+        ------
+        PolyschedError : it is not had.
+        """
+        return PolyschedRep(load(model), kwargs.get("options"))
+
+    @classmethod
+    def run_node(cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU",
+                 outputs_info: Sequence[Any] | None = None, **kwargs: Any) -> tuple[np.ndarray, ...]:
+        """The results of one node for arrays of its operands."""
+        names = [name for name in node.input if name]
+        arrays = [np.asarray(a) for a in inputs]
+        made = onnx.helper.make_graph(
+            [node], "node", [onnx.helper.make_tensor_value_info(
+                n, onnx.helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in zip(names, arrays, strict=True)],
+            [onnx.helper.make_value_info(n, onnx.TypeProto()) for n in node.output if n])
+        version = kwargs.get("opset_version", onnx.defs.onnx_opset_version())
+        model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", version)])
+        return cls.prepare(model).run(arrays)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Processors only."""
+        return device.split(":")[0] == "CPU"
+
+
+prepare = PolyschedBackend.prepare
+run_model = PolyschedBackend.run_model
+run_node = PolyschedBackend.run_node
+supports_device = PolyschedBackend.supports_device

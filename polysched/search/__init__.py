@@ -1,0 +1,18 @@
+"""Search: one space for recipes by hand, templates and rules; proved candidates, raced; a database that replays.
+
+    found = polysched.tune("gemm.c", sizes={"n": 512}, budget=Budget(trials=64), database="tuned.db")
+    polysched.optimize("gemm.c", PipelineOptions(database="tuned.db"))
+"""
+
+from polysched.pipeline.recipe import Recipe
+from polysched.search.automatic import automatic
+from polysched.search.chooser import Chooser
+from polysched.search.database import Database, DatabaseError
+from polysched.search.lookup import optimize, source_to_source, transform_file
+from polysched.search.strategies import STRATEGIES
+from polysched.search.trial import Gain, Trial
+from polysched.search.tuned import Tuned
+from polysched.search.tuning import Budget, tune
+
+__all__ = ["STRATEGIES", "Budget", "Chooser", "Database", "DatabaseError", "Gain", "Recipe", "Trial", "Tuned",
+           "automatic", "optimize", "source_to_source", "transform_file", "tune"]

@@ -1,0 +1,74 @@
+"""The automatic space: a union of rules, each an ordinary template that adds its choices to a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polysched.dependence.dependences import Dependences
+from polysched.pipeline.recipe import Recipe
+from polysched.search.chooser import Chooser
+from polysched.tiling.best_schedule import POLICIES
+from polysched.tiling.options import BandOptions
+
+Rule = Callable[[Chooser, Dependences, Recipe], Recipe]
+
+
+def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Which nests share loops; of a program with several statements."""
+    if len(dependences.scop.statements) < 2:
+        return recipe
+    return choose.scheduled("fusion", {name: replace(recipe, fusion=name) for name in POLICIES})
+
+
+def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Split tiles or wavefronts, where a band has tiles over time."""
+    from polysched.search.bands import is_over_time
+    if not any(is_over_time(band) for band in choose.bands(recipe)):
+        return recipe
+    return replace(recipe, split_tiles=choose.one_of("split tiles", (None, True, False)))
+
+
+def tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Per band: what the model chooses, no tiles, or tiles that fit a cache, with a register block."""
+    for band in choose.bands(recipe):
+        if band.choices.holds_loops:
+            continue
+        ways = ("model", *(("tiles",) if band.can_be_tiled else ()), *(("off",) if band.depth > 1 else ()))
+        way = choose.one_of(f"band {band.number}", ways)
+        if way == "off":
+            recipe = recipe.with_band(band.number, BandOptions(sizes="off", register=choose.block(band)))
+        elif way == "tiles":
+            recipe = recipe.with_band(band.number, choose.tiled(band))
+    return recipe
+
+
+def packing(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Which operands of a register block are copied; of bands with tiles by hand."""
+    for band in choose.bands(recipe):
+        own = recipe.bands.get(band.number)
+        if own is None or not band.packable or own.register is False:
+            continue
+        if choose.one_of(f"band {band.number}, packing", ("model", "chosen")) == "chosen":
+            kept = tuple(array for k, array in enumerate(band.packable)
+                         if choose.one_of(f"band {band.number}, pack operand {k}", (True, False)))
+            recipe = recipe.with_band(band.number, BandOptions(packed=kept))
+    return recipe
+
+
+def vectors(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Explicit vectors of the machine's width, or what the C compiler makes of plain loops."""
+    if recipe.bands:
+        return recipe
+    return replace(recipe, vector_bits=choose.one_of("vector bits", (None, 0)))
+
+
+RULES: tuple[Rule, ...] = (fusion, vectors, time_tiles, tiles, packing)
+
+
+def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:
+    """All rules, one after the other."""
+    recipe = Recipe()
+    for rule in rules:
+        recipe = rule(choose, dependences, recipe)
+    return recipe

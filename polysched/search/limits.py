@@ -1,0 +1,41 @@
+"""The limits of this room: budgets of searches, races and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLimits:
+    """By the module that asks for them."""
+
+    # chooser.py
+    near_share: float = constant(0.6, unit="1", source="of the choices that change, to a neighbour in their list")
+    # space.py
+    most_attempts: int = constant(64, unit="proposals", source="rejected in a row before a space counts as exhausted")
+    # strategies.py
+    parents: int = constant(16, unit="recipes", source="the fastest so far, near which evolution looks")
+    fresh_share: float = constant(0.3, unit="1", source="of what evolution proposes, drawn anew")
+    # trial.py
+    finalists: int = constant(3, unit="recipes", source="get fresh samples; intervals widen with their number")
+    confidence: float = constant(0.95, unit="1", source="of all claims of one search together")
+    # tuning.py
+    pool: int = constant(256, unit="recipes", source="ranked by the model before the first of them are built")
+    batch: int = constant(8, unit="recipes", source="built together, then raced: no build runs while one is timed")
+    explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
+                                     "ranks the wrong way round on some kernels")
+    search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
+    confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
+    slow_ratio: float = constant(1.5, unit="1", source="a trial that is so much slower than the best gets one pair")
+    # building.py
+    hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
+    hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # database.py
+    text_bytes: int = constant(1 << 20, unit="B", source="longest text that is read from a database")
+    most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")
+    busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
+
+
+LIMITS = SearchLimits()

@@ -1,0 +1,168 @@
+"""`optimize`, `transform_file` and `source_to_source` that look a region up in a database first.
+
+The order is: a record of these sizes, one of the nearest sizes, the model.  What is found is applied, checked by every
+stage as any choice, and used only if its C is the one that was measured.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import log2
+from pathlib import Path
+
+from polysched.errors import PolyschedError
+from polysched.measure.processes.building import DEFAULT_FLAGS
+from polysched.pipeline import files
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.recipe import Recipe, apply_recipe
+from polysched.pipeline.way import optimized_region
+from polysched.scop.scop import Scop
+from polysched.search.building import code_of
+from polysched.search.database import Database, Winner
+from polysched.search.identity import canonical_scop, key_of, place_of
+from polysched.target import find_compiler
+from polysched.tiling.footprints.nest import assumed_parameters
+
+_LOG = logging.getLogger(__name__)
+
+
+def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,
+             alone: bool = True) -> Optimized:
+    """As `pipeline.optimize`, with what `options.database` has for the region.
+
+    Raises
+    ------
+    DatabaseError : the file is no database, or damaged.
+    PolyschedError : any stage refuses.
+    """
+    options = options or PipelineOptions()
+    return files.optimize(path_or_scop, options, alone=alone,
+                          region=None if options.database is None else looked_up_region)
+
+
+def transform_file(path: str | Path, options: PipelineOptions | None = None) -> files.TransformedFile:
+    """As `pipeline.transform_file`, with what `options.database` has for each region.
+
+    Raises
+    ------
+    DatabaseError : the file is no database, or damaged.
+    PolyschedError : as there.
+    """
+    options = options or PipelineOptions()
+    return files.transform_file(path, options, region=None if options.database is None else looked_up_region)
+
+
+def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:
+    """The text of a C file with every region optimized, with what `options.database` has for each."""
+    return transform_file(path, options).text
+
+
+def looked_up_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """All stages of one region, by the recipe that a database has for it, or by the models; `looked_up` says which.
+
+    Raises
+    ------
+    DatabaseError : the file is no database, or damaged.
+    PolyschedError : any stage refuses what the models choose.
+    """
+    assert options.database is not None
+    plain = replace(options, database=None)
+    if not plain.is_by_model:
+        return replace(optimized_region(scop, plain, seconds), looked_up="not asked, since choices are made by hand")
+    with Database(options.database, read_only=True) as database:
+        hits = found(scop, plain, database)
+    told: list[str] = []
+    for hit in hits:
+        made = replayed(scop, plain, hit.recipe, hit.winner.code, seconds)
+        if isinstance(made, Optimized):
+            return replace(made, looked_up=f"{hit}{''.join(f'; {line}' for line in told)}")
+        told.append(f"{hit} is not used: {made}")
+        _LOG.warning("%s: %s", scop.name, told[-1])
+    made_by_model = optimized_region(scop, plain, seconds)
+    return replace(made_by_model, looked_up="; ".join(told) or "has nothing for the region here")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A record that fits.
+
+    Parameters
+    ----------
+    recipe : under the program's own names.
+    distance : factors of two between its sizes and those that were asked for, added up.
+    """
+
+    winner: Winner
+    recipe: Recipe
+    distance: float
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={value}" for name, value in self.winner.key.sizes)
+        near = "" if not self.distance else f" of the nearest size {sizes}"
+        return f"the record{near}, gain {self.winner.gain}"
+
+
+def found(scop: Scop, options: PipelineOptions, database: Database) -> tuple[Hit, ...]:
+    """The records of a program for this machine, compiler, threads and numerics, the nearest sizes first."""
+    canonical = canonical_scop(scop)
+    place = place_of(options, find_compiler(options.cc), threads=threads_of(options), flags=DEFAULT_FLAGS)
+    here = [w for w in database.winners(canonical.digest) if w.key.place == place]
+    sizes = sizes_of(scop, options)
+    key = key_of(canonical, sizes, place)
+    hits = [Hit(winner=w, distance=distance(dict(w.key.sizes), dict(key.sizes)), recipe=w.recipe.renamed(
+        dict(canonical.names))) for w in here]
+    return tuple(sorted(hits, key=lambda hit: hit.distance))
+
+
+def checked(scop: Scop, options: PipelineOptions, database: Database) -> tuple[tuple[Winner, str], ...]:
+    """Every record of a program for this machine and compiler, for any number of threads, replayed.
+
+    With why it does not give the C that was measured; nothing where it does.
+    """
+    canonical = canonical_scop(scop)
+    compiler, checked_ = find_compiler(options.cc), []
+    for winner in database.winners(canonical.digest):
+        target = replace(options.tiling.target, cores=winner.key.place.threads)
+        own = replace(options, tiling=replace(options.tiling, target=target), database=None)
+        if winner.key.place == place_of(own, compiler, threads=target.cores, flags=DEFAULT_FLAGS):
+            made = replayed(scop, own, winner.recipe.renamed(dict(canonical.names)), winner.code, {})
+            checked_.append((winner, made if isinstance(made, str) else ""))
+    return tuple(checked_)
+
+
+def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
+             seconds: dict[str, float]) -> Optimized | str:
+    """The region by a recipe, or why it is not to be used."""
+    try:
+        made = optimized_region(scop, apply_recipe(options, recipe), seconds)
+    except PolyschedError as error:
+        return error.problem
+    if made.tiled.unused:
+        return made.tiled.unused[0].problem
+    if code_of(made) != code:
+        return "its C is no longer the one that was measured; `polysched tune` searches anew"
+    return made
+
+
+def threads_of(options: PipelineOptions) -> int:
+    """OMP_NUM_THREADS for which records are looked up: the cores that code is made for."""
+    return options.tiling.target.cores
+
+
+def sizes_of(scop: Scop, options: PipelineOptions) -> dict[str, int]:
+    """The sizes that are asked for: what the user states, else what the models assume."""
+    stated = dict(options.assumed) | dict(options.tensorize.sizes if options.tensorize is not None else {})
+    given = {p.name: stated[name] for p in scop.parameters for name in (p.spelling, p.name) if name in stated}
+    return {name: value for name, value in assumed_parameters(scop, given).items() if value > 0}
+
+
+def distance(have: Mapping[str, int], want: Mapping[str, int]) -> float:
+    """Factors of two between sizes, added up; those that only one side has do not count."""
+    return sum(abs(log2(max(1, have[name])) - log2(max(1, value))) for name, value in want.items() if name in have)
+
+
+__all__ = ["Hit", "checked", "distance", "found", "looked_up_region", "optimize", "replayed", "sizes_of",
+           "source_to_source", "threads_of", "transform_file"]

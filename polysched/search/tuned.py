@@ -1,0 +1,111 @@
+"""Tuned: what a search found, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from polysched.measure.field import Verdict
+from polysched.pipeline.recipe import Recipe
+from polysched.scop.html import card, paragraph
+from polysched.scop.shown import Shown
+from polysched.search.chooser import Rejections
+from polysched.search.trial import Gain, Trial
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tuned(Shown):
+    """What a search found.
+
+    Parameters
+    ----------
+    name : of the program.
+    sizes, threads : for which it was searched.
+    recipe : what was chosen.
+    gain : over the model's pick, on fresh samples.
+    ties : confirmed recipes that are as fast as what was chosen, as far as the samples tell.
+    first, best : trials of the model's pick and of what was chosen.
+    trials : all others, in the order in which they were judged.
+    confirmed : the finalists with their fresh samples.
+    duplicates : recipes whose C another one had.
+    repeated : records of the database that were not measured again.
+    rejections : what was no legal recipe.
+    bound_seconds : what no program with these operations and data can go below; None where nothing is known.
+    stopped : when and why the search ended.
+    search_seconds : wall time.
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    threads: int
+    recipe: Recipe
+    gain: Gain
+    ties: tuple[Trial, ...]
+    first: Trial
+    best: Trial
+    trials: tuple[Trial, ...]
+    confirmed: tuple[Trial, ...] = ()
+    duplicates: int = 0
+    repeated: int = 0
+    rejections: Rejections = field(default_factory=Rejections)
+    bound_seconds: float | None = None
+    stopped: str = ""
+    search_seconds: float = 0.0
+
+    @property
+    def curve(self) -> tuple[float, ...]:
+        """The best ratio so far, trial by trial; 1 is the model's pick."""
+        best, found = 1.0, []
+        for trial in self.trials:
+            best = max(best, trial.ratio or 0.0)
+            found.append(best)
+        return tuple(found)
+
+    @property
+    def seconds(self) -> float | None:
+        """The median time of a call of what was chosen."""
+        confirmed = [t for t in self.confirmed if t.recipe == self.recipe]
+        return (confirmed[0] if confirmed else self.best).seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, as JSON values."""
+        return {"name": self.name, "sizes": dict(self.sizes), "threads": self.threads, "trials": len(self.trials),
+                "rejected": self.rejections.total, "duplicates": self.duplicates, "repeated": self.repeated,
+                "seconds": self.search_seconds, "gain": self.gain.to_json(), "recipe": self.recipe.to_json(),
+                "best_seconds": self.seconds,
+                "bound": None if self.bound_seconds is None else {"seconds": self.bound_seconds},
+                "ties": [t.recipe.to_json() for t in self.ties], "stopped": self.stopped, "curve": list(self.curve),
+                "verdicts": self.verdicts()}
+
+    def verdicts(self) -> dict[str, int]:
+        """How many trials came to which end."""
+        return {v.value: n for v in Verdict if (n := sum(t.verdict is v for t in self.trials))}
+
+    def headline(self) -> str:
+        """For instance `of gemm: gain 1.12 [1.08, 1.15] after 64 trials`."""
+        return f"of {self.name}: gain {self.gain} after {len(self.trials)} trials"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """What was found, line by line."""
+        sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+        lines = [f"{self.name}({sizes}), {self.threads} thread{'s' * (self.threads > 1)}",
+                 f"gain: {self.gain}", f"recipe: {self.recipe}"]
+        lines += [f"as fast, as far as the samples tell: {t.recipe}" for t in self.ties]
+        ends = ", ".join(f"{n} {name}" for name, n in self.verdicts().items())
+        lines.append(f"trials: {len(self.trials)} ({ends or 'none'}), {self.duplicates} with the C of another, "
+                     f"{self.rejections.total} rejected, {self.repeated} known before")
+        for rejected in self.rejections.first.values():
+            count = self.rejections.counts[rejected.reason]
+            lines.append(f"  rejected {count}: {rejected.reason}{f' ({rejected.witness})' * bool(rejected.witness)}")
+        if self.seconds is not None:
+            bound = f", {self.seconds / self.bound_seconds:.2f} times the bound" if self.bound_seconds else ""
+            lines.append(f"time of a call: {self.seconds * 1e3:.4g} ms{bound}")
+        lines.append(f"stopped: {self.stopped}, {self.search_seconds:.1f} s in all")
+        return lines
+
+    def _repr_html_(self) -> str:
+        return card(self.headline(), *map(paragraph, self.lines()))

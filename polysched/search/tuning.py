@@ -1,0 +1,336 @@
+"""`tune`: propose, rank, build, verify, race, confirm; every trial is a record as soon as it was judged."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from polysched.errors import PolyschedError, RunFailedError, UsageError
+from polysched.measure.field import Ran, Verdict
+from polysched.measure.paired import MeasureOptions
+from polysched.measure.programs.problem_size import choose_size
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_file
+from polysched.scop.scop import Scop
+from polysched.search.automatic import automatic
+from polysched.search.building import Builder, Candidate, LocalBuilder, Runner, Wanted, local_runner
+from polysched.search.database import Database, Winner, opened
+from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of, place_of
+from polysched.search.limits import LIMITS
+from polysched.search.space import Explorer, Proposal, Space
+from polysched.search.strategies import STRATEGIES, MakeStrategy
+from polysched.search.trial import Trial, choose, finalists
+from polysched.search.tuned import Tuned
+from polysched.target import find_compiler
+from polysched.tiling.planning.cost_models import SpeedOfLight
+
+_LOG = logging.getLogger(__name__)
+AUTOMATIC = "automatic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """When a search ends; None is no limit.
+
+    Parameters
+    ----------
+    trials : recipes that are built and judged, the model's pick not counted.
+    minutes : wall time; what is under way is finished, and the finalists are confirmed.
+
+    Raises
+    ------
+    UsageError : neither is given, or one is not positive.
+    """
+
+    trials: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.trials is None and self.minutes is None:
+            raise UsageError("a search needs a budget", hint="Budget(trials=64) or Budget(minutes=5)")
+        if (self.trials is not None and self.trials < 1) or (self.minutes is not None and not self.minutes > 0):
+            raise UsageError("a budget is positive", witness=f"trials={self.trials}, minutes={self.minutes}")
+
+
+def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC, sizes: Mapping[str, int] | None = None,
+         budget: Budget | None = None, database: str | Path | None = None, resume: bool = False,
+         options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution", seed: int = 0,
+         threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
+         runner: Runner | None = None,
+         clock: Callable[[], float] = time.monotonic,
+         on_trial: Callable[[Trial, int], None] | None = None) -> Tuned:
+    """Search the recipe with which a region runs fastest.
+
+    The model's pick is candidate 0, and the others are timed in pairs with it.  What seems fastest is timed anew, and
+    taken if the interval of its gain lies above 1.  A candidate that is wrong, crashes or hangs is a record.
+
+    Parameters
+    ----------
+    program : a C file with one region in a function, or its Scop.
+    space : a template; a recipe by hand, which is compared with the model's pick; or `automatic`.
+    sizes : values of parameters by C spelling; the others are chosen.
+    budget : 64 trials unless given.
+    database : file that keeps every trial and what was chosen; made where there is none.
+    resume : trials that the database has are not repeated.
+    options : what recipes do not say: numerics, the machine, how the file is read.
+    strategy : a name of `strategies.STRATEGIES`, or what makes one.
+    seed : of all draws; the same seed and times propose the same sequence.
+    threads : OMP_NUM_THREADS, and the cores that code is made for; all cores unless given.
+    measure : compiler flags, limits and input values of the runs.
+    builder : makes the C of recipes.
+    runner : compiles and judges; this machine unless given.
+    on_trial : told each trial, and how many there were.
+
+    Raises
+    ------
+    PolyschedError : the program cannot be read, called, or compiled, or the database is none.
+    """
+    options = options or PipelineOptions()
+    made = _Search.of(program, sizes or {}, options, threads=threads, measure=measure or MeasureOptions(),
+                      clock=clock, on_trial=on_trial, budget=budget or Budget(trials=64), seed=seed)
+    made.explorer = Explorer(_space_of(space), made.scop, made.options, dict(made.sizes))
+    with ExitStack() as stack:
+        made.database = stack.enter_context(opened(database))
+        made.builder = builder or LocalBuilder(made.scop, made.options)
+        made.runner = runner or stack.enter_context(local_runner(made.scop, made.spelled, made.measure))
+        return made.run(_strategy_of(strategy), resume=resume)
+
+
+def _space_of(space: Space | Recipe | str) -> Space:
+    if isinstance(space, Recipe):
+        return lambda choose, dependences: space
+    if space == AUTOMATIC:
+        return automatic
+    if isinstance(space, str):
+        raise UsageError(f"there is no space {space!r}", hint="automatic, a recipe, or a function of a chooser")
+    return space
+
+
+def _strategy_of(strategy: str | MakeStrategy) -> MakeStrategy:
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy not in STRATEGIES:
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[strategy]
+
+
+@dataclass(eq=False, kw_only=True)
+class _Search:
+    """One search under way."""
+
+    scop: Scop
+    options: PipelineOptions
+    measure: MeasureOptions
+    sizes: Mapping[str, int]
+    spelled: Mapping[str, int]
+    canonical: CanonicalScop
+    key: Key
+    budget: Budget
+    seed: int
+    clock: Callable[[], float]
+    on_trial: Callable[[Trial, int], None] | None
+    explorer: Explorer = field(init=False)
+    builder: Builder = field(init=False)
+    runner: Runner = field(init=False)
+    database: Database | None = None
+    known: dict[tuple[str, str], Trial] = field(default_factory=dict)
+    trials: list[Trial] = field(default_factory=list)
+    codes: dict[str, Trial] = field(default_factory=dict)
+    duplicates: int = 0
+    emitted: int = 0
+    repeated: int = 0
+    reference: Candidate | None = None
+
+    @classmethod
+    def of(cls, program: str | Path | Scop, sizes: Mapping[str, int], options: PipelineOptions, *,
+           threads: int | None, measure: MeasureOptions, clock: Callable[[], float], budget: Budget, seed: int,
+           on_trial: Callable[[Trial, int], None] | None) -> _Search:
+        """Read the program, and find out what a record of it is about."""
+        scop = program if isinstance(program, Scop) else from_c_file(
+            str(program), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+            pure=options.pure, autodetect=options.autodetect)
+        threads = threads or measure.threads or options.tiling.target.cores
+        target = replace(options.tiling.target, cores=threads)
+        options = replace(options, tiling=replace(options.tiling, target=target), database=None)
+        measure = replace(measure, threads=threads, cc=options.cc)
+        size = choose_size((scop,), sizes)
+        values = {p.name: size.values[p.name] for p in scop.parameters if p.name in size.values}
+        canonical = canonical_scop(scop)
+        place = place_of(options, find_compiler(options.cc), threads=threads, flags=measure.flags)
+        return cls(scop=scop, options=options, measure=measure, sizes=values, spelled=sizes, canonical=canonical,
+                   key=key_of(canonical, values, place), clock=clock, budget=budget, seed=seed, on_trial=on_trial)
+
+    def run(self, make: MakeStrategy, *, resume: bool) -> Tuned:
+        """Search, confirm, and keep what was chosen."""
+        started = self.clock()
+        if self.database is not None:
+            if not resume:
+                self.database.forget(self.key)
+            self.database.begin(self.key, self.scop.name)
+            self.known = {(t.recipe.text, t.phase): t for t in self.database.trials(self.key, self.canonical)}
+        first = self._model_pick()
+        stopped = self._search(make, started)
+        confirmed = self._confirm(finalists(self.trials))
+        choice = choose(confirmed)
+        best = choice.winner or first
+        if self.database is not None:
+            self.database.set_winner(Winner(
+                key=self.key, name=self.scop.name, recipe=best.recipe.renamed(self.canonical.to_canonical()),
+                code=best.code, gain=choice.gain))
+        return Tuned(name=self.scop.name, sizes=dict(self.spelled) or dict(self.sizes), threads=self.key.place.threads,
+                     recipe=best.recipe, gain=choice.gain, ties=choice.ties, first=first, best=best,
+                     trials=tuple(self.trials), confirmed=confirmed, duplicates=self.duplicates,
+                     repeated=self.repeated, rejections=self.explorer.rejections, bound_seconds=self._bound(),
+                     stopped=stopped, search_seconds=self.clock() - started)
+
+    def _model_pick(self) -> Trial:
+        """Candidate 0, judged against the code as written; the others are timed against it if it is right."""
+        proposal = Proposal(recipe=Recipe())
+        (candidate,) = self._candidates([proposal])
+        if isinstance(candidate, PolyschedError):
+            raise candidate
+        self.reference = candidate
+        told: list[Trial] = []
+        known = self.known.get((proposal.recipe.text, "search"))
+        if known is not None and known.code == candidate.code:
+            self.repeated += 1
+            told.append(known)
+        else:
+            self._race([candidate], against=None, phase="search", pairs=LIMITS.search_pairs, told=told.append)
+        first = told[0]
+        self.codes[candidate.code] = first
+        if first.verdict is not Verdict.TIMED:
+            raise RunFailedError(f"the model's pick has no times: {first.verdict.value}", where=self.scop.name,
+                                 witness=first.reason, hint="`polysched run` says more; other sizes or inputs may suit")
+        return first
+
+    def _search(self, make: MakeStrategy, started: float) -> str:
+        """Batches until the budget is spent or the space is exhausted; which it was."""
+        strategy, draw = make(self.explorer, self.seed), random.Random(self.seed)
+        pool: dict[str, tuple[float, Proposal]] = {}
+        tried: set[str] = {Recipe().text}
+        while True:
+            left = len(self.trials) if self.budget.trials is None else self.budget.trials - len(self.trials)
+            if self.budget.trials is not None and left <= 0:
+                return f"after {self.budget.trials} trials"
+            if self.budget.minutes is not None and self.clock() - started >= 60 * self.budget.minutes:
+                return f"after {self.budget.minutes:g} minutes"
+            for proposal in strategy.ask(max(LIMITS.batch, LIMITS.pool - len(pool))):
+                if proposal.recipe.text not in tried:
+                    pool[proposal.recipe.text] = (self._rank(proposal), proposal)
+            count = LIMITS.batch if self.budget.trials is None else min(LIMITS.batch, left)
+            batch = _batch(pool, count, draw)
+            if not batch:
+                return "the space is exhausted"
+            tried |= {p.recipe.text for p in batch}
+            strategy.tell(self._judge(batch))
+
+    def _rank(self, proposal: Proposal) -> float:
+        """Seconds by the model, infinite for what it cannot judge."""
+        try:
+            seconds = self.explorer.seconds(proposal.recipe)
+        except PolyschedError as error:
+            self.explorer.refuse(proposal, error)
+            return float("inf")
+        return float("inf") if seconds is None else seconds
+
+    def _judge(self, batch: Sequence[Proposal]) -> list[Trial]:
+        """Build and race what is new; what is known, or has the C of an earlier one, is told again."""
+        told: list[Trial] = []
+        new: list[Candidate] = []
+        unknown: list[Proposal] = []
+        for proposal in batch:
+            known = self.known.get((proposal.recipe.text, "search"))
+            if known is None:
+                unknown.append(proposal)
+            else:
+                self.repeated += 1
+                self._count(replace(known, trace=proposal.trace), told)
+        for proposal, candidate in zip(unknown, self._candidates(unknown), strict=True):
+            if isinstance(candidate, PolyschedError):
+                self.explorer.refuse(proposal, candidate)
+            elif candidate.code in self.codes or candidate.code in [c.code for c in new]:
+                self.duplicates += 1
+                twin = self.codes.get(candidate.code)
+                if twin is not None:
+                    told.append(replace(twin, recipe=proposal.recipe, trace=proposal.trace))
+            else:
+                new.append(candidate)
+        self._race(new, against=self.reference, phase="search", pairs=LIMITS.search_pairs,
+                   told=lambda trial: self._count(trial, told))
+        return told
+
+    def _count(self, trial: Trial, told: list[Trial]) -> None:
+        told.append(trial)
+        self.trials.append(trial)
+        self.codes.setdefault(trial.code, trial)
+        if self.on_trial is not None:
+            self.on_trial(trial, len(self.trials))
+
+    def _candidates(self, proposals: Sequence[Proposal]) -> Sequence[Candidate | PolyschedError]:
+        """The C of proposals, all of a batch before any of it is timed."""
+        wanted = []
+        for proposal in proposals:
+            self.emitted += 1
+            seconds = self._rank(proposal)
+            wanted.append(Wanted(number=self.emitted, proposal=proposal,
+                                 predicted_seconds=None if seconds == float("inf") else seconds))
+        return self.builder.build(wanted)
+
+    def _race(self, candidates: Sequence[Candidate], *, against: Candidate | None, phase: str, pairs: int,
+              told: Callable[[Trial], None]) -> None:
+        """Judge candidates; each is kept in the database as soon as it was."""
+        def keep(candidate: Candidate, ran: Ran) -> None:
+            trial = Trial(recipe=candidate.proposal.recipe, trace=candidate.proposal.trace, code=candidate.code,
+                          predicted_seconds=candidate.predicted_seconds, verdict=ran.verdict, reason=ran.reason,
+                          pairs=ran.pairs, phase="confirm" if phase == "confirm" else "search")
+            if self.database is not None:
+                self.database.add(self.key, trial, self.canonical)
+            told(trial)
+        if candidates:
+            self.runner.race(candidates, against=against, pairs=pairs, told=keep,
+                             slow_ratio=LIMITS.slow_ratio if phase == "search" else float("inf"))
+
+    def _confirm(self, chosen: Sequence[Trial]) -> tuple[Trial, ...]:
+        """Fresh samples of the finalists."""
+        told: list[Trial] = []
+        unknown: list[Proposal] = []
+        for trial in chosen:
+            known = self.known.get((trial.recipe.text, "confirm"))
+            if known is not None and known.code == trial.code:
+                self.repeated += 1
+                told.append(known)
+            else:
+                unknown.append(Proposal(recipe=trial.recipe, trace=trial.trace))
+        new = [c for c in self._candidates(unknown) if isinstance(c, Candidate)]
+        self._race(new, against=self.reference, phase="confirm", pairs=LIMITS.confirm_pairs, told=told.append)
+        return tuple(told)
+
+    def _bound(self) -> float | None:
+        """Seconds that no program with these operations and data can go below, on all threads."""
+        bands = [b for b in self.explorer.bands(Recipe()) if not b.choices.holds_loops]
+        plans = [(b, plan) for b in bands if (plan := b.plan_of(None)) is not None]
+        if not plans:
+            return None
+        light = SpeedOfLight(target=self.options.target())
+        return sum(b.choices.times * light.seconds(plan) for b, plan in plans) / self.key.place.threads
+
+
+def _batch(pool: dict[str, tuple[float, Proposal]], count: int, draw: random.Random) -> list[Proposal]:
+    """The best by the model, and some drawn from all; they leave the pool."""
+    batch: list[Proposal] = []
+    ranked = sorted(pool, key=lambda text: (pool[text][0], text))
+    for place in range(min(count, len(ranked))):
+        explored = place >= count - int(LIMITS.explored_share * count)
+        text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
+        batch.append(pool.pop(text)[1])
+    return batch
+
+
+__all__ = ["AUTOMATIC", "Budget", "tune"]

@@ -1,0 +1,96 @@
+"""`polysched tune` and `polysched db` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polysched.cli.db import ACTIONS
+from polysched.cli.tune import STRATEGY_NAMES
+from polysched.search import STRATEGIES
+from tests.cli.command import is_refusal, polysched
+from tests.search.programs import PRODUCT, RENAMED
+
+SPACE = """\
+from polysched.search import Recipe
+from polysched.tiling import BandOptions
+
+def template(choose, dependences):
+    edge = choose.one_of("edge", (8, 16))
+    return Recipe(bands={0: BandOptions(sizes=edge, register=False)})
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tune")
+    (folder / "product.c").write_text(PRODUCT)
+    (folder / "other.c").write_text(RENAMED)
+    (folder / "space.py").write_text(SPACE)
+    done = polysched("tune", "product.c", "--size", "n=40", "--space", "space.py:template", "--strategy", "grid",
+                     "--trials", "2", "--database", "tuned.db", "--threads", "1", "--json", "found.json",
+                     "--cflags", "-O3 -march=native", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("product(n=40), 1 thread\ngain: ")
+    return folder
+
+
+def test_what_was_found_is_json(folder):
+    value = json.loads((folder / "found.json").read_text())
+    assert (value["trials"], value["rejected"]) == (2, 0)
+    assert value["gain"]["interval"][0] <= value["gain"]["median"] <= value["gain"]["interval"][1]
+    assert value["recipe"]["format"] == "polysched recipe 1"
+
+
+def test_a_resumed_search_repeats_nothing(folder):
+    done = polysched("tune", "product.c", "--size", "n=40", "--space", "space.py:template", "--strategy", "grid",
+                     "--trials", "2", "--database", "tuned.db", "--threads", "1", "--resume", "--json", folder=folder)
+    value = json.loads(done.stdout)
+    assert value["repeated"] >= 3
+    assert value["verdicts"] == {"timed": 2}
+
+
+def test_the_database_is_listed_shown_verified_and_replayed(folder):
+    assert polysched("db", "list", "tuned.db", folder=folder).stdout.startswith("product(p0=40), 1 threads: gain ")
+    shown = polysched("db", "show", "tuned.db", "product", "--json", folder=folder)
+    assert [t["verdict"] for t in json.loads(shown.stdout)[0]["trials"]][:3] == ["timed"] * 3
+    checked = polysched("db", "verify", "tuned.db", "product.c", "other.c", folder=folder)
+    assert checked.returncode == 0, checked.stderr
+    assert "1 records for this machine give the measured code" in checked.stdout
+    replayed = polysched("db", "replay", "tuned.db", "other.c", "--threads", "1", folder=folder)
+    assert "Out[" in replayed.stdout
+    missing = polysched("db", "replay", "tuned.db", "other.c", "--threads", "3", folder=folder)
+    assert is_refusal(missing)
+    assert "no record that can be replayed" in missing.stderr
+
+
+def test_records_go_out_as_lines_and_into_another_database(folder):
+    assert polysched("db", "export", "tuned.db", "-o", "all.jsonl", folder=folder).returncode == 0
+    done = polysched("db", "merge", "new.db", "all.jsonl", folder=folder)
+    count = len((folder / "all.jsonl").read_text().splitlines())
+    assert done.stdout == f"all.jsonl: {count} new records\n"
+    again = polysched("db", "export", "new.db", folder=folder)
+    assert again.stdout == (folder / "all.jsonl").read_text()
+
+
+def test_c2c_looks_up(folder):
+    done = polysched("c2c", "product.c", "--database", "tuned.db", "-o", "out.c", "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "database: " in done.stdout
+    assert is_refusal(polysched("c2c", "product.c", "--database", "none.db", folder=folder))
+
+
+@pytest.mark.parametrize("words", [
+    ("tune", "product.c", "--resume"), ("tune", "product.c", "--space", "nothing"),
+    ("tune", "product.c", "--space", "space.py:nothing"), ("tune", "product.c", "--space", "none.py:f"),
+    ("db", "list", "none.db"), ("db", "list", "product.c"), ("db", "show", "tuned.db", "nothing"),
+    ("db", "replay", "tuned.db"), ("db", "merge", "tuned.db"), ("db", "verify", "product.c")])
+def test_misuse_is_refused(folder, words):
+    assert is_refusal(polysched(*words, folder=folder))
+
+
+def test_the_choices_are_those_of_the_room():
+    assert tuple(STRATEGIES) == STRATEGY_NAMES
+    assert set(ACTIONS) == {"list", "show", "replay", "verify", "merge", "export"}

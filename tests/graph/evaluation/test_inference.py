@@ -1,0 +1,41 @@
+"""Types, and shape arithmetic as sizes."""
+
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import Size, from_text
+from polysched.graph.evaluation.inference import infer
+
+TEXT = """graph f(x: float32[N, 6]) {
+  const two: int64[1] = [2]
+  const first: int64[1] = [0]
+  const second: int64[1] = [1]
+  let s = Shape(x)
+  let rows = Slice(s, first, second)
+  let twice = Mul(rows, two)
+  const rest: int64[1] = [3]
+  let wanted = Concat(twice, rest; axis=0)
+  let y = Reshape(x, wanted)
+  return y
+}"""
+
+
+def test_shape_arithmetic_gives_sizes() -> None:
+    inferred = infer(from_text(TEXT))
+    assert inferred.types["y"].shape == (2 * Size.symbol("N"), Size(3))
+    assert list(inferred.known["wanted"]) == [2 * Size.symbol("N"), 3]
+
+
+def test_comparisons_of_sizes_are_not_known() -> None:
+    text = TEXT.replace("return y", "let e = Equal(wanted, two)\n  return e")
+    assert "e" not in infer(from_text(text)).known
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), [
+    ("Reshape(x, wanted)", "Reshape(x, z)", "used before it is bound"),
+    ("return y", "return z", "the output 'z' is bound nowhere"),
+    ("let s = Shape(x)", "let s, t = Shape(x)", "the operator has 1 results, not 2"),
+    ("Mul(rows, two)", "Mul(rows, x)", "different element types")])
+def test_what_does_not_fit_is_refused(old: str, new: str, problem: str) -> None:
+    with pytest.raises(UnsupportedGraphError, match=problem):
+        infer(from_text(TEXT.replace(old, new)))

@@ -1,0 +1,19 @@
+"""Copies to affine places."""
+
+import numpy as np
+
+from polysched.graph.operators.moves import Move, Place, gathered, moved
+from polysched.graph.values.sizes import Size
+
+
+def test_a_gathered_move_is_whole() -> None:
+    move = gathered(0, (2, 3), [Place.of(0, (1, 1)), Place.of(1, (0, -1))])
+    assert move.is_whole
+    x = np.arange(6).reshape(3, 2)
+    assert np.array_equal(moved([move], [x], (2, 3)), x.T[::-1])
+
+
+def test_parts_of_a_result_are_moved_apart() -> None:
+    moves = [Move(p, (Size(2),), (Place.of(0, (0, 1)),), (Place.of(p, (0, 2)),)) for p in (0, 1)]
+    assert not moves[1].is_whole
+    assert list(moved(moves, [np.array([1, 2]), np.array([3, 4])], (4,))) == [1, 3, 2, 4]

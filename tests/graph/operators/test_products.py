@@ -1,0 +1,22 @@
+"""What operators of this family refuse."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.operators.registry import OPERATORS
+from tests.graph.samples import Sample, floats, graph_of, sample
+
+
+@pytest.mark.parametrize(("case", "problem"), [
+    (sample("MatMul", floats(2, 3), floats(2, 3)), "the inner extents differ"),
+    (sample("MatMul", floats(2, 3), np.float32(1)), "matrices or vectors"),
+    (sample("Gemm", floats(2, 3), floats(3)), "two matrices"),
+    (sample("Gemm", floats(2, 3), floats(3, 2), floats(3, 2, 2)), "larger than the product"),
+])
+def test_it_is_refused(case: Sample, problem: str) -> None:
+    graph, _ = graph_of(case, OPERATORS[case[0]].steering)
+    with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
+        infer(graph)
+    assert f"node 'y0' ({case[0]})" in str(refusal.value)

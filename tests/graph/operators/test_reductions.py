@@ -1,0 +1,21 @@
+"""What operators of this family refuse."""
+
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.operators.registry import OPERATORS
+from tests.graph.samples import Sample, floats, graph_of, sample, truths, whole
+
+
+@pytest.mark.parametrize(("case", "problem"), [
+    (sample("ReduceSum", floats(2, 3), whole(2)), "axis 2 of 2 dimensions"),
+    (sample("ReduceSum", floats(2, 3), whole(0, 0)), "an axis occurs twice"),
+    (sample("ArgMax", floats(2, 0), axis=1), "of nothing"),
+    (sample("ArgMin", truths(2)), "truth values"),
+])
+def test_it_is_refused(case: Sample, problem: str) -> None:
+    graph, _ = graph_of(case, OPERATORS[case[0]].steering)
+    with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
+        infer(graph)
+    assert f"node 'y0' ({case[0]})" in str(refusal.value)

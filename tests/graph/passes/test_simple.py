@@ -1,0 +1,39 @@
+"""Small passes: before and after, and the same values."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret, to_text
+from polysched.graph.passes.simple import bind, fold_constants, remove_dead_code, with_types
+
+BEFORE = """graph f(x: float32[N, 6], k: int64[1]) {
+  const two: int64[1] = [2]
+  let s = Shape(x)
+  let dead = Exp(x)
+  let axes = Sub(k, two)
+  let y = ReduceSum(x, axes; keepdims=0)
+  return y
+}"""
+
+
+def test_constants_are_folded() -> None:
+    graph = bind(from_text(BEFORE), {"N": 3}, {"k": np.array([1])})
+    folded = with_types(fold_constants(graph))
+    assert to_text(folded) == """graph f(x: float32[3, 6]) {
+  const axes: int64[1] = [-1]
+  let y: float32[3] = ReduceSum(x, axes; keepdims=0)
+  return y
+}"""
+    x = {"x": np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)}
+    assert np.array_equal(interpret(folded, x)["y"], interpret(graph, x)["y"])
+
+
+def test_dead_code_goes() -> None:
+    assert [n.op for n in remove_dead_code(from_text(BEFORE)).nodes] == ["Sub", "ReduceSum"]
+
+
+def test_symbols_that_are_not_there_are_refused() -> None:
+    with pytest.raises(UnsupportedGraphError, match="no symbol or input 'M'") as refusal:
+        bind(from_text(BEFORE), {"M": 3})
+    assert "symbols: N" in str(refusal.value)

@@ -1,0 +1,35 @@
+"""Offsets: what lives together does not overlap, and little is wasted."""
+
+import random
+
+import pytest
+
+from polysched.graph.planning.memory import ALIGNMENT, Buffer, arena_of
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_two_that_live_together_overlap(seed: int) -> None:
+    draw = random.Random(seed)
+    buffers = []
+    for number in range(40):
+        first = draw.randrange(30)
+        buffers.append(Buffer(name=str(number), bytes=draw.randrange(1, 5000), first=first,
+                              last=first + draw.randrange(6)))
+    arena = arena_of(buffers)
+    for a in buffers:
+        assert arena.offsets[a.name] % ALIGNMENT == 0
+        assert arena.offsets[a.name] + a.bytes <= arena.bytes
+        for b in buffers:
+            if a is not b and a.meets(b):
+                low, high = sorted((a, b), key=lambda o: arena.offsets[o.name])
+                assert arena.offsets[low.name] + low.bytes <= arena.offsets[high.name]
+    assert arena.peak_bytes <= arena.bytes
+
+
+def test_a_chain_needs_two_places() -> None:
+    chain = [Buffer(name=str(n), bytes=64, first=n, last=n + 1) for n in range(9)]
+    assert arena_of(chain).bytes == arena_of(chain).peak_bytes == 128
+
+
+def test_nothing_needs_nothing() -> None:
+    assert arena_of([]).bytes == 0

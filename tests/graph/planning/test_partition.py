@@ -1,0 +1,37 @@
+"""What becomes one kernel."""
+
+from polysched.graph import from_text, to_text
+from polysched.graph.passes.simple import with_types
+from polysched.graph.planning.partition import fragment_of, partition
+
+GRAPH = with_types(from_text("""graph f(x: float32[3, 4], w: float32[4, 4]) {
+  const half: float32[] = [0.5]
+  const axes: int64[1] = [1]
+  let a = Mul(x, half)
+  let b = MatMul(a, w)
+  let t = Transpose(b)
+  let c = Exp(t)
+  let d = Add(c, x2)
+  const x2: float32[3] = [1.0, 2.0, 3.0]
+  let e = Neg(d)
+  let r = ReduceSum(d, axes)
+  return e, r
+}"""))
+
+
+def test_elementwise_chains_are_joined_and_shared_values_are_computed_once() -> None:
+    assert [[n.op for n in g.nodes] for g in partition(GRAPH)] == [
+        ["Mul"], ["MatMul"], ["Transpose", "Exp", "Add"], ["Neg"], ["ReduceSum"]]
+
+
+def test_equal_groups_have_equal_texts() -> None:
+    groups = partition(GRAPH)
+    fragment, inputs = fragment_of(GRAPH, groups[2])
+    assert inputs == ("b", "x2")
+    assert to_text(fragment) == """graph kernel(x0: float32[3, 4], x1: float32[3]) {
+  let v2 = Transpose(x0)
+  let v3 = Exp(v2)
+  let v5 = Add(v3, x1)
+  return v5
+}"""
+    assert fragment_of(GRAPH, groups[4])[0].constants["c0"].tolist() == [1]

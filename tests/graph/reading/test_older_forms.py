@@ -1,0 +1,36 @@
+"""Nodes of older operator sets."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import Node
+from polysched.graph.reading.older_forms import modernised
+
+MADE: dict[str, np.ndarray] = {}
+
+
+def constant(value: np.ndarray) -> str:
+    MADE[f"k{len(MADE)}"] = value
+    return f"k{len(MADE) - 1}"
+
+
+@pytest.mark.parametrize(("node", "place", "value"), [
+    (Node.of("Squeeze", ("x",), ("y",), {"axes": (0, 2)}), 1, [0, 2]),
+    (Node.of("ReduceSum", ("x",), ("y",), {"axes": (1,)}), 1, [1]),
+    (Node.of("Clip", ("x",), ("y",), {"max": 6.0}), 2, 6.0),
+    (Node.of("Slice", ("x",), ("y",), {"starts": (0,), "ends": (3,)}), 2, [3])])
+def test_attributes_become_operands(node: Node, place: int, value: object) -> None:
+    new, = modernised(node, 9, constant)
+    assert MADE[new.inputs[place]].tolist() == value
+    assert not new.attributes
+
+
+def test_a_softmax_over_two_dimensions_is_told_apart() -> None:
+    new, = modernised(Node.of("Softmax", ("x",), ("y",)), 11, constant)
+    assert dict(new.attributes) == {"axis": 1, "flatten": 1}
+
+
+def test_broadcasting_at_an_axis_is_refused() -> None:
+    with pytest.raises(UnsupportedGraphError, match="broadcasting at an axis"):
+        list(modernised(Node.of("Add", ("x", "y"), ("z",), {"broadcast": 1, "axis": 1}), 6, constant))

@@ -1,0 +1,59 @@
+"""ONNX models as graphs."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from polysched.errors import ModelFileError, UnsupportedGraphError
+from polysched.graph import load, to_text
+
+
+def model(nodes: list[onnx.NodeProto], *, version: int = 21, shape: tuple[object, ...] = ("N", 3),
+          element: int = TensorProto.FLOAT, **more: object) -> onnx.ModelProto:
+    x = helper.make_tensor_value_info("x", element, shape)
+    y = helper.make_value_info("y", onnx.TypeProto())
+    graph = helper.make_graph(nodes, "g", [x], [y], **more)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
+
+
+def test_a_model_is_its_text(tmp_path: Path) -> None:
+    weights = onnx.numpy_helper.from_array(np.array([1, 2, 3], np.float32), "w")
+    cast = helper.make_node("Cast", ["a"], ["y"], to=TensorProto.INT8)
+    made = model([helper.make_node("Add", ["x", "w"], ["a"]), cast], initializer=[weights])
+    onnx.save(made, tmp_path / "m.onnx")
+    assert to_text(load(tmp_path / "m.onnx")) == """graph g(x: float32[N, 3]) {
+  const w: float32[3] = [1.0, 2.0, 3.0]
+  let a = Add(x, w)
+  let y = Cast(a; to="int8")
+  return y
+}"""
+
+
+def test_functions_of_the_operator_set_are_inlined() -> None:
+    graph = load(model([helper.make_node("MeanVarianceNormalization", ["x"], ["y"], axes=[0])]))
+    assert "MeanVarianceNormalization" not in {n.op for n in graph.nodes}
+    assert {"ReduceMean", "Sqrt"} <= {n.op for n in graph.nodes}
+
+
+@pytest.mark.parametrize(("made", "problem"), [
+    (model([helper.make_node("Frob", ["x"], ["y"], domain="com.example")]), "operators of the domain com.example"),
+    (model([helper.make_node("Exp", ["x"], ["y"])], element=TensorProto.STRING), "elements of type string"),
+    (model([helper.make_node("Exp", ["x"], ["y"])], element=TensorProto.BFLOAT16), "elements of type bfloat16")])
+def test_what_is_not_had_is_refused(made: onnx.ModelProto, problem: str) -> None:
+    with pytest.raises(UnsupportedGraphError, match=problem):
+        load(made)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage \xff\xff\xff", b"\x08\x07"])
+def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(content)
+    with pytest.raises(ModelFileError, match="no ONNX model"):
+        load(tmp_path / "m.onnx")
+
+
+def test_a_missing_file_is_refused() -> None:
+    with pytest.raises(ModelFileError, match="cannot read the model"):
+        load("nowhere.onnx")

@@ -1,0 +1,211 @@
+"""Small uses of every operator, and a second reading of plans: copies by NumPy, kernels by the interpreter of Scops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysched.graph import Graph, Node, TensorType
+from polysched.graph.operators.moves import moved
+from polysched.graph.planning.expressions import scop_of
+from polysched.graph.planning.plan import Kernel, Plan
+from polysched.scop.interpreter import execute
+
+RNG = np.random.default_rng(7)
+
+
+def floats(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str = "float32") -> np.ndarray:
+    return RNG.uniform(low, high, shape).astype(dtype)
+
+
+def ints(*shape: int, low: int = -9, high: int = 9, dtype: str = "int32") -> np.ndarray:
+    return RNG.integers(low, high, shape).astype(dtype)
+
+
+def truths(*shape: int) -> np.ndarray:
+    return RNG.integers(0, 2, shape).astype(bool)
+
+
+def whole(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+Sample = tuple[str, list[np.ndarray | None], dict[str, Any], int]
+
+
+def sample(op: str, *operands: np.ndarray | None, results: int = 1, **attributes: Any) -> Sample:
+    return op, list(operands), attributes, results
+
+
+SAMPLES: list[Sample] = [
+    *(sample(op, floats(3, 4)) for op in (
+        "Exp", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Erf", "Floor", "Ceil", "Round", "Abs",
+        "Neg", "Sign", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Softsign", "Elu", "Celu", "Selu", "LeakyRelu",
+        "ThresholdedRelu", "HardSigmoid", "HardSwish", "Mish", "Swish", "Gelu", "Shrink", "IsNaN", "IsInf")),
+    *(sample(op, floats(3, 4, low=0.1, high=0.9)) for op in ("Log", "Sqrt", "Asin", "Acos", "Atanh")),
+    sample("Acosh", floats(4, low=1.1, high=3.0)), sample("Gelu", floats(5), approximate="tanh"),
+    sample("IsInf", np.array([1, np.inf, -np.inf, np.nan], np.float32), detect_negative=0),
+    sample("Not", truths(5)), sample("BitwiseNot", ints(5, dtype="uint8", low=0)),
+    *(sample(op, ints(7)) for op in ("Abs", "Neg", "Sign")),
+    *(sample(op, floats(2, 3, 4), floats(3, 1)) for op in (
+        "Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu", "Less", "Greater", "LessOrEqual", "GreaterOrEqual")),
+    *(sample(op, ints(20), np.array([0, -1, 3, -3, 7] * 4, np.int32)) for op in ("Div", "Mod")),
+    sample("Mod", ints(9), ints(9, low=1), fmod=1), sample("Mod", floats(9), floats(9, low=0.5), fmod=1),
+    sample("Div", np.array([-2 ** 31, 5], np.int32), np.array([-1, 0], np.int32)),
+    sample("Max", np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)),
+    *(sample(op, floats(3), floats(2, 3), floats(1)) for op in ("Sum", "Mean", "Max", "Min")),
+    *(sample(op, ints(6), ints(6)) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal")),
+    *(sample("BitShift", ints(6, low=0, dtype="uint8"), np.array([0, 1, 7, 8, 200, 3], np.uint8), direction=d)
+      for d in ("LEFT", "RIGHT")),
+    *(sample(op, truths(2, 3), truths(3)) for op in ("And", "Or", "Xor", "Equal")),
+    sample("Pow", floats(4, low=0.1), floats(4)), sample("Pow", ints(4, low=0), ints(4, low=0, high=3)),
+    sample("Where", truths(3), floats(2, 3), floats(2, 1)),
+    sample("Clip", floats(6), np.array(-0.5, np.float32), np.array(0.5, np.float32)),
+    sample("Clip", ints(6), None, np.array(2, np.int32)),
+    *(sample("Cast", floats(5), to=t) for t in ("float64", "float16", "int32", "int8", "bool")),
+    sample("Cast", truths(5), to="float32"), sample("CastLike", floats(5), ints(2)),
+    sample("Identity", floats(2, 2)), sample("Reshape", floats(2, 6), whole(3, -1)),
+    sample("Reshape", floats(2, 6), whole(0, 2, 3)), sample("Flatten", floats(2, 3, 4), axis=2),
+    sample("Squeeze", floats(1, 3, 1), whole(-1)), sample("Squeeze", floats(1, 3, 1)),
+    sample("Unsqueeze", floats(3), whole(0, -1)), sample("Transpose", floats(2, 3, 4), perm=(2, 0, 1)),
+    sample("Transpose", floats(2, 3)), sample("Expand", floats(3, 1), whole(2, 1, 4)),
+    sample("Concat", floats(2, 3), floats(2, 1), axis=-1),
+    sample("Split", floats(5, 2), whole(2, 3), results=2), sample("Split", floats(2, 5), results=2, axis=1),
+    sample("Slice", floats(6, 5), whole(4, 1), whole(-100, 4), whole(0, 1), whole(-2, 1)),
+    sample("Slice", floats(6, 5), whole(1), whole(1000)), sample("Tile", floats(2, 3), whole(2, 2)),
+    sample("Pad", floats(2, 3), whole(1, 0, 0, 2), np.array(7, np.float32)),
+    sample("Pad", floats(2, 3), whole(0, -1, 1, 0)),
+    *(sample("Pad", floats(2, 4), whole(1, 2, 1, 3), mode=m) for m in ("edge", "reflect", "wrap")),
+    *(sample(op, floats(2, 3, 4, low=0.1), whole(1), keepdims=k) for k in (0, 1) for op in (
+        "ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+        "ReduceLogSum", "ReduceLogSumExp")),
+    sample("ReduceSum", floats(2, 3)), sample("ReduceSum", ints(2, 3), whole(0, -1), keepdims=0),
+    sample("ReduceMax", truths(2, 3), whole(1)), sample("ReduceSum", floats(2, 3), noop_with_empty_axes=1),
+    sample("ReduceSum", floats(2, 0, 3), whole(1)), sample("ReduceMax", floats(2, 0, 3), whole(1)),
+    sample("ReduceSum", floats(2, 9, dtype="float16"), whole(1)),
+    *(sample(op, ints(3, 6, high=3, low=0), axis=1, keepdims=k, select_last_index=s)
+      for op in ("ArgMax", "ArgMin") for k in (0, 1) for s in (0, 1)),
+    sample("MatMul", floats(2, 3), floats(3, 4)), sample("MatMul", floats(2, 1, 2, 3), floats(2, 3, 2)),
+    sample("MatMul", floats(3), floats(2, 3, 4)), sample("MatMul", floats(2, 3), floats(3)),
+    sample("MatMul", ints(2, 3), ints(3, 2)),
+    sample("MatMul", floats(2, 3, dtype="float16"), floats(3, 2, dtype="float16")),
+    sample("Gemm", floats(3, 2), floats(4, 3), floats(4), alpha=0.5, beta=2.0, transA=1, transB=1),
+    sample("Gemm", floats(2, 3), floats(3, 4)),
+    sample("Gather", floats(3, 4), np.array([[0, -1], [2, 1]], np.int64), axis=1),
+    sample("Gather", floats(3, 4), np.array(-1, np.int32)), sample("Gather", floats(5), whole(4, 4)),
+    sample("GatherElements", floats(3, 4), ints(2, 4, low=-3, high=3, dtype="int64")),
+    sample("GatherElements", floats(3, 4), ints(3, 2, low=-4, high=4), axis=1),
+    sample("GatherND", floats(2, 3, 4), np.array([[0, -1], [1, 2]], np.int64)),
+    sample("GatherND", floats(2, 3, 4), np.array([[1], [-1]], np.int64), batch_dims=1),
+    *(sample("ScatterElements", floats(3, 4), np.array([[1, -1, 1]], np.int64), floats(1, 3), axis=1, reduction=r)
+      for r in ("none", "add", "mul", "max", "min")),
+    *(sample("ScatterND", ints(4, 3), np.array([[1], [1], [-1]], np.int64), ints(3, 3), reduction=r)
+      for r in ("none", "add", "mul", "max", "min")),
+    sample("OneHot", np.array([0, -1, 2], np.int64), whole(3), floats(2), axis=0),
+    sample("OneHot", np.array([[1.0, 7.0]], np.float32), whole(3), ints(2)),
+    *(sample("Trilu", floats(2, 3, 4), whole(k), upper=u) for k in (0, -1, 2) for u in (0, 1)),
+    sample("Conv", floats(1, 2, 5, 4), floats(3, 2, 3, 2), floats(3), pads=(1, 0, 2, 1), strides=(2, 1)),
+    sample("Conv", floats(2, 4, 6), floats(4, 2, 3), group=2, dilations=(2,)),
+    sample("Conv", floats(1, 2, 5), floats(2, 1, 3), group=2, auto_pad="SAME_UPPER", strides=(2,)),
+    sample("Conv", floats(1, 1, 4, 4, 4), floats(1, 1, 2, 2, 2)),
+    sample("Conv", floats(1, 2, 5, dtype="float16"), floats(2, 2, 3, dtype="float16"), floats(2, dtype="float16")),
+    sample("ConvTranspose", floats(1, 2, 3, 3), floats(2, 2, 3, 3), floats(2), strides=(2, 2), pads=(1, 1, 1, 1)),
+    sample("ConvTranspose", floats(1, 4, 3), floats(4, 1, 2), group=2, output_padding=(1,), strides=(2,)),
+    sample("ConvTranspose", floats(1, 1, 3), floats(1, 2, 3), dilations=(2,), output_shape=(6,)),
+    sample("MaxPool", floats(1, 2, 5, 5), kernel_shape=(2, 3), strides=(2, 2), pads=(0, 1, 1, 1)),
+    sample("MaxPool", ints(1, 2, 6, dtype="uint8", low=0), kernel_shape=(3,), ceil_mode=1, strides=(2,),
+           dilations=(2,)),
+    *(sample("AveragePool", floats(1, 2, 5, 5), kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1),
+             count_include_pad=c, ceil_mode=m) for c in (0, 1) for m in (0, 1)),
+    sample("SumPool", floats(1, 1, 4), kernel_shape=(2,)),
+    *(sample("LpPool", floats(1, 2, 5), kernel_shape=(2,), p=p) for p in (1, 2, 3)),
+    sample("GlobalAveragePool", floats(1, 2, 3, 3)), sample("GlobalMaxPool", floats(1, 2, 3)),
+    *(sample(op, floats(2, 3, 4), axis=a, **more) for op in ("Softmax", "LogSoftmax", "Hardmax")
+      for a, more in ((-1, {}), (0, {}), (1, {"flatten": 1}))),
+    sample("BatchNormalization", floats(2, 3, 4), floats(3), floats(3), floats(3), floats(3, low=0.5)),
+    sample("InstanceNormalization", floats(2, 3, 4), floats(3), floats(3)),
+    sample("LpNormalization", floats(2, 3), p=1, axis=0), sample("LpNormalization", floats(2, 3)),
+    *(sample("LRN", floats(1, 5, 2), size=s, alpha=0.1) for s in (2, 3)), sample("ChannelSum", floats(1, 4, 2), size=3),
+    sample("Dropout", floats(2, 3), np.array(0.5, np.float32), np.array(False), results=2),
+    sample("QuantizeLinear", floats(2, 3, low=-300, high=300), np.array(2, np.float32), np.array(128, np.uint8)),
+    sample("QuantizeLinear", floats(2, 3), floats(3, low=0.1, high=0.2), ints(3, dtype="int8"), axis=-1),
+    sample("QuantizeLinear", floats(4, 2), floats(2, 2, low=0.1), axis=0, block_size=2),
+    sample("DequantizeLinear", ints(2, 3, dtype="int8"), np.array(0.5, np.float32), np.array(3, np.int8)),
+    sample("DequantizeLinear", ints(4, 2, dtype="int32"), floats(2, 2), axis=0, block_size=2),
+    sample("MatMulInteger", ints(2, 3, dtype="uint8", low=0), ints(3, 2, dtype="int8"), np.array([1, 2], np.uint8),
+           np.array(3, np.int8)),
+    sample("QLinearMatMul", ints(2, 3, dtype="uint8", low=0), np.array(0.1, np.float32), np.array(3, np.uint8),
+           ints(3, 2, dtype="int8"), np.array(0.2, np.float32), np.array(0, np.int8), np.array(0.05, np.float32),
+           np.array(10, np.uint8)),
+    *(sample("BitShift", np.array([-5, 5, -5, 5, 7], np.int32), np.array([33, 33, -1, -1, 1], np.int32), direction=d)
+      for d in ("LEFT", "RIGHT")),
+    *(sample(op, floats(2, 5), np.array(a, np.int32), exclusive=e, reverse=r) for op in ("CumSum", "CumProd")
+      for a in (0, -1) for e in (0, 1) for r in (0, 1)),
+    sample("Einsum", floats(2, 3), floats(3, 4), equation="ij,jk->ki"), sample("Einsum", floats(3, 3), equation="ii"),
+    sample("Einsum", floats(2, 3), floats(2, 3), equation="ij,ij->"), sample("Einsum", floats(3, 3), equation="ii->i"),
+    sample("Einsum", floats(2, 3, 4), floats(2, 4, 2), equation="...ij,...jk->...ik"),
+    sample("Einsum", floats(2, 3), equation="ij->ji"), sample("Einsum", floats(4, 2), floats(3), equation="ab,c"),
+    *(sample("Resize", floats(1, 1, 3, 4), None, np.array([1, 1, 1.5, 2], np.float32), mode=m,
+             coordinate_transformation_mode=c) for m in ("nearest", "linear", "cubic")
+      for c in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric")),
+    sample("Resize", floats(1, 1, 4, 4), None, None, whole(3, 2), axes=(2, 3), mode="linear", antialias=1),
+    sample("Resize", floats(4, 4), None, None, whole(7, 8), mode="nearest", keep_aspect_ratio_policy="not_larger",
+           nearest_mode="ceil"),
+    sample("Resize", floats(4, 4), np.array([0.2, 0.3, 1.1, 0.8], np.float32), None, whole(3, 3), mode="linear",
+           coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0),
+    sample("Resize", floats(4, 4), None, np.array([0.8, 0.8], np.float32), mode="cubic", exclude_outside=1),
+    sample("Upsample", floats(1, 1, 2, 3), np.array([1, 1, 2, 3], np.float32)),
+    *(sample(op, floats(3, 2, 2), floats(d, g * 3, 2), floats(d, g * 3, 3), floats(d, 2 * g * 3), results=2,
+             direction=n) for op, g in (("RNN", 1), ("GRU", 3), ("LSTM", 4))
+      for d, n in ((1, "forward"), (1, "reverse"), (2, "bidirectional"))),
+    sample("GRU", floats(2, 3, 2), floats(1, 6, 2), floats(1, 6, 2), results=2, layout=1, linear_before_reset=1),
+    sample("LSTM", floats(2, 3, 2), floats(1, 8, 2), floats(1, 8, 2), None, None, floats(1, 3, 2), floats(1, 3, 2),
+           floats(1, 6), results=3, clip=1.0),
+    sample("Shape", floats(2, 3), start=1), sample("Size", floats(2, 3)), sample("EyeLike", floats(2, 3), k=1),
+    sample("ConstantOfShape", whole(2, 1), value=3, dtype="int32"),
+    sample("Range", whole(1), whole(8), whole(3)), sample("Range", np.array(1, np.float32), np.array(-1, np.float32),
+                                                          np.array(-0.5, np.float32)),
+]
+
+
+def graph_of(case: Sample, steering: tuple[int, ...] = ()) -> tuple[Graph, dict[str, np.ndarray]]:
+    """A graph of one node, and arrays for its inputs; operands that decide about shapes are constants."""
+    op, operands, attributes, results = case
+    names = ["" if o is None else f"x{place}" for place, o in enumerate(operands)]
+    arrays = {n: o for n, o in zip(names, operands, strict=True) if o is not None}
+    constants = {n: a for n, a in arrays.items() if int(n[1:]) in steering}
+    inputs = {n: a for n, a in arrays.items() if n not in constants}
+    outputs = [f"y{place}" for place in range(results)]
+    graph = Graph(name="sample", inputs=tuple((n, TensorType.of_array(a)) for n, a in inputs.items()),
+                  nodes=(Node.of(op, names, outputs, attributes),), outputs=tuple(outputs), constants=constants)
+    return graph, inputs
+
+
+def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The outputs of a plan without C: kernels by the interpreter of Scops, copies by NumPy's subscripts."""
+    memory: dict[str, np.ndarray] = {**inputs, **plan.graph.constants}
+
+    def value(name: str) -> np.ndarray:
+        own = plan.type_of(name)
+        return memory[plan.roots[name]].reshape(own.extents)
+    for step in plan.steps:
+        made = step.outputs if isinstance(step, Kernel) else (step.output,)
+        for name in made:
+            memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
+        if isinstance(step, Kernel):
+            scop = scop_of(step.fragment)
+            arrays = [a.name for a in scop.arrays][:len(step.inputs) + len(made)]
+            given = {a: value(n) for a, n in zip(arrays, (*step.inputs, *made), strict=True)}
+            passed: Any = {a: v[()] if not v.ndim and a not in arrays[len(step.inputs):] else v
+                           for a, v in given.items()}
+            execute(scop, {}, passed, wrap_signed=True)
+            for a, name in zip(arrays[len(step.inputs):], made, strict=True):
+                memory[name] = given[a]
+        else:
+            memory[step.output] = moved(step.moves, [value(n) if n else np.empty(0) for n in step.inputs],
+                                        plan.type_of(step.output).extents)
+    for name, its_type in plan.graph.types.items():
+        if its_type.elements == 0:
+            memory.setdefault(plan.roots[name], np.zeros(its_type.extents, its_type.numpy))
+    return {name: value(name) for name in plan.graph.outputs}

@@ -1,0 +1,37 @@
+"""Sizes compare by value and stay affine."""
+
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.values.sizes import Size, product
+
+N, M = Size.symbol("N"), Size.symbol("M")
+
+
+def test_equal_functions_are_equal_values() -> None:
+    assert (2 * N + 4) // 2 == N + 2
+    assert N + M - N == M
+    assert (4 * N + 2) // 4 == N
+    assert (6 * N + 3) // 4 == ((6 * N + 3) // 4)
+    assert (4 * N + 2 * M) // 4 == N + M // 2
+    assert hash(N - N + 3) == hash(3)
+    assert N - N + 3 == 3
+    assert N % 1 == 0
+    assert (3 * N) % 3 == 0
+
+
+@pytest.mark.parametrize("value", [0, 1, 5, 6])
+def test_a_bound_size_is_the_number(value: int) -> None:
+    size = (3 * N + 5) // 4 - N % 3 + 2 * M
+    assert size.bound({"N": value, "M": 7}) == (3 * value + 5) // 4 - value % 3 + 14
+    assert N.divided_up(4).bound({"N": value}) == -(-value // 4)
+
+
+def test_products_of_symbols_are_refused() -> None:
+    assert product((N, Size(3), Size(2))) == 6 * N
+    with pytest.raises(UnsupportedGraphError, match="not affine"):
+        product((N, M))
+    with pytest.raises(UnsupportedGraphError, match="the size N is not known"):
+        int(N)
+    with pytest.raises(UnsupportedGraphError, match="divided by 0"):
+        N // 0

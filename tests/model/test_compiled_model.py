@@ -1,0 +1,62 @@
+"""Compiled models against the interpreter."""
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
+
+GRAPH = from_text("""graph mlp(x: float32[N, 5], w: float32[5, 7], "b/1": float32[7]) {
+  const axes: int64[1] = [1]
+  let a = Gemm(x, w, "b/1")
+  let c = Relu(a)
+  let m = ReduceMax(c, axes)
+  let d = Sub(c, m)
+  let e = Exp(d)
+  let s = ReduceSum(e, axes)
+  let y = Div(e, s)
+  let t = Transpose(y)
+  let u = Concat(t, t; axis=0)
+  return y, u, c, c
+}""")
+
+
+def inputs(rows: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(rows)
+    return {"x": rng.normal(size=(rows, 5)).astype(np.float32), "w": rng.normal(size=(5, 7)).astype(np.float32),
+            "b/1": rng.normal(size=7).astype(np.float32)}
+
+
+@pytest.fixture(scope="module")
+def model() -> polysched.model.CompiledModel:
+    return polysched.compile(GRAPH, sizes={"N": 3})
+
+
+def test_it_computes_what_the_interpreter_does(model: polysched.model.CompiledModel) -> None:
+    given = inputs(3)
+    for _ in range(2):
+        found, wanted = model.run(given), interpret(GRAPH, given)
+        assert list(found) == ["y", "u", "c"]
+        for name, value in found.items():
+            np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-6)
+
+
+def test_arrays_that_are_not_contiguous_are_copied(model: polysched.model.CompiledModel) -> None:
+    given = inputs(3)
+    strided = {**given, "w": np.asfortranarray(given["w"])}
+    np.testing.assert_array_equal(model.run(strided)["y"], model.run(given)["y"])
+
+
+def test_it_says_what_it_is(model: polysched.model.CompiledModel) -> None:
+    assert repr(model).startswith("<CompiledModel mlp: ")
+    assert "polysched_model_run" in model.c_source
+
+
+def test_arguments_that_do_not_fit_are_refused(model: polysched.model.CompiledModel) -> None:
+    with pytest.raises(UnsupportedGraphError, match="the model has no input 'z'"):
+        model.run({**inputs(3), "z": np.zeros(1)})
+    with pytest.raises(UnsupportedGraphError, match="the input 'w' is missing"):
+        model(x=inputs(3)["x"])
+    with pytest.raises(UnsupportedGraphError, match=r"the input 'x' is float32\[3, 5\]"):
+        model.run(inputs(4))

@@ -1,0 +1,52 @@
+"""A recipe becomes a C file; the runner of this machine builds, verifies and times."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.errors import PolyschedError, UsageError
+from polysched.measure.field import Ran, Verdict
+from polysched.measure.paired import MeasureOptions
+from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_file
+from polysched.search.building import Candidate, LocalBuilder, Wanted, file_text, local_runner, made_candidate
+from polysched.search.space import Proposal
+from polysched.tiling import BandOptions
+from tests.search.programs import OPTIONS, PRODUCT, product
+
+
+def test_a_candidate_has_the_whole_file_and_an_identity():
+    made = made_candidate(Wanted(number=3, proposal=Proposal(recipe=Recipe(tile=8))), product(), OPTIONS)
+    assert isinstance(made, Candidate)
+    assert made.name == "v3"
+    assert "void product(int n" in made.text
+    flagged = made_candidate(Wanted(number=4, proposal=Proposal(recipe=Recipe(tile=8, flags=("-O2",)))), product(),
+                             OPTIONS)
+    assert flagged.text == made.text
+    assert flagged.code != made.code
+
+
+def test_a_refusal_of_a_stage_is_a_value():
+    (made,) = LocalBuilder(product(), OPTIONS).build([Wanted(number=1, proposal=Proposal(recipe=Recipe(
+        bands={9: BandOptions(sizes=8)})))])
+    assert isinstance(made, PolyschedError)
+
+
+def test_candidates_run_on_this_machine(tmp_path):
+    path = tmp_path / "product.c"
+    path.write_text(PRODUCT)
+    scop = from_c_file(str(path))
+    told: dict[str, Ran] = {}
+    made = [made_candidate(Wanted(number=k, proposal=Proposal(recipe=Recipe(tile=edge))), scop, OPTIONS)
+            for k, edge in enumerate((8, 16))]
+    with local_runner(scop, {"n": 24}, MeasureOptions(threads=1, flags=("-O1",))) as runner:
+        runner.race(made[:1], against=None, pairs=2, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
+        runner.race(made[1:], against=made[0], pairs=3, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
+    assert [(told[c.name].verdict, len(told[c.name].pairs)) for c in made] == [(Verdict.TIMED, 2), (Verdict.TIMED, 3)]
+
+
+def test_a_program_without_a_file_cannot_be_run():
+    class Made:
+        scop = type("S", (), {"source": None, "name": "x"})()
+    with pytest.raises(UsageError, match="stands in no C file"):
+        file_text(Made())

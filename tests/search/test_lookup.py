@@ -1,0 +1,117 @@
+"""`optimize` applies a record of this machine, compiler, threads and numerics whose C is still the measured one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import polysched
+from polysched.errors import UsageError
+from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
+from polysched.search.building import code_of, emitted
+from polysched.search.database import Database, Winner
+from polysched.search.identity import canonical_scop, key_of, place_of
+from polysched.search.lookup import DEFAULT_FLAGS, checked, distance, optimize, source_to_source
+from polysched.search.trial import Gain
+from polysched.target import find_compiler
+from polysched.tiling import BandOptions
+from tests.search.programs import COPY, OPTIONS, PRODUCT, RENAMED, product
+
+TILES = Recipe(bands={0: BandOptions(sizes=(16, 24, 40), register=False)})
+
+
+def record(path: Path, scop: Scop, n: int, recipe: Recipe, *, code: str = "", **place: object) -> None:
+    canonical = canonical_scop(scop)
+    where = replace(place_of(OPTIONS, find_compiler(), threads=2, flags=DEFAULT_FLAGS), **place)
+    key = key_of(canonical, {scop.parameters[0].name: n}, where)
+    with Database(path) as database:
+        database.begin(key, scop.name)
+        database.set_winner(Winner(key=key, name=scop.name, recipe=recipe.renamed(canonical.to_canonical()),
+                                   code=code or code_of(emitted(scop, OPTIONS, recipe)),
+                                   gain=Gain(median=1.5, low=1.4, high=1.6, pairs=25)))
+
+
+def options(path: Path, n: int | None = None) -> polysched.PipelineOptions:
+    return replace(OPTIONS, database=str(path), assumed=() if n is None else (("n", n),))
+
+
+def test_an_exact_record_is_applied(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES)
+    made = optimize(product(), options(tmp_path / "t.db", 64))
+    assert made.looked_up == "the record, gain 1.500 [1.400, 1.600] in 25 pairs"
+    assert made.tiled.bands[0].sizes == (16, 24, 40)
+    assert made.steps()[0] == f"database: {made.looked_up}"
+
+
+def test_the_nearest_size_is_next(tmp_path):
+    for n, edge in ((64, 16), (1024, 32)):
+        record(tmp_path / "t.db", product(), n, Recipe(bands={0: BandOptions(sizes=edge, register=False)}))
+    for n, edge in ((100, 16), (700, 32)):
+        made = optimize(product(), options(tmp_path / "t.db", n))
+        assert made.tiled.bands[0].sizes == (edge,) * 3
+        assert "of the nearest size p0=" in made.looked_up
+
+
+def test_a_renamed_and_reformatted_source_still_hits(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES)
+    made = optimize(from_c_text(RENAMED), options(tmp_path / "t.db"))
+    assert made.looked_up.startswith("the record")
+    assert "Out[" in made.text
+
+
+@pytest.mark.parametrize("place", [{"machine": "another"}, {"threads": 3}, {"compiler": "another"},
+                                   {"numerics": "another"}])
+def test_a_record_of_another_place_is_not_applied(tmp_path, place):
+    record(tmp_path / "t.db", product(), 64, TILES, **place)
+    made = optimize(product(), options(tmp_path / "t.db"))
+    assert made.looked_up == "has nothing for the region here"
+    assert made.tiled.bands[0].sizes != (16, 24, 40)
+
+
+def test_a_record_whose_code_changed_is_not_believed(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES, code="0" * 64)
+    made = optimize(product(), options(tmp_path / "t.db"))
+    assert "is not used: its C is no longer the one that was measured" in made.looked_up
+    assert made.tiled.bands[0].sizes != (16, 24, 40)
+
+
+def test_a_record_that_is_no_longer_legal_is_not_used(tmp_path):
+    record(tmp_path / "t.db", product(), 64, Recipe(bands={7: BandOptions(sizes=8)}), code="0" * 64)
+    made = optimize(product(), options(tmp_path / "t.db"))
+    assert "is not used: there is no band 7" in made.looked_up
+
+
+def test_choices_by_hand_go_before_the_database(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES)
+    made = optimize(product(), options(tmp_path / "t.db").but(tile=8))
+    assert made.tiled.bands[0].sizes == (8, 8, 8)
+    assert "by hand" in made.looked_up
+
+
+def test_a_file_with_regions_takes_what_is_known_of_each(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES)
+    (tmp_path / "two.c").write_text(PRODUCT + COPY)
+    text = source_to_source(tmp_path / "two.c", options(tmp_path / "t.db"))
+    assert text != polysched.source_to_source(tmp_path / "two.c", OPTIONS)
+    assert "24" in text
+
+
+def test_every_record_of_a_program_is_checked(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES)
+    record(tmp_path / "t.db", product(), 128, TILES, code="1" * 64)
+    with Database(tmp_path / "t.db") as database:
+        reasons = [why for _, why in checked(product(), OPTIONS, database)]
+    assert sorted(map(bool, reasons)) == [False, True]
+
+
+def test_a_missing_database_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no such database"):
+        optimize(product(), options(tmp_path / "none.db"))
+
+
+def test_sizes_are_near_by_factors():
+    assert distance({"n": 64, "m": 8}, {"n": 128, "m": 8, "k": 9}) == 1.0

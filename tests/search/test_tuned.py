@@ -1,0 +1,40 @@
+"""What a search found shows itself as text, as JSON and in a notebook."""
+
+from __future__ import annotations
+
+import json
+
+from polysched.measure.field import Verdict
+from polysched.pipeline.recipe import Recipe
+from polysched.search.chooser import Decision, Rejected, Rejections
+from polysched.search.trial import Gain, Trial
+from polysched.search.tuned import Tuned
+
+
+def found() -> Tuned:
+    first = Trial(recipe=Recipe(), pairs=((2.0, 1.0),))
+    best = Trial(recipe=Recipe(fusion="max"), trace=(Decision("fusion", "max"),), pairs=((1.0, 0.5),) * 3)
+    wrong = Trial(recipe=Recipe(fusion="none"), verdict=Verdict.WRONG, reason="C[0] is 1")
+    rejections = Rejections()
+    rejections.add(Rejected("it breaks a dependence", "S0[0] before S0[1]", ()))
+    return Tuned(name="product", sizes={"n": 64}, threads=2, recipe=best.recipe, ties=(), first=first, best=best,
+                 gain=Gain(median=2.0, low=1.9, high=2.1, pairs=25), trials=(wrong, best), confirmed=(),
+                 rejections=rejections, bound_seconds=0.25, stopped="after 2 trials", search_seconds=3.0)
+
+
+def test_the_json_has_what_scripts_need():
+    value = json.loads(json.dumps(found().to_json()))
+    assert {"trials", "rejected", "seconds", "gain", "recipe", "bound"} <= set(value)
+    assert value["gain"] == {"median": 2.0, "interval": [1.9, 2.1], "pairs": 25}
+    assert value["curve"] == [1.0, 2.0]
+    assert (value["trials"], value["rejected"], value["bound"]["seconds"]) == (2, 1, 0.25)
+    assert Recipe.from_json(value["recipe"]) == Recipe(fusion="max")
+
+
+def test_the_text_tells_gain_rejections_and_the_bound():
+    text = str(found())
+    assert "gain: 2.000 [1.900, 2.100] in 25 pairs" in text
+    assert "rejected 1: it breaks a dependence (S0[0] before S0[1])" in text
+    assert "time of a call: 500 ms, 2.00 times the bound" in text
+    assert repr(found()) == "<Tuned of product: gain 2.000 [1.900, 2.100] in 25 pairs after 2 trials>"
+    assert "fusion max" in found()._repr_html_()

@@ -1,0 +1,154 @@
+"""Searches over recorded times: nothing is run, and every decision follows from the records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polysched.errors import RunFailedError, UsageError
+from polysched.measure.field import Verdict
+from polysched.pipeline.recipe import Recipe
+from polysched.search.database import Database
+from polysched.search.limits import LIMITS
+from polysched.search.tuned import Tuned
+from polysched.search.tuning import Budget, tune
+from polysched.tiling import BandOptions
+from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
+
+EDGES = (4, 8, 16, 32)
+
+
+def template(choose, dependences):
+    return Recipe(bands={0: BandOptions(sizes=tuple(choose.one_of(f"edge {k}", EDGES) for k in range(2)),
+                                        register=False)})
+
+
+def seconds_of(recipe: Recipe) -> float:
+    """The model's pick takes 1; 32 x 4 is the fastest with 0.5."""
+    if not recipe.bands:
+        return 1.0
+    first, second = recipe.bands[0].sizes
+    return 0.5 + 0.1 * abs(EDGES.index(first) - 3) + 0.2 * EDGES.index(second)
+
+
+BEST = Recipe(bands={0: BandOptions(sizes=(32, 4), register=False)})
+
+
+def search(runner: Recorded, *, trials: int = 16, **arguments: object) -> Tuned:
+    return tune(product(), **{"space": template, "sizes": {"n": 64}, "budget": Budget(trials=trials),
+                              "runner": runner, "builder": Unbuilt(), "options": OPTIONS,
+                              "clock": lambda: 0.0, "strategy": "grid", **arguments})
+
+
+def test_a_grid_finds_the_best_of_a_template():
+    found = search(Recorded(seconds_of))
+    assert found.recipe == BEST
+    assert found.gain.median == pytest.approx(2.0)
+    assert found.gain.pairs == LIMITS.confirm_pairs
+    assert len(found.trials) == 16
+    assert found.curve[-1] == pytest.approx(2.0)
+    assert list(found.curve) == sorted(found.curve)
+    assert found.stopped == "after 16 trials"
+    assert found.seconds == pytest.approx(0.5)
+
+
+def test_where_nothing_is_faster_the_models_pick_is_kept():
+    found = search(Recorded(lambda recipe: 1.0 if not recipe.bands else 1.1))
+    assert found.recipe == Recipe()
+    assert found.gain.pairs == 0
+    assert not found.confirmed
+
+
+def test_a_recipe_by_hand_and_the_automatic_space_go_through_the_same_call():
+    by_hand = search(Recorded(seconds_of), space=BEST)
+    assert by_hand.recipe == BEST
+    assert by_hand.stopped == "the space is exhausted"
+    automatic = search(Recorded(lambda recipe: 0.8 if recipe.bands else 1.0), space="automatic", trials=3,
+                       strategy="random")
+    assert automatic.gain.median == pytest.approx(1.25)
+    assert len(automatic.ties) == 2
+
+
+@pytest.mark.parametrize("strategy", ["grid", "random", "evolution"])
+def test_the_same_seed_and_times_propose_the_same_sequence(strategy):
+    runs = [Recorded(seconds_of), Recorded(seconds_of)]
+    found = [search(runner, strategy=strategy, seed=3, trials=10) for runner in runs]
+    assert runs[0].raced == runs[1].raced
+    assert found[0].recipe == found[1].recipe
+
+
+def test_planted_candidates_become_records_and_are_never_chosen(tmp_path: Path):
+    texts = {edges: Recipe(bands={0: BandOptions(sizes=edges, register=False)}).text
+             for edges in ((32, 4), (16, 4), (8, 4), (4, 4))}
+    planted = dict(zip(texts.values(), ((Verdict.WRONG, "C[0][0] is 1"), (Verdict.CRASHED, "SIGSEGV"),
+                                        (Verdict.HUNG, "5 s"), (Verdict.MEMORY, "8 GiB")), strict=True))
+    found = search(Recorded(seconds_of, planted), database=tmp_path / "tuned.db")
+    assert found.verdicts() == {"timed": 12, "wrong": 1, "crashed": 1, "hung": 1, "memory": 1}
+    assert found.recipe == Recipe(bands={0: BandOptions(sizes=(32, 8), register=False)})
+    with Database(tmp_path / "tuned.db") as database:
+        ((key, _),) = database.tasks()
+        assert {t.verdict for t in database.trials(key)} == {
+            Verdict.TIMED, Verdict.WRONG, Verdict.CRASHED, Verdict.HUNG, Verdict.MEMORY}
+        assert database.winners()[0].recipe == found.recipe
+
+
+def test_a_resumed_search_measures_nothing_again(tmp_path: Path):
+    whole = Recorded(seconds_of)
+    expected = search(whole)
+    cut = Recorded(seconds_of, most=7)
+    with pytest.raises(KeyboardInterrupt):
+        search(cut, database=tmp_path / "tuned.db")
+    rest = Recorded(seconds_of)
+    found = search(rest, database=tmp_path / "tuned.db", resume=True)
+    assert [*cut.raced, *rest.raced] == whole.raced
+    assert (found.recipe, found.gain, found.repeated) == (expected.recipe, expected.gain, 7)
+    again = Recorded(seconds_of)
+    assert search(again, database=tmp_path / "tuned.db", resume=True).recipe == expected.recipe
+    assert again.raced == []
+
+
+def test_a_search_anew_forgets(tmp_path: Path):
+    search(Recorded(seconds_of), database=tmp_path / "tuned.db")
+    fresh = Recorded(seconds_of)
+    search(fresh, database=tmp_path / "tuned.db")
+    assert len(fresh.raced) == 1 + 16 + LIMITS.finalists
+
+
+def test_recipes_with_equal_code_are_judged_once():
+    class Equal(Unbuilt):
+        def code(self, recipe: Recipe) -> str:
+            return str(recipe.bands and max(recipe.bands[0].sizes))
+    found = search(Recorded(lambda recipe: 1.0), builder=Equal(), space=lambda choose, dependences: Recipe(bands={
+        0: BandOptions(sizes=(choose.one_of("a", (8, 16)), choose.one_of("b", (8, 16))))}))
+    assert (len(found.trials), found.duplicates) == (2, 2)
+
+
+def test_time_ends_a_search_by_the_clock_that_it_was_given():
+    ticks = iter(range(0, 100000, 30))
+    found = search(Recorded(seconds_of), budget=Budget(minutes=1), clock=lambda: float(next(ticks)))
+    assert found.stopped == "after 1 minutes"
+    assert len(found.trials) == LIMITS.batch
+
+
+def test_a_model_pick_that_is_wrong_is_told():
+    with pytest.raises(RunFailedError, match="the model's pick has no times: wrong"):
+        search(Recorded(seconds_of, {Recipe().text: (Verdict.WRONG, "C[0][0] is 1")}))
+
+
+def test_refused_recipes_are_counted_with_their_reason():
+    found = search(Recorded(seconds_of), space=Recipe(bands={7: BandOptions(sizes=8)}))
+    assert found.rejections.counts == {"there is no band 7": 1}
+    assert found.stopped == "the space is exhausted"
+
+
+@pytest.mark.parametrize("arguments", [{"space": "luck"}, {"strategy": "luck"}])
+def test_unknown_names_are_refused(arguments):
+    with pytest.raises(UsageError):
+        search(Recorded(seconds_of), **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"trials": 0}, {"minutes": 0.0}, {"minutes": float("nan")}])
+def test_a_budget_is_positive(arguments):
+    with pytest.raises(UsageError):
+        Budget(**arguments)
