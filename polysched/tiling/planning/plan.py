@@ -290,7 +290,7 @@ class Planner:
                                nest=nest, candidate=plan, level=level)
 
     def waits_along_all(self, problem: TileProblem, band: Band, position: Position, *, threads: bool) -> bool:
-        """Whether a nest is skewed and each loop of it carries a dependence; with threads, each that may run on them."""
+        """Whether a nest is skewed and each loop carries a dependence; with threads, each that they may run."""
         if not is_skewed(problem.nest):
             return False
         return problem.wavefront if threads else not any(is_independent(position, member) for member in band.members)
