@@ -1,9 +1,9 @@
 """`tile`: from a legal schedule to tiles, wavefronts, parallel and vector loops.
 
-Three passes over the tree: sizes per band (`sizes`), the new order of loops (here), and the marks
-(`marking`).  Every question about dependences is asked exactly at the place where it matters
-(`position`), and the whole result passes the exact checks again before it leaves: of the order, and of every loop that
-is marked parallel or simd.
+The tree passes through: loops that wait beside those of the iteration before (`retiming`), what shall become of each
+band (`plan`), the new order of loops (here), marks for threads and lanes (`marking`), and copies of operands
+(`copies`).  Every question about dependences is asked exactly at the place where it matters (`position`), and the whole
+result passes the exact checks again before it leaves: of the order, and of every loop that is marked parallel or simd.
 """
 
 from __future__ import annotations
