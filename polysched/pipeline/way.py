@@ -404,7 +404,7 @@ def scanned_with_fallbacks(tiled: TiledSchedule, *,
     for lost, version in chain([("", tiled)], lesser_schedules(tiled)):
         if refusals:
             given_up.append(f"{lost}: {refusals[-1].problem}")
-            _LOG.warning(given_up[-1])
+            _LOG.warning("function %s: %s", tiled.schedule.scop.name, given_up[-1])
         try:
             found = scan(version, max_operations=max_operations)
         except (BudgetExceededError, NoLoopsError) as error:
