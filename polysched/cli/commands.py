@@ -47,5 +47,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match, onnx,
-    fuzz, doctor, completion)
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
+    onnx, fuzz, doctor, completion)
