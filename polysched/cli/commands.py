@@ -22,6 +22,7 @@ from polysched.cli import (
     machine,
     match,
     passes,
+    place,
     report,
     run,
     schedule,
@@ -45,5 +46,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz,
-    doctor, completion)
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, place,
+    fuzz, doctor, completion)
