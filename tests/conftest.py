@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c import EmitOptions
-from tests.tiers import RECORD, function_of, recorded, renewed
+from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", default=False,
                      help="rewrite the golden files that a test compares with, instead of comparing")
     parser.addoption("--record-tiers", action="store_true", default=False,
-                     help="rewrite which functions are not quick, of those that run, by what their tests take now")
+                     help="rewrite which functions are not quick and which parameters are left to campaigns, of those "
+                          "that run, by what their tests take now (with -m 'campaign or not campaign')")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,9 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the quick tier."""
-    slow = recorded()
+    """Mark the quick tier, and what only a campaign runs."""
+    slow, campaign = recorded(), in_campaign()
     for item in items:
+        if item.nodeid in campaign:
+            item.add_marker("campaign")
         if function_of(item.nodeid) not in slow:
             item.add_marker("quick")
 
@@ -50,6 +53,7 @@ class TierRecorder:
     def pytest_sessionfinish(self) -> None:
         taken = [(nodeid, duration) for nodeid, duration in self.seconds if nodeid in self.passed]
         RECORD.write_text("".join(f"{name}\n" for name in renewed(recorded(), taken)))
+        CAMPAIGN.write_text("".join(f"{name}\n" for name in renewed_campaign(in_campaign(), taken)))
 
 
 @pytest.fixture(autouse=True, scope="session")

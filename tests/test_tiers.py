@@ -1,6 +1,15 @@
 """Which tests the quick tier leaves out."""
 
-from tests.tiers import exists, recorded, renewed, slow_functions
+from tests.tiers import (
+    exists,
+    function_of,
+    in_campaign,
+    left_to_campaigns,
+    recorded,
+    renewed,
+    renewed_campaign,
+    slow_functions,
+)
 
 HERE = "tests/test_tiers.py::"
 
@@ -19,8 +28,17 @@ def test_a_run_of_a_few_tests_renews_the_record_of_these() -> None:
     assert renewed(earlier, []) == [earlier[2], earlier[0]]
 
 
+def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -> None:
+    seconds = [(f"a.py::many[{k}]", 1.0) for k in range(9)] + [("a.py::many[3]", 1.0), ("b.py::one", 50.0)]
+    assert left_to_campaigns(seconds, most=4) == [f"a.py::many[{k}]" for k in (1, 2, 3, 5, 6, 7)]
+    assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 8)]
+    assert left_to_campaigns(seconds, most=10) == []
+    assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], seconds) == [
+        f"{HERE}test_every_name_exists[x]"]
+
+
 def test_every_name_exists() -> None:
-    assert [name for name in recorded() if not exists(name)] == []
+    assert [name for name in (*recorded(), *map(function_of, in_campaign())) if not exists(name)] == []
 
 
 def test_the_record_leaves_some_out(request) -> None:

@@ -1,6 +1,8 @@
-"""The quick tier: every test but those of functions that a record names: those took long on average when it was made.
+"""Three tiers: quick tests, the whole suite, and campaigns.
 
-A new test is quick until the next record says that it is not.
+Quick is every test but those of functions that a record names: those took long on average when it was made.  Campaigns
+are parameters of functions that take long in all: the suite runs as many of these as take `MOST_OF_A_FUNCTION`, evenly
+spread, and a record names the others.  A new test is quick, and no campaign, until the next record.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
+CAMPAIGN = Path(__file__).with_name("campaign.txt")
+MOST_OF_A_FUNCTION = 20.0
+"""Seconds that the tests of one function take in all in a run of the suite, over their parameters."""
 MOST_SECONDS = 0.15
 """What a function's tests take at most on average over their parameters for it to be quick."""
 
@@ -24,6 +29,11 @@ def function_of(nodeid: str) -> str:
 
 def recorded() -> frozenset[str]:
     return frozenset(RECORD.read_text().split())
+
+
+def in_campaign() -> frozenset[str]:
+    """The node identifiers that only a campaign runs."""
+    return frozenset(CAMPAIGN.read_text().splitlines())
 
 
 @cache
@@ -46,6 +56,36 @@ def renewed(earlier: Collection[str], seconds: Collection[tuple[str, float]]) ->
     """The record after a run, which may be one of a few tests: what did not run stays, what is gone does not."""
     ran = {function_of(nodeid) for nodeid, _ in seconds}
     return sorted({*slow_functions(seconds), *(n for n in earlier if n not in ran and exists(n))})
+
+
+def renewed_campaign(earlier: Collection[str], seconds: Collection[tuple[str, float]]) -> list[str]:
+    """The other record after a run: of functions that ran what is new, of others what was."""
+    ran = {function_of(nodeid) for nodeid, _ in seconds}
+    return sorted({*left_to_campaigns(seconds), *(
+        n for n in earlier if function_of(n) not in ran and exists(function_of(n)))})
+
+
+def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOST_OF_A_FUNCTION) -> list[str]:
+    """The parameters of functions that take more than `most` seconds in all, without as many of them as take that long.
+
+    Those that stay are the first, the last, and evenly spread between them.
+
+    Parameters
+    ----------
+    seconds : as for `slow_functions`.
+    """
+    functions: dict[str, dict[str, float]] = defaultdict(dict)
+    for nodeid, duration in seconds:
+        own = functions[function_of(nodeid)]
+        own[nodeid] = own.get(nodeid, 0.0) + duration
+    left: list[str] = []
+    for own in functions.values():
+        names, total = sorted(own), sum(own.values())
+        if total > most and len(names) > 2:
+            kept = max(2, int(len(names) * most / total))
+            stay = {round(k * (len(names) - 1) / (kept - 1)) for k in range(kept)}
+            left += [name for k, name in enumerate(names) if k not in stay]
+    return sorted(left)
 
 
 def slow_functions(seconds: Iterable[tuple[str, float]], *, most: float = MOST_SECONDS) -> list[str]:

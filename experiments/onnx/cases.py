@@ -37,7 +37,9 @@ def data_sets(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
     """The model and its inputs and outputs."""
     import onnx
     if case.model is not None:
-        return case.model, [(list(i), list(o)) for i, o in case.data_sets]
+        def plain(values: Any) -> list[Any]:
+            return [onnx.numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else v for v in values]
+        return case.model, [(plain(i), plain(o)) for i, o in case.data_sets]
     folder = Path(case.model_dir)
     model = onnx.load(folder / "model.onnx")
     found = []

@@ -109,7 +109,7 @@ def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
     for path in arguments.intrinsics:
         also |= load_intrinsics(path, wanted="" if arguments.intrinsic == AUTO else arguments.intrinsic)
     if arguments.intrinsic == AUTO:
-        return list((INTRINSICS | also).values())
+        return list({**INTRINSICS, **also}.values())
     return [find_intrinsic(arguments.intrinsic, also=also)]
 
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import islpy as isl
 
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown
+
+if TYPE_CHECKING:
+    from polysched.dependence.questions.blocks import LoopBlocks
 
 
 class DependenceKind(Enum):
@@ -113,6 +117,16 @@ class Dependences(Shown):
     def is_relaxed(self, pair: Dependence) -> bool:
         """Whether a pair orders only updates of a reduction that is relaxed."""
         return pair.reduction and pair.source in self.relaxed
+
+    def carried_by(self, loop: str) -> tuple[Dependence, ...]:
+        """The dependences between iterations of a loop of the program as written; see `questions.carried_by`."""
+        from polysched.dependence.questions import carried_by
+        return carried_by(self, loop)
+
+    def blocking(self, loop: str) -> tuple[LoopBlocks, ...]:
+        """What keeps a loop from being parallel, in lanes, interchanged or tiled; see `questions.blocking`."""
+        from polysched.dependence.questions import blocking
+        return blocking(self, loop)
 
     def headline(self) -> str:
         """For instance `of gemm: 2 flow, 1 output`, in ordered pairs of references."""

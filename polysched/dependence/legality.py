@@ -151,8 +151,8 @@ def active_below(node: isl.ScheduleNode, active: list[Active], position: int) ->
         for member in range(node.band_n_member()):
             active = equal_parts(active, total_values(partial, member))
     elif kind == NodeKind.filter:
-        chosen = _names(node.filter_get_filter())
-        active = [p for part in active if (p := _within(part, chosen, chosen)) is not None]
+        chosen = filtered_sets(node.filter_get_filter())
+        active = [p for part in active if (p := within(part, chosen, chosen)) is not None]
     return active
 
 
@@ -269,7 +269,7 @@ def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation 
 
 def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, ordered: bool) -> Violation | None:
     """Judge a sequence or set: pairs across children by their order, pairs inside one child by the child."""
-    chosen = [_names(node.child(i).filter_get_filter()) for i in range(node.n_children())]
+    chosen = [filtered_sets(node.child(i).filter_get_filter()) for i in range(node.n_children())]
     inside: list[list[Active]] = [[] for _ in chosen]
     for part in active:
         starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
@@ -278,7 +278,7 @@ def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, orde
             for last in ends:
                 if ordered and first < last:
                     continue
-                pairs = _within(part, chosen[first], chosen[last])
+                pairs = within(part, chosen[first], chosen[last])
                 if pairs is None:
                     continue
                 if first == last:
@@ -293,13 +293,13 @@ def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, orde
     return None
 
 
-def _names(chosen: isl.UnionSet) -> dict[str, isl.Set]:
+def filtered_sets(chosen: isl.UnionSet) -> dict[str, isl.Set]:
     """The sets of a filter by statement name."""
     sets = chosen.get_set_list()
     return {sets.get_at(i).get_tuple_name(): sets.get_at(i) for i in range(sets.n_set())}
 
 
-def _within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set]) -> Active | None:
+def within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set]) -> Active | None:
     """The pairs that start and end in the given sets; None when there are none."""
     source, sink = sources.get(part.dependence.source), sinks.get(part.dependence.sink)
     if source is None or sink is None:
@@ -308,15 +308,22 @@ def _within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set]
     return None if relation.is_empty() else replace(part, relation=relation)
 
 
-def witness_of(part: Active, reason: str) -> Violation:
-    """One concrete pair, at parameter values as small as a cheap search finds."""
+def witness_of(part: Active, reason: str, *, least: bool = False) -> Violation:
+    """One concrete pair, at parameter values as small as a cheap search finds.
+
+    Parameters
+    ----------
+    least : the lexicographically least pair, where there is one; otherwise any.
+    """
     relation = part.relation
     parameters = {}
     for position in range(relation.dim(isl.dim_type.param)):
         value = _least_parameter(relation, position)
         relation = relation.fix_val(isl.dim_type.param, position, value)
         parameters[str(relation.get_dim_name(isl.dim_type.param, position))] = int(value.to_python())
-    point = relation.wrap().sample_point()
+    pairs = relation.wrap()
+    bounded = least and all(pairs.dim_has_lower_bound(isl.dim_type.set, k) for k in range(pairs.dim(isl.dim_type.set)))
+    point = (pairs.lexmin() if bounded else pairs).sample_point()
     count = point.get_space().dim(isl.dim_type.set)
     at = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in range(count))
     depth = part.relation.dim(isl.dim_type.in_)

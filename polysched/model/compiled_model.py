@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import CompileError, UnsupportedGraphError
+from polysched.errors import CompileError, UnsupportedGraphError, UsageError
 from polysched.graph.evaluation.interpreter import check_input
-from polysched.graph.planning.plan import Kernel, Plan
+from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
-from polysched.model.driver import ENTRY, driver_text
+from polysched.model.driver import ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
 from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, symbol_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
@@ -116,8 +116,14 @@ class CompiledModel:
         given = _given(self.graph, inputs)
         outputs = [np.empty(t.extents, t.numpy) for t in (self.plan.type_of(o) for o in self.plan.graph.outputs)]
         arena = self._arena.ctypes.data
-        if self._function(_pointers(given), _pointers(outputs), _pointers(self._constants), arena + -arena % 64):
+        status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants), arena + -arena % 64)
+        if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
+        if status >= FIRST_OF_INDICES:
+            step = self.plan.steps[status - FIRST_OF_INDICES]
+            assert isinstance(step, Copies)
+            raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
+                             hint="indices of a dimension of extent n go from -n to n - 1")
         return dict(zip(self.plan.graph.outputs, outputs, strict=True))
 
 

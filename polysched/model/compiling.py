@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.simple import bind, fold_constants, with_types
 from polysched.graph.planning.plan import Plan, plan
@@ -63,5 +64,5 @@ def planned(graph: Graph) -> Plan:
         raise UnsupportedGraphError(f"the size {graph.symbols[0]} is open", where=f"graph {graph.name}",
                                     hint=f"compile(graph, sizes={{'{graph.symbols[0]}': ...}})")
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
-    expanded = fold_constants(expand_compositions(fold_constants(graph)))
+    expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
     return plan(with_types(expanded))

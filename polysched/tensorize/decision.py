@@ -203,20 +203,14 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
     considered = options.considered()
     dependences = analyse(scop)
-    found: list[Match] = []
-    why: list[str] = []
-    for intrinsic in considered:
-        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences,
-                        kept=len(outside))
-        found += matches.with_mirrors
-        if not intrinsic.library and not missing and all(map(_mostly_idle, matches.with_mirrors)):
-            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
-                                 remainder=True)
-            found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences,
-                           kept=len(outside)).with_mirrors
-        if not options.by_model:
-            why += [str(e) for e in matches.explanations]
+    found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
     found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
+    return _with_fewest_kept(found, why, options, target, outside, dependences, missing)
+
+
+def _with_fewest_kept(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
+                      outside: tuple[KeptLoop, ...], dependences: Dependences, missing: tuple[str, ...]) -> Decision:
+    """The best match among those that the fewest loops stay around; with more loops only where none of them will do."""
     decision = Decision(program=None, reasons=())
     for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
         tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences,
@@ -227,61 +221,119 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     return decision
 
 
+def _candidates(dependences: Dependences, considered: list[Intrinsic], options: TensorizeOptions,
+                sizes: Mapping[str, int], *, kept: int, in_lanes: bool) -> tuple[list[Match], list[str]]:
+    """The matches of all instructions, and why those that somebody asked for have none.
+
+    Parameters
+    ----------
+    kept : loops around the whole program, which stay.
+    in_lanes : sums may be split among lanes; not where sizes are unknown.
+    """
+    scop = dependences.scop
+    found: list[Match] = []
+    why: list[str] = []
+    for intrinsic in considered:
+        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences,
+                        kept=kept)
+        found += matches.with_mirrors
+        if not intrinsic.library and in_lanes and all(map(_mostly_idle, matches.with_mirrors)):
+            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
+                                 remainder=True)
+            found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences, kept=kept).with_mirrors
+        if not options.by_model:
+            why += [str(e) for e in matches.explanations]
+    return found, why
+
+
 def _mostly_idle(candidate: Match) -> bool:
     """Lanes may hold partial sums then: the instruction computes padding, or waits for copies that are used once."""
     return candidate.utilisation < HALF_IDLE or candidate.copies_for_one_use
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Gain:
+    """A program with an instruction, the cycles that it saves over ordinary code, and the reason in words."""
+
+    cycles: float
+    program: TensorizedProgram
+    reason: str
+
+
 def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
           outside: tuple[KeptLoop, ...], dependences: Dependences, missing: tuple[str, ...]) -> Decision:
     """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
-    best: tuple[float, TensorizedProgram, str] | None = None
+    best: _Gain | None = None
     tied: dict[str, str] = {}
     refused: dict[str, list[Refused]] = {}
     written = WrittenInside(outside)
     for candidate in sorted(found, key=lambda m: m.cost_cycles):
         name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
-        if best is not None and ordinary - candidate.cost_cycles <= best[0]:
+        if not _saves_more(ordinary - candidate.cost_cycles, best):
             continue
         cycles = _cycles(candidate, target, written)
-        text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
-        if candidate.fragment.kept:
-            text += f", inside {' and '.join(f'loop {n}' for n in candidate.fragment.kept)}"
-        if candidate.rest and cycles >= ordinary:   # then nothing is to be left behind, either
-            continue
         slow = cycles >= ordinary
-        if best is not None and ordinary - cycles <= best[0]:
+        if (candidate.rest and slow) or not _saves_more(ordinary - cycles, best):   # slow: nothing is left behind
             continue
+        text = _costs(candidate, cycles, ordinary)
         if options.by_model and (slow or not options.executes(candidate.intrinsic)):
             refused.setdefault(name, []).append(
                 Refused(cycles=cycles, intrinsic=candidate.intrinsic, text=text, slow=slow))
             continue
-        try:
-            same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
-            program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
-            if missing:
-                program = _for_all_sizes(program, dependences, missing, target)
-        except NotGeneralError as reason:
-            tied[name] = f"{name}: {candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"
-            continue
-        except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
-            tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
-            continue
-        best = (ordinary - cycles, program, f"{name}: {text}")
+        program = _split(candidate, target, outside, dependences, missing)
+        if isinstance(program, str):
+            tied[name] = f"{name}: {program}"
+        else:
+            best = _Gain(cycles=ordinary - cycles, program=program, reason=f"{name}: {text}")
     if best is not None:
-        chosen = best[1].match.intrinsic
-        emulated = not chosen.library and not options.executes(chosen)
-        note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
-        program = best[1]
-        rivals: tuple[Match, ...] = ()
-        if options.measure and not (emulated or chosen.library or missing):
-            rivals = _rivals(program.match, found, target)
-        elif not emulated and not chosen.library:
-            program = _handed_out(program, target)
-        return Decision(program=program, reasons=(best[2] + note,), emulated=emulated, rivals=rivals)
+        return _taken(best, found, options, target, sized=not missing)
     words = (f"{n}: {t}" for n, several in refused.items() for t in _in_words(several, options))
     reasons = [*tied.values(), *words, *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+def _saves_more(cycles: float, best: _Gain | None) -> bool:
+    """Whether so many saved cycles are more than those of the best so far."""
+    return best is None or cycles > best.cycles
+
+
+def _costs(candidate: Match, cycles: float, ordinary: float) -> str:
+    """What a match costs beside ordinary code, in words."""
+    text = f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}"
+    if candidate.fragment.kept:
+        text += f", inside {' and '.join(f'loop {n}' for n in candidate.fragment.kept)}"
+    return text
+
+
+def _split(candidate: Match, target: Target, outside: tuple[KeptLoop, ...], dependences: Dependences,
+           missing: tuple[str, ...]) -> TensorizedProgram | str:
+    """The program around a match, for all values of the missing sizes; in words why there is none."""
+    same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
+    try:
+        program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
+        return _for_all_sizes(program, dependences, missing, target) if missing else program
+    except NotGeneralError as reason:
+        return f"{candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"
+    except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
+        return f"{refusal.problem} ({refusal.witness})"
+
+
+def _taken(best: _Gain, found: list[Match], options: TensorizeOptions, target: Target, *, sized: bool) -> Decision:
+    """The decision for a program: what stands for its instruction, and its rivals or how threads share its tiles.
+
+    Parameters
+    ----------
+    sized : all sizes are known.
+    """
+    program, chosen = best.program, best.program.match.intrinsic
+    emulated = not chosen.library and not options.executes(chosen)
+    note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
+    rivals: tuple[Match, ...] = ()
+    if options.measure and not (emulated or chosen.library) and sized:
+        rivals = _rivals(program.match, found, target)
+    elif not emulated and not chosen.library:
+        program = _handed_out(program, target)
+    return Decision(program=program, reasons=(best.reason + note,), emulated=emulated, rivals=rivals)
 
 
 @dataclass(frozen=True, kw_only=True)

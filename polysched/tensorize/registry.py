@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -15,12 +16,12 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.intrinsics import blas_functions
-from polysched.tensorize.intrinsics.shipped import SHIPPED
+from polysched.tensorize.intrinsics.shipped import ShippedByName
 from polysched.tensorize.proofs.ideal import accumulates_sum
 
 logger = logging.getLogger(__name__)
 
-INTRINSICS: dict[str, Intrinsic] = {intrinsic.name: intrinsic for intrinsic in SHIPPED}
+INTRINSICS: Mapping[str, Intrinsic] = ShippedByName()
 
 FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
 
@@ -37,7 +38,7 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
     ------
     UsageError : there is none; the hint names the closest.
     """
-    known = INTRINSICS | (also or {})
+    known = {**INTRINSICS, **(also or {})}
     if name in known:
         return known[name]
     names = [*known, *FUNCTIONS]
@@ -87,6 +88,11 @@ def _require_description(intrinsic: Intrinsic) -> None:
     """
     require_agreement(intrinsic.semantics)
     contraction = intrinsic.contraction
+    used = {e.array for e in (*(r.output for r in contraction.results), *contraction.inputs)} | set(contraction.tables)
+    idle = [v.name for v in intrinsic.parsed.operands if v.name not in used]
+    if idle and not intrinsic.library:
+        raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
+                                hint="leave the operand out, or a constant in its place in the template")
     if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
         raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
                                 hint="describe one update per element (a maximum): the program's loops repeat it")

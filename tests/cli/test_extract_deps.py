@@ -86,3 +86,16 @@ void f(int n, double a[n], double s[1], double best[1], int where[1]) {
     found = json.loads(polysched("deps", "in.c", "--json", folder=tmp_path).stdout)["reductions"]
     assert [(r["operator"], r["exact"], r["any_order"], r["ties"]) for r in found] == [
         ("sum", False, True, None), ("argmax", True, False, "first")]
+
+
+def test_what_blocks_a_loop(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched("deps", "in.c", "--blocks", "k", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("function product, loops as written:\nloop k around S0, line 8\n  parallel: 2 dep")
+    assert "removed by reduction" in done.stdout
+    value = json.loads(polysched("deps", "in.c", "--blocks", "k", "--json", folder=tmp_path).stdout)
+    assert value["loops"][0]["answers"][0]["blocks"][0]["pair"]["sink"] == [0, 0, 1]
+    refused = polysched("deps", "in.c", "--blocks", "x", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "witness: loop i around S0" in refused.stderr

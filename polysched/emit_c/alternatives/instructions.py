@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
 from polysched.emit_c.c_source import CSource
@@ -15,7 +15,7 @@ from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
-from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.scop import Array, Parameter, Scop, Storage
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_for_all_sizes
@@ -45,54 +45,92 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     emulated : plain C stands for the instruction.
     constant : arrays that are packed by calls of their own, which the prologue has under the number -1.
     """
-    scop, memories = program.match.fragment.scop, list(shared_memories(program))
-    library = program.match.intrinsic.library
-    found = Dispatch() if emulated or library else dispatch(program.match.intrinsic.isa)
-    if library:
-        arrays, own = _library(program, name)
-        written = arrays[:1]
-        prologue: list[tuple[int, str]] = []
+    found = Dispatch() if emulated or program.match.intrinsic.library else dispatch(program.match.intrinsic.isa)
+    if program.match.intrinsic.library:
+        function = _of_library(program, name)
     else:
-        options = EmissionOptions(
-            parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
-            keep=tuple(dict.fromkeys((*program.preparations, *kept_operands(program.match, constant)))))
-        if program.general is None:
-            emitted, fits = emit_match(program.match, name, options), ""
-        else:
-            made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
-            emitted, fits = made.emitted, made.fits
-        arrays, written, own = emitted.arrays, emitted.written, preamble(emitted, found, fits)
-        asked = f"if ({found.condition}) " if found.condition else ""
-        prologue = [(at, asked + call) for at, call in _preparations(program, emitted, constant)]
-    prologue += [line for part in parts for line in part.prologue]
-    folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
-    lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
-    given = [f"(long)({p.spelling})" for p in scop.parameters if p.name in _unknown(program)]
-    call = _guarded_call(program, _call(scop, name, arrays, [*(loop.name for loop in program.loops), *given],
-                                         written))
-    lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
-              *(f"free({m.name});" for m in memories)]
-    sizes = program.match.fragment.sizes
-    tests = [found.condition] if found.condition else []
-    if not program.outside:   # else what is around has asked
-        tests += [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters if p.name not in _unknown(program)]
-        tests += [f"{name}_fits({', '.join(given)})"] if given else []
-    if memories:
-        lines = [*(f"const long {argument_of(p.name)} __attribute__((unused)) = {p.spelling};"
-                   for p in scop.parameters if p.name in _unknown(program)), *lines]
-    if memories and not tests:   # a variable of the same name may be declared ahead
-        lines = ["{", *map(inside, lines), "}"]
+        function = _of_nest(program, name, found, parallel=parallel, emulated=emulated, constant=constant)
+    prologue = [*function.prologue, *(line for part in parts for line in part.prologue)]
+    sizes = [f"(long)({p.spelling})" for p in _unknown(program)]
+    call = _guarded_call(program, _call(program.match.fragment.scop, name, function.arrays,
+                                        [*(loop.name for loop in program.loops), *sizes], function.written))
+    memories = list(shared_memories(program))
+    lines = _between_memories(program, memories, _nested(program, parts, call, prologue))
+    tests = _tests(program, name, found, sizes)
     if tests:
         lines = _chosen(tests, lines, ordinary.text.splitlines(), "" if program.outside else found.machine)
+    elif memories:   # a variable of the same name may be declared ahead
+        lines = ["{", *map(inside, lines), "}"]
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
     preambles += [part.preamble for part in parts]
-    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, function.text]),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 
-def _unknown(program: TensorizedProgram) -> tuple[str, ...]:
+@dataclass(frozen=True, kw_only=True)
+class _Function:
+    """What computes the statement.
+
+    Parameters
+    ----------
+    text : the function, with the headers and helpers that it needs.
+    arrays : those that it takes, in the order of its arguments.
+    written : those of them that it writes.
+    prologue : calls ahead of it, each with the number of the loop around whose inside it serves.
+    """
+
+    text: str
+    arrays: Sequence[str]
+    written: Collection[str]
+    prologue: Sequence[tuple[int, str]] = ()
+
+
+def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel: bool, emulated: bool,
+             constant: Collection[str]) -> _Function:
+    """The nest around the instruction as a function, and what packs operands ahead of it."""
+    options = EmissionOptions(
+        parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
+        keep=tuple(dict.fromkeys((*program.preparations, *kept_operands(program.match, constant)))))
+    if program.general is None:
+        emitted, fits = emit_match(program.match, name, options), ""
+    else:
+        made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
+        emitted, fits = made.emitted, made.fits
+    asked = f"if ({found.condition}) " if found.condition else ""
+    return _Function(text=preamble(emitted, found, fits), arrays=emitted.arrays, written=emitted.written,
+                     prologue=[(at, asked + call) for at, call in _preparations(program, emitted, constant)])
+
+
+def _between_memories(program: TensorizedProgram, memories: Sequence[Memory], lines: Sequence[str]) -> list[str]:
+    """Lines with what the parts share allocated ahead of them and freed behind; extents are computed from sizes."""
+    sizes = [f"const long {argument_of(p.name)} __attribute__((unused)) = {p.spelling};" for p in _unknown(program)]
+    return [*(sizes if memories else []), _remark(program),
+            *(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *lines,
+            *(f"free({m.name});" for m in memories)]
+
+
+def _remark(program: TensorizedProgram) -> str:
+    """The comment that says what computes which statement."""
+    match = program.match
+    folded = f", {program.scale.statement} as its {match.intrinsic.contraction.scale}" if program.scale else ""
+    return f"/* {match.fragment.statement.name} by {match.intrinsic.name}{folded} */"
+
+
+def _tests(program: TensorizedProgram, name: str, found: Dispatch, sizes: Sequence[str]) -> list[str]:
+    """The conditions under which the function computes the region: the machine has the instruction, the sizes fit."""
+    tests = [found.condition] if found.condition else []
+    if not program.outside:   # else what is around has asked
+        unknown, values = _unknown(program), program.match.fragment.sizes
+        tests += [f"{p.spelling} == {values[p.name]}" for p in program.match.fragment.scop.parameters
+                  if p not in unknown]
+        tests += [f"{name}_fits({', '.join(sizes)})"] if sizes else []
+    return tests
+
+
+def _unknown(program: TensorizedProgram) -> tuple[Parameter, ...]:
     """The parameters whose values only the running program knows, in the order of the arguments for them."""
-    return program.general.unknown if program.general is not None else ()
+    names = program.general.unknown if program.general is not None else ()
+    return tuple(p for p in program.match.fragment.scop.parameters if p.name in names)
 
 
 def _chosen(tests: Sequence[str], lines: Sequence[str], otherwise: Sequence[str], machine: str) -> list[str]:
@@ -193,14 +231,15 @@ def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
                      declaration=f"{kind} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {max(size, ALIGNMENT_BYTES)});")
 
 
-def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
-    """The arrays, and the function that calls the library with the headers that it needs."""
+def _of_library(program: TensorizedProgram, name: str) -> _Function:
+    """The function that calls the library; its first array is the result."""
     if program.general is not None:
         text, fits = library_for_all_sizes(program.general, name, program.scale)
     else:
         text, fits = library_call(program.match, name, program.scale), ""
     headers = "".join(f"#include <{h}>\n" for h in ("stdint.h", *program.match.intrinsic.isa.headers))
-    return library_arrays(program.match, program.scale), f"{headers}static {text}{fits}"
+    arrays = library_arrays(program.match, program.scale)
+    return _Function(text=f"{headers}static {text}{fits}", arrays=arrays, written=arrays[:1])
 
 
 def _block(part: CSource) -> list[str]:

@@ -41,21 +41,42 @@ def infer(graph: Graph) -> Inferred:
     ------
     UnsupportedGraphError : an operator refuses its operands, or a value is used before it is bound.
     """
-    types: dict[str, TensorType] = dict(graph.inputs)
-    types |= {name: TensorType.of_array(array) for name, array in graph.constants.items()}
-    known: dict[str, np.ndarray] = dict(graph.constants)
+    inference = Inference(graph)
     for node in graph.nodes:
-        operator, site = operator_of(node), site_of(node, types, known)
+        inference.take(node)
+    for name in graph.outputs:
+        if name not in inference.types:
+            raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}")
+    return Inferred(inference.types, inference.known)
+
+
+class Inference:
+    """Types and known values, node by node: for passes that make nodes as they learn.
+
+    Parameters
+    ----------
+    graph : whose inputs and constants are known from the start.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.types: dict[str, TensorType] = dict(graph.inputs)
+        self.known: dict[str, np.ndarray] = {}
+        for name, array in graph.constants.items():
+            self.bind(name, array)
+
+    def bind(self, name: str, array: np.ndarray) -> None:
+        """A constant."""
+        self.types[name], self.known[name] = TensorType.of_array(array), array
+
+    def take(self, node: Node) -> None:
+        """One more node, whose operands are known by now."""
+        operator, site = operator_of(node), site_of(node, self.types, self.known)
         results = operator.types(site)
         _check(node, results)
         for name, its_type in zip(node.outputs, results, strict=False):
             if name:
-                types[name] = its_type
-        known |= _known_results(node, operator, with_outputs(site, results))
-    for name in graph.outputs:
-        if name not in types:
-            raise UnsupportedGraphError(f"the output {name!r} is bound nowhere", where=f"graph {graph.name}")
-    return Inferred(types, known)
+                self.types[name] = its_type
+        self.known |= _known_results(node, operator, with_outputs(site, results))
 
 
 def with_outputs(site: Site, results: tuple[TensorType, ...]) -> Site:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
+from polysched.graph.operators.control import IF, LOOP, SCAN
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
@@ -51,6 +52,8 @@ def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:
 
 def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The results of one node, compared with the types that its operator promises."""
+    if node.regions:
+        return dict(zip(node.outputs, run_regions(node, values), strict=False))
     operator = operator_of(node)
     types = {n: TensorType.of_array(values[n]) for n in node.inputs if n in values}
     site = site_of(node, types, values)
@@ -66,3 +69,56 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
         if name:
             found[name] = np.asarray(value)
     return found
+
+
+def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The results of a node with regions."""
+    run = {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan}.get(node.op)
+    if run is None:
+        raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
+    return run(node, values)
+
+
+def _region(region: Graph, given: Sequence[np.ndarray], values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The results of a region; what it binds is forgotten."""
+    inner = {**values, **region.constants, **dict(zip(region.parameters, given, strict=True))}
+    for node in region.nodes:
+        inner |= run_node(node, inner)
+    return [inner[name] for name in region.outputs]
+
+
+def _run_if(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    yes, no = node.regions
+    return _region(yes if bool(values[node.inputs[0]].ravel()[0]) else no, (), values)
+
+
+def _run_loop(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    limit, condition = (values[n].ravel()[0] if n else None for n in node.inputs[:2])
+    carried = [values[n] for n in node.inputs[2:]]
+    collected: list[list[np.ndarray]] = [[] for _ in range(len(node.regions[0].outputs) - 1 - len(carried))]
+    goes_on, step = True if condition is None else bool(condition), 0
+    while goes_on and (limit is None or step < limit):
+        results = _region(node.regions[0], (np.array(step, np.int64), np.array(goes_on), *carried), values)
+        goes_on, carried = bool(results[0].ravel()[0]), results[1:1 + len(carried)]
+        for column, result in zip(collected, results[1 + len(carried):], strict=True):
+            column.append(result)
+        step += 1
+    return [*carried, *(np.stack(column) for column in collected)]
+
+
+def _run_scan(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    count = int(node.attribute("num_scan_inputs"))
+    states, scanned = [values[n] for n in node.inputs[:-count]], [values[n] for n in node.inputs[-count:]]
+    axes = node.attribute("scan_input_axes", (0,) * count)
+    backwards = node.attribute("scan_input_directions", (0,) * count)
+    rows = [np.moveaxis(x, a, 0)[::-1 if b else 1] for x, a, b in zip(scanned, axes, backwards, strict=True)]
+    collected: list[list[np.ndarray]] = [[] for _ in range(len(node.regions[0].outputs) - len(states))]
+    for slices in zip(*rows, strict=True):
+        results = _region(node.regions[0], (*states, *slices), values)
+        states = results[:len(states)]
+        for column, result in zip(collected, results[len(states):], strict=True):
+            column.append(result)
+    out_axes = node.attribute("scan_output_axes", (0,) * len(collected))
+    back = node.attribute("scan_output_directions", (0,) * len(collected))
+    stacked = [np.stack(c[::-1] if b else c, axis=a) for c, a, b in zip(collected, out_axes, back, strict=True)]
+    return [*states, *stacked]

@@ -10,10 +10,19 @@ SHAPE_ONLY = frozenset({"Shape", "Size"})
 
 def steering_inputs(graph: Graph) -> tuple[str, ...]:
     """The inputs from whose values a steering operand is computed, in order."""
-    wanted: set[str] = set()
-    for node in reversed(graph.nodes):
-        steering = operator_of(node).steering
-        if wanted & set(node.outputs) and node.op not in SHAPE_ONLY:
-            wanted |= {name for name in node.used if name}
-        wanted |= {name for place, name in enumerate(node.inputs) if place in steering and name}
+    wanted = _wanted(graph, set())
     return tuple(name for name, _ in graph.inputs if name in wanted)
+
+
+def _wanted(graph: Graph, wanted: set[str]) -> set[str]:
+    """The values of a graph, and around it, whose values must be known."""
+    for node in reversed(graph.nodes):
+        if wanted & set(node.outputs) and node.op not in SHAPE_ONLY:
+            wanted |= set(node.used)
+        for region in node.regions:
+            inner = _wanted(region, set())
+            wanted |= inner & set(region.free)
+            if inner & set(region.parameters):
+                wanted |= set(node.inputs) - {""}
+        wanted |= {name for place, name in enumerate(node.inputs) if place in operator_of(node).steering and name}
+    return wanted

@@ -127,9 +127,15 @@ def _extremum(pick: Callable[..., Expression], site: Site, operands: tuple[Expre
 
 def _shift(site: Site, a: Expression, b: Expression) -> Expression:
     dtype = site.type().dtype
-    fitting = where(b < Convert(Constant(dtype.bits), dtype), b, zero_of(dtype))
-    shifted = a << fitting if site.attribute("direction") == "LEFT" else a >> fitting
-    return where(b < Convert(Constant(dtype.bits), dtype), shifted, zero_of(dtype))
+    fits_in = b < Convert(Constant(dtype.bits), dtype)
+    if dtype.is_signed:
+        fits_in = fits_in & (b >= zero_of(dtype))
+    amount = where(fits_in, b, zero_of(dtype))
+    if site.attribute("direction") == "LEFT":
+        return where(fits_in, a << amount, zero_of(dtype))
+    beyond = where(a < zero_of(dtype), zero_of(dtype) - Convert(Constant(1), dtype), zero_of(dtype)) if (
+        dtype.is_signed) else zero_of(dtype)
+    return where(fits_in, a >> amount, beyond)
 
 
 def _np_shift(site: Site, a: np.ndarray, b: np.ndarray) -> Any:

@@ -16,6 +16,7 @@ from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import DType
 from polysched.scop.expression import Expression, Tensor
+from polysched.scop.expression.updates import Step
 
 
 class Kind(Enum):
@@ -118,6 +119,20 @@ class Site:
         return UnsupportedGraphError(problem, where=self.node.where, witness=witness, hint=hint)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Steps:
+    """Results that updates write, where one stage per result is no way to say it.
+
+    Parameters
+    ----------
+    results : placeholders, one per result.
+    steps : loops and updates in the order in which they happen; they write every element before they read it.
+    """
+
+    results: tuple[Tensor, ...]
+    steps: tuple[Step, ...]
+
+
 Types: TypeAlias = Callable[[Site], "tuple[TensorType, ...]"]
 Reference: TypeAlias = Callable[..., "np.ndarray | tuple[np.ndarray, ...]"]
 
@@ -147,7 +162,7 @@ class Operator:
     types: Types
     reference: Reference
     element: Callable[..., Expression] | None = None
-    expression: Callable[..., Tensor | tuple[Tensor, ...]] | None = None
+    expression: Callable[..., Tensor | tuple[Tensor, ...] | Steps] | None = None
     moves: Callable[[Site], tuple[tuple[Move, ...], ...]] | None = None
     view: bool = False
     composition: Callable[..., str | tuple[str, ...]] | None = None

@@ -7,6 +7,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT16, FLOAT32
 from polysched.scop.expression import Expression, Tensor, axis, compute
@@ -14,14 +15,25 @@ from polysched.scop.expression import sum as sum_of
 
 
 def _types(site: Site) -> tuple[TensorType, ...]:
-    a, b = site.type(0), site.type(1)
     dtype = one_type(site, (0, 1))
-    if a.rank == 0 or b.rank == 0 or dtype == BOOL:
-        raise site.refusal("matrices or vectors of numbers are wanted", witness=f"{a} and {b}")
+    if dtype == BOOL:
+        raise site.refusal("products of truth values")
+    return (TensorType(dtype, product_shape(site, site.type(0), site.type(1))),)
+
+
+def product_shape(site: Site, a: TensorType, b: TensorType) -> tuple[Size, ...]:
+    """The shape of a product of matrices, vectors among them, over batches that broadcast.
+
+    Raises
+    ------
+    UnsupportedGraphError : the shapes do not fit.
+    """
+    if a.rank == 0 or b.rank == 0:
+        raise site.refusal("matrices or vectors are wanted", witness=f"{a} and {b}")
     if a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
         raise site.refusal("the inner extents differ", witness=f"{a} and {b}")
     batch = broadcast(site, [a.with_shape(a.shape[:-2]), b.with_shape(b.shape[:-2])])
-    return (TensorType(dtype, (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ()))),)
+    return (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ()))
 
 
 def _matmul(site: Site, a: Tensor, b: Tensor) -> Tensor:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.operators import broadcasting, elementwise, generation, movement, products, reductions
+from polysched.graph.operators import (
+    broadcasting,
+    contraction,
+    control,
+    elementwise,
+    generation,
+    indexing,
+    movement,
+    normalisation,
+    products,
+    quantised,
+    recurrent,
+    reductions,
+    resampling,
+    sequential,
+    windows,
+)
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
-FAMILIES = (elementwise, broadcasting, movement, reductions, products, generation)
+FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
+            sequential, contraction, resampling, recurrent, control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 

@@ -10,7 +10,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.moves import Place
-from polysched.graph.operators.operator import Site
+from polysched.graph.operators.operator import Site, Steps
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
@@ -31,6 +31,8 @@ def scop_of(fragment: Graph, name: str = "kernel") -> Scop:
     made = _Fragment(fragment, infer(fragment))
     inputs = [made.tensors[n] for n, _ in fragment.inputs]
     outputs = made.outputs()
+    if isinstance(outputs, Steps):
+        return build(list(outputs.steps), name=name, arguments=[*inputs, *outputs.results])
     return build(list(outputs), name=name, arguments=[*inputs, *outputs])
 
 
@@ -46,7 +48,7 @@ class _Fragment:
         self.tensors: dict[str, Tensor] = {n: placeholder(n, [extent_of(e) for e in t.shape], t.dtype)
                                            for n, t in self.graph.inputs}
 
-    def outputs(self) -> tuple[Tensor, ...]:
+    def outputs(self) -> tuple[Tensor, ...] | Steps:
         """The stages of the last node's results."""
         node = self.graph.nodes[-1]
         operator = operator_of(node)
@@ -54,6 +56,8 @@ class _Fragment:
             operands = [None if not n or place in operator.steering else self.tensor(n)
                         for place, n in enumerate(node.inputs)]
             made = operator.expression(self.site(node), *operands)
+            if isinstance(made, Steps):
+                return made
             listed = made if isinstance(made, tuple) else (made,)
             return tuple(Tensor(f"y{p}", t.shape, t.dtype, t.definition) for p, t in enumerate(listed)
                          if p < len(node.outputs) and node.outputs[p])

@@ -73,7 +73,7 @@ def is_inlined(node: Node, site: Site) -> bool:
     if operator.moves is None or len(node.outputs) != 1:
         return False
     moves = operator.moves(site)[0]
-    return len(moves) == 1 and moves[0].is_whole
+    return len(moves) == 1 and moves[0].is_whole and moves[0].is_affine
 
 
 def fragment_of(graph: Graph, group: Group) -> tuple[Graph, tuple[str, ...]]:

@@ -82,14 +82,30 @@ def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
 
 def _inlined(proto: Any) -> Any:
     """The model without functions, where the registry does not have them."""
+    import onnx
     from onnx import inliner
     known = [(domain, name) for name in OPERATORS for domain in STANDARD]
     if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
         return proto
+    _with_defaults(proto.graph, onnx)
     try:
         return inliner.inline_selected_functions(proto, known, exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
+
+
+def _with_defaults(graph: Any, onnx: Any) -> None:
+    """Write the default attributes of nodes that are functions: the inliner leaves them out of the bodies."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _with_defaults(attribute.g, onnx)
+        if node.op_type in OPERATORS or node.domain not in STANDARD or not onnx.defs.has(node.op_type):
+            continue
+        given = {a.name for a in node.attribute}
+        for name, wanted in onnx.defs.get_schema(node.op_type).attributes.items():
+            if name not in given and wanted.default_value.name:
+                node.attribute.append(wanted.default_value)
 
 
 @dataclass(eq=False)
@@ -107,17 +123,19 @@ class _Reader:
     fresh: int = 0
     taken: set[str] = field(default_factory=set)
 
-    def graph(self, proto: Any) -> Graph:
-        """One graph, or the body of a control-flow node."""
+    def graph(self, proto: Any, *, region: bool = False) -> Graph:
+        """One graph, or the body of a control-flow node, whose inputs have the types of what they are given."""
         constants = {t.name: self.array(t) for t in proto.initializer}
         if len(proto.sparse_initializer):
             raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}")
-        inputs = tuple((v.name, self.type_of(v)) for v in proto.input if v.name not in constants)
+        given = [v for v in proto.input if v.name not in constants]
         nodes: list[Node] = []
         for node in proto.node:
             nodes += self.node(node, constants)
-        return Graph(name=proto.name or "model", inputs=inputs, nodes=tuple(nodes),
-                     outputs=tuple(v.name for v in proto.output), constants=constants)
+        return Graph(name=proto.name or "model", nodes=tuple(nodes), constants=constants,
+                     inputs=() if region else tuple((v.name, self.type_of(v)) for v in given),
+                     outputs=tuple(v.name for v in proto.output),
+                     parameters=tuple(v.name for v in given) if region else ())
 
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
@@ -159,10 +177,10 @@ class _Reader:
             constants[proto.output[0]] = self.constant(proto, where)
             return
         attributes: dict[str, Attribute] = {}
-        regions: list[Graph] = []
+        regions: dict[str, Graph] = {}
         for attribute in proto.attribute:
             if attribute.HasField("g"):
-                regions.append(self.graph(attribute.g))
+                regions[attribute.name] = self.graph(attribute.g, region=True)
             else:
                 attributes |= self.attribute(proto.op_type, attribute, where)
 
@@ -172,7 +190,8 @@ class _Reader:
             constants[name] = value
             return name
         node = Node(op=proto.op_type, inputs=tuple(proto.input), outputs=tuple(proto.output), name=proto.name,
-                    attributes=tuple(sorted(attributes.items())), regions=tuple(regions))
+                    attributes=tuple(sorted(attributes.items())),
+                    regions=tuple(regions[n] for n in sorted(regions, reverse=True)))
         yield from modernised(node, self.version, constant)
 
     def constant(self, proto: Any, where: str) -> np.ndarray:

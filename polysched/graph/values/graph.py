@@ -70,6 +70,7 @@ class Graph:
     outputs : names of the results.
     constants : arrays by name; not to be changed.
     types : of every value that a node binds; empty before types are inferred.
+    parameters : of a region, names that its node binds anew each time; they have the types of what they are given.
     """
 
     name: str
@@ -78,10 +79,12 @@ class Graph:
     outputs: tuple[str, ...]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     types: Mapping[str, TensorType] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         bound: set[str] = set()
-        for name in [*dict(self.inputs), *self.constants, *(o for n in self.nodes for o in n.outputs if o)]:
+        for name in [*dict(self.inputs), *self.parameters, *self.constants,
+                     *(o for n in self.nodes for o in n.outputs if o)]:
             if name in bound:
                 raise UnsupportedGraphError(f"the value {name!r} is bound twice", where=f"graph {self.name}")
             bound.add(name)
@@ -107,7 +110,7 @@ class Graph:
     @property
     def free(self) -> tuple[str, ...]:
         """The values that it uses and does not bind: of a region, those around it."""
-        own = {*dict(self.inputs), *self.constants, *(o for n in self.nodes for o in n.outputs)}
+        own = {*dict(self.inputs), *self.parameters, *self.constants, *(o for n in self.nodes for o in n.outputs)}
         wanted = [*(name for node in self.nodes for name in node.used), *self.outputs]
         return tuple(dict.fromkeys(name for name in wanted if name not in own))
 

@@ -8,7 +8,8 @@
     }
 
 Every value is bound once, by `const` or `let`, before it is used; a region is a graph in braces behind its node, and
-what it binds is bound there only.  `_` is an operand that is left out.  A name that is no identifier stands in quotes.
+what it binds is bound there only; its parameters have no types.  `_` is an operand that is left out.  A name that is no
+identifier stands in quotes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def to_text(graph: Graph, *, most_elements: int | None = None) -> str:
 
 
 def _lines(graph: Graph, most: int | None) -> Iterator[str]:
-    inputs = ", ".join(f"{_name(n)}: {_type(t)}" for n, t in graph.inputs)
+    inputs = ", ".join([*(f"{_name(n)}: {_type(t)}" for n, t in graph.inputs), *map(_name, graph.parameters)])
     yield f"graph {_name(graph.name)}({inputs}) {{"
     for name, array in graph.constants.items():
         yield f"  const {_name(name)}: {_type(TensorType.of_array(array))} = {_array(array, most)}"
@@ -187,7 +188,7 @@ class _Parser:
         self.take("graph")
         name = self.name()
         self.take("(")
-        inputs = self.listed(self.typed, ")")
+        given: list[tuple[str, TensorType | None]] = self.listed(self.perhaps_typed, ")")  # type: ignore[assignment]
         self.take("{")
         constants: dict[str, np.ndarray] = {}
         nodes: list[Node] = []
@@ -203,8 +204,13 @@ class _Parser:
         while self.accept(","):
             outputs.append(self.name())
         self.take("}")
-        return Graph(name=name, inputs=tuple(inputs), nodes=tuple(nodes), outputs=tuple(outputs),  # type: ignore[arg-type]
-                     constants=constants, types=types)
+        return Graph(name=name, inputs=tuple((n, t) for n, t in given if t is not None), nodes=tuple(nodes),
+                     outputs=tuple(outputs), constants=constants, types=types,
+                     parameters=tuple(n for n, t in given if t is None))
+
+    def perhaps_typed(self) -> tuple[str, TensorType | None]:
+        name = self.name()
+        return name, self.type() if self.accept(":") else None
 
     def typed(self) -> tuple[str, TensorType]:
         name = self.name()

@@ -1,34 +1,67 @@
 """Every described instruction: the one visible place where they are listed."""
 
-from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics import (
-    accelerators,
-    amx,
-    arm_bf16,
-    arm_dotprod,
-    arm_elementwise,
-    arm_i8mm,
-    arm_sve,
-    avx2,
-    avx2_elementwise,
-    avx2_integer,
-    avx512,
-    avx512_bf16,
-    avx512_elementwise,
-    avx512_vnni,
-    avx_vnni,
-    cblas,
-    gemmini,
-    nvidia_mma,
-    riscv_v,
-    x86_psadbw,
-)
+from __future__ import annotations
 
-SHIPPED: tuple[Intrinsic, ...] = tuple(
-    intrinsic
-    for file in (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
-                 arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas, avx2_elementwise,
-                 avx512_elementwise, arm_elementwise)
-    for intrinsic in file.ALL)
-TEXTS: frozenset[str] = frozenset(i.semantics for i in SHIPPED)
-"""Their texts, whose readings the tests compare; others are compared when they are first used."""
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from polysched.tensorize.description.intrinsic import Intrinsic
+
+
+@cache
+def shipped() -> tuple[Intrinsic, ...]:
+    """The instructions; their texts are read when somebody first asks, which takes as long as many imports."""
+    from polysched.tensorize.intrinsics import (
+        accelerators,
+        amx,
+        arm_bf16,
+        arm_dotprod,
+        arm_elementwise,
+        arm_i8mm,
+        arm_sve,
+        avx2,
+        avx2_elementwise,
+        avx2_integer,
+        avx512,
+        avx512_bf16,
+        avx512_elementwise,
+        avx512_vnni,
+        avx_vnni,
+        cblas,
+        gemmini,
+        nvidia_mma,
+        riscv_v,
+        x86_psadbw,
+    )
+
+    files = (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
+             arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas, avx2_elementwise,
+             avx512_elementwise, arm_elementwise)
+    return tuple(intrinsic for file in files for intrinsic in file.ALL)
+
+
+@cache
+def shipped_texts() -> frozenset[str]:
+    """Their texts, whose readings the tests compare; others are compared when they are first used."""
+    return frozenset(i.semantics for i in shipped())
+
+
+class ShippedByName(Mapping[str, Intrinsic]):
+    """The instructions by name, in the order of `shipped`."""
+
+    def __getitem__(self, name: str) -> Intrinsic:
+        return _by_name()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_by_name())
+
+    def __len__(self) -> int:
+        return len(_by_name())
+
+    def __repr__(self) -> str:
+        return f"{len(self)} instructions"
+
+
+@cache
+def _by_name() -> dict[str, Intrinsic]:
+    return {intrinsic.name: intrinsic for intrinsic in shipped()}

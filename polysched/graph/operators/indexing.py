@@ -1,0 +1,233 @@
+"""Gathers and scatters: elements at subscripts that are data; one-hot rows, triangles, running reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.moves import COMBINED, Move, Place, gathered, whole
+from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL, INT32, INT64
+
+Moves = tuple[tuple[Move, ...], ...]
+
+
+def _indices(site: Site, place: int) -> TensorType:
+    """The type of an operand of indices."""
+    own = site.type(place)
+    if own.dtype not in (INT32, INT64):
+        raise site.refusal(f"indices of {own.dtype}")
+    return own
+
+
+def _gather_types(site: Site) -> tuple[TensorType, ...]:
+    own, index = site.type(), _indices(site, 1)
+    axis = site.axis(site.attribute("axis", 0))
+    return (own.with_shape((*own.shape[:axis], *index.shape, *own.shape[axis + 1:])),)
+
+
+def _gather_moves(site: Site) -> Moves:
+    own, index, axis = site.type(), site.type(1), site.axis(site.attribute("axis", 0))
+    known = site.known[1]
+    if known is not None and known.size == 1 and own.shape[axis].is_constant:
+        place = Place.of(int(known.ravel()[0]) % max(int(own.shape[axis]), 1))
+    else:
+        place = Place.read(1, whole(index.rank, axis))
+    source = [*whole(axis), place, *whole(own.rank - axis - 1, axis + index.rank)]
+    return ((gathered(0, site.output.shape, source),),)
+
+
+def _np_gather(site: Site, x: np.ndarray, index: np.ndarray) -> Any:
+    return np.take(x, index.astype(np.int64), axis=site.attribute("axis", 0))
+
+
+def _elements_types(site: Site) -> tuple[TensorType, ...]:
+    own, index = site.type(), _indices(site, 1)
+    axis = site.axis(site.attribute("axis", 0))
+    if own.rank != index.rank or any(
+            a.is_constant and b.is_constant and int(a) > int(b)
+            for d, (a, b) in enumerate(zip(index.shape, own.shape, strict=True)) if d != axis):
+        raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}")
+    return (own.with_shape(index.shape),)
+
+
+def _elements_moves(site: Site) -> Moves:
+    axis, rank = site.axis(site.attribute("axis", 0)), site.type().rank
+    source = [Place.read(1, whole(rank)) if d == axis else p for d, p in enumerate(whole(rank))]
+    return ((gathered(0, site.output.shape, source),),)
+
+
+def _np_elements(site: Site, x: np.ndarray, index: np.ndarray) -> Any:
+    axis = site.attribute("axis", 0) % x.ndim
+    places: list[Any] = list(np.indices(index.shape))
+    places[axis] = np.where(index < 0, index + x.shape[axis], index).astype(np.int64)
+    return x[tuple(places)]
+
+
+def _gather_nd_types(site: Site) -> tuple[TensorType, ...]:
+    own, index, batch = site.type(), _indices(site, 1), site.attribute("batch_dims", 0)
+    depth = int(index.shape[-1]) if index.rank else 0
+    if index.rank == 0 or batch + depth > own.rank or batch >= index.rank or depth < 1:
+        raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}, {batch} dimensions of batch")
+    if own.shape[:batch] != index.shape[:batch]:
+        raise site.refusal("the dimensions of the batch differ", witness=f"{own} and {index}")
+    return (own.with_shape((*index.shape[:-1], *own.shape[batch + depth:])),)
+
+
+def _nd_places(site: Site, own: TensorType, batch: int) -> list[Place]:
+    """The subscripts of the data by a tuple of indices: loops are those of the indices, then the rest."""
+    index = site.type(1)
+    depth = int(index.shape[-1])
+    tuples = [Place.read(1, (*whole(index.rank - 1), Place.of(d))) for d in range(depth)]
+    return [*whole(batch), *tuples, *whole(own.rank - batch - depth, index.rank - 1)]
+
+
+def _gather_nd_moves(site: Site) -> Moves:
+    return ((gathered(0, site.output.shape, _nd_places(site, site.type(), site.attribute("batch_dims", 0))),),)
+
+
+def _np_gather_nd(site: Site, x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    batch, depth = site.attribute("batch_dims", 0), index.shape[-1]
+    outer = np.indices(index.shape[:-1])[:batch]
+    inner = [np.where(index[..., d] < 0, index[..., d] + x.shape[batch + d], index[..., d]) for d in range(depth)]
+    return np.asarray(x[(*outer, *inner)])
+
+
+def _combination(site: Site) -> str:
+    name = site.attribute("reduction", "none")
+    if name != "none" and name not in COMBINED:
+        raise site.refusal(f"a scatter with the reduction {name}")
+    return "" if name == "none" else str(name)
+
+
+def _scatter_types(site: Site) -> tuple[TensorType, ...]:
+    own, index, updates = site.type(), _indices(site, 1), site.type(2)
+    one_type(site, (0, 2))
+    site.axis(site.attribute("axis", 0))
+    if _combination(site) and own.dtype == BOOL:
+        raise site.refusal("truth values are not reduced")
+    if index.shape != updates.shape or index.rank != own.rank:
+        raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
+    return (own,)
+
+
+def _scatter_moves(site: Site) -> Moves:
+    axis, rank = site.axis(site.attribute("axis", 0)), site.type().rank
+    target = tuple(Place.read(1, whole(rank)) if d == axis else p for d, p in enumerate(whole(rank)))
+    return ((gathered(0, site.output.shape, whole(rank)),
+             Move(2, site.type(1).shape, whole(rank), target, _combination(site))),)
+
+
+def _np_scatter(site: Site, x: np.ndarray, index: np.ndarray, updates: np.ndarray) -> Any:
+    result, axis = x.copy(), site.attribute("axis", 0) % x.ndim
+    places: list[Any] = list(np.indices(index.shape))
+    places[axis] = np.where(index < 0, index + x.shape[axis], index).astype(np.int64)
+    name = _combination(site)
+    if name:
+        COMBINED[name].at(result, tuple(places), updates)
+    else:
+        result[tuple(places)] = updates
+    return result
+
+
+def _scatter_nd_types(site: Site) -> tuple[TensorType, ...]:
+    own, index, updates = site.type(), _indices(site, 1), site.type(2)
+    one_type(site, (0, 2))
+    if _combination(site) and own.dtype == BOOL:
+        raise site.refusal("truth values are not reduced")
+    depth = int(index.shape[-1]) if index.rank else 0
+    if not 1 <= depth <= own.rank or updates.shape != (*index.shape[:-1], *own.shape[depth:]):
+        raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
+    return (own,)
+
+
+def _scatter_nd_moves(site: Site) -> Moves:
+    own, updates = site.type(), site.type(2)
+    return ((gathered(0, own.shape, whole(own.rank)),
+             Move(2, updates.shape, whole(updates.rank), tuple(_nd_places(site, own, 0)), _combination(site))),)
+
+
+def _np_scatter_nd(site: Site, x: np.ndarray, index: np.ndarray, updates: np.ndarray) -> np.ndarray:
+    result, name = x.copy(), _combination(site)
+    for place in np.ndindex(index.shape[:-1]):
+        target = tuple(int(i) for i in index[place])
+        result[target] = COMBINED[name](result[target], updates[place]) if name else updates[place]
+    return result
+
+
+GATHERS = (
+    Operator(name="Gather", kind=Kind.INJECTIVE, types=_gather_types, reference=_np_gather, moves=_gather_moves),
+    Operator(name="GatherElements", kind=Kind.INJECTIVE, types=_elements_types, reference=_np_elements,
+             moves=_elements_moves),
+    Operator(name="GatherND", kind=Kind.INJECTIVE, types=_gather_nd_types, reference=_np_gather_nd,
+             moves=_gather_nd_moves),
+    Operator(name="ScatterElements", kind=Kind.OPAQUE, types=_scatter_types, reference=_np_scatter,
+             moves=_scatter_moves),
+    Operator(name="ScatterND", kind=Kind.OPAQUE, types=_scatter_nd_types, reference=_np_scatter_nd,
+             moves=_scatter_nd_moves))
+
+
+def _one_hot_types(site: Site) -> tuple[TensorType, ...]:
+    own, depth = site.type(), site.numbers(1)[0]
+    axis = site.axis(site.attribute("axis", -1), own.rank + 1)
+    if site.type(2) != site.type(2).with_shape((2,)):
+        raise site.refusal("two values are wanted, off and on", witness=str(site.type(2)))
+    return (TensorType.of(site.type(2).dtype, (*own.shape[:axis], depth, *own.shape[axis:])),)
+
+
+def _one_hot(site: Site, build: Builder, index: str, depth: str, values: str) -> str:
+    rank, count = site.type().rank + 1, site.numbers(1)[0]
+    axis = site.axis(site.attribute("axis", -1), rank)
+    dtype = np.int64 if site.type().dtype.is_integer else site.type().numpy
+    own = build.op("Cast", index, to=np.dtype(dtype).name)
+    zero = build.constant(np.array(0, dtype))
+    wrapped = build.op("Where", build.op("Less", own, zero),
+                       build.op("Add", own, build.constant(np.array(count, dtype))), own)
+    places = np.arange(count, dtype=dtype).reshape([count if d == axis else 1 for d in range(rank)])
+    hit = build.op("Equal", build.op("Unsqueeze", wrapped, build.constant([axis])), build.constant(places))
+    off, on = (build.op("Gather", values, build.constant(np.array(v, np.int64))) for v in (0, 1))
+    return build.op("Where", hit, on, off)
+
+
+def _np_one_hot(site: Site, index: np.ndarray, depth: np.ndarray, values: np.ndarray) -> Any:
+    count, axis = int(depth.ravel()[0]), site.attribute("axis", -1)
+    own = np.where(index < 0, index + count, index)
+    hit = own[..., None] == np.arange(count)
+    return np.moveaxis(np.where(hit, values[1], values[0]), -1, axis).astype(values.dtype)
+
+
+def _triangle_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type().rank < 2:
+        raise site.refusal("matrices are wanted", witness=str(site.type()))
+    if site.has(1):
+        site.numbers(1)
+    return (site.type(),)
+
+
+def _kept(site: Site, rows: int, columns: int) -> np.ndarray:
+    """Which elements of a matrix are kept."""
+    k = site.numbers(1)[0] if site.has(1) else 0
+    distance = np.subtract.outer(-np.arange(rows), -np.arange(columns))
+    return distance >= k if site.attribute("upper", 1) else distance <= k
+
+
+def _triangle(site: Site, build: Builder, x: str, *_: str) -> str:
+    rows, columns = (int(e) for e in site.type().shape[-2:])
+    mask = build.constant(_kept(site, rows, columns))
+    return build.op("Where", mask, x, build.constant(np.zeros((), site.type().numpy)))
+
+
+def _np_triangle(site: Site, x: np.ndarray, *_: Any) -> Any:
+    return np.where(_kept(site, *x.shape[-2:]), x, np.zeros((), x.dtype))
+
+
+PATTERNS = (
+    Operator(name="OneHot", kind=Kind.BROADCAST, types=_one_hot_types, reference=_np_one_hot, composition=_one_hot,
+             steering=(1,)),
+    Operator(name="Trilu", kind=Kind.ELEMENTWISE, types=_triangle_types, reference=_np_triangle,
+             composition=_triangle, steering=(1,)))
+
+OPERATORS = (*GATHERS, *PATTERNS)

@@ -1,0 +1,238 @@
+"""Normalisation and softmax, composed of reductions and elementwise operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.sizes import product
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL
+from polysched.scop.expression import Expression, Tensor, axis, compute, where
+from polysched.scop.expression import sum as sum_of
+from polysched.scop.expression.tensors import Constant, Convert
+
+
+def _float_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if not own.dtype.is_float:
+        raise site.refusal(f"elements of {own.dtype}, floating are wanted")
+    if own.rank or "axis" in dict(site.node.attributes):
+        site.axis(site.attribute("axis", -1))
+    return (own,)
+
+
+def _flat(site: Site, build: Builder, x: str) -> tuple[str, int]:
+    """The operand and the axis; as a matrix where an older operator set has softmax over all that follows the axis."""
+    own, place = site.type(), site.axis(site.attribute("axis", -1))
+    if not site.attribute("flatten", 0):
+        return x, place
+    shape = [product(own.shape[:place]), product(own.shape[place:])]
+    return build.op("Reshape", x, build.constant([int(e) for e in shape]), allowzero=1), 1
+
+
+def _back(site: Site, build: Builder, x: str) -> str:
+    if not site.attribute("flatten", 0):
+        return x
+    return build.op("Reshape", x, build.constant([int(e) for e in site.type().shape]), allowzero=1)
+
+
+def _softmax(site: Site, build: Builder, x: str) -> str:
+    x, place = _flat(site, build, x)
+    axes = build.constant([place])
+    powers = build.op("Exp", build.op("Sub", x, build.op("ReduceMax", x, axes)))
+    return _back(site, build, build.op("Div", powers, build.op("ReduceSum", powers, axes)))
+
+
+def _log_softmax(site: Site, build: Builder, x: str) -> str:
+    x, place = _flat(site, build, x)
+    axes = build.constant([place])
+    less = build.op("Sub", x, build.op("ReduceMax", x, axes))
+    total = build.op("Log", build.op("ReduceSum", build.op("Exp", less), axes))
+    return _back(site, build, build.op("Sub", less, total))
+
+
+def _np_axes(site: Site, x: np.ndarray) -> tuple[int, ...]:
+    place = site.attribute("axis", -1) % x.ndim
+    return tuple(range(place, x.ndim)) if site.attribute("flatten", 0) else (place,)
+
+
+def _np_softmax(site: Site, x: np.ndarray) -> np.ndarray:
+    axes, wide = _np_axes(site, x), x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        powers = np.exp(wide - wide.max(axis=axes, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=axes, keepdims=True)).astype(x.dtype)
+
+
+def _np_log_softmax(site: Site, x: np.ndarray) -> np.ndarray:
+    axes, wide = _np_axes(site, x), x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        less = wide - wide.max(axis=axes, keepdims=True)
+        return np.asarray(less - np.log(np.exp(less).sum(axis=axes, keepdims=True))).astype(x.dtype)
+
+
+def _hardmax(site: Site, build: Builder, x: str) -> str:
+    x, place = _flat(site, build, x)
+    best = build.op("ArgMax", x, axis=place, keepdims=0)
+    count = int(site.type().shape[place]) if not site.attribute("flatten", 0) else int(
+        product(site.type().shape[place:]))
+    values = build.constant(np.array([0, 1], site.type().numpy))
+    return _back(site, build, build.op("OneHot", best, build.constant([count]), values, axis=place))
+
+
+def _np_hardmax(site: Site, x: np.ndarray) -> Any:
+    axes = _np_axes(site, x)
+    flat = x.reshape(*x.shape[:axes[0]], -1) if len(axes) > 1 else np.moveaxis(x, axes[0], -1)
+    hit = np.arange(flat.shape[-1]) == np.argmax(flat, axis=-1)[..., None]
+    return (hit.reshape(x.shape) if len(axes) > 1 else np.moveaxis(hit, -1, axes[0])).astype(x.dtype)
+
+
+def _batch_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if site.attribute("training_mode", 0):
+        raise site.refusal("training_mode=1: models run here, they are not trained")
+    if own.rank < 2 or any(site.type(p).shape != own.shape[1:2] for p in range(1, 5)):
+        raise site.refusal("a number per channel is wanted", witness=str(own))
+    one_type(site, (0,))
+    return (own,)
+
+
+def _per_channel(site: Site, build: Builder, name: str) -> str:
+    rest = site.type().rank - 2
+    return name if not rest else build.op("Unsqueeze", name, build.constant([1 + d for d in range(rest)]))
+
+
+def _batch(site: Site, build: Builder, x: str, scale: str, bias: str, mean: str, variance: str) -> str:
+    numpy = site.type(4).numpy
+    shifted = build.op("Add", variance, build.constant(np.array(site.attribute("epsilon", 1e-5), numpy)))
+    factor = build.op("Div", scale, build.op("Sqrt", shifted))
+    offset = build.op("Sub", bias, build.op("Mul", mean, factor))
+    factor, offset = (_per_channel(site, build, n) for n in (factor, offset))
+    return build.op("Add", build.op("Mul", x, factor), offset)
+
+
+def _np_batch(site: Site, x: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+    scale, bias, mean, variance = (p.astype(np.float64).reshape(-1, *(1,) * (x.ndim - 2)) for p in parts)
+    result = (x - mean) / np.sqrt(variance + site.attribute("epsilon", 1e-5)) * scale + bias
+    return np.asarray(result).astype(x.dtype)
+
+
+def _instance_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if own.rank < 3 or any(site.type(p).shape != own.shape[1:2] for p in (1, 2)):
+        raise site.refusal("a number per channel is wanted", witness=str(own))
+    return _float_types(site)
+
+
+def _instance(site: Site, build: Builder, x: str, scale: str, bias: str) -> str:
+    axes = build.constant(list(range(2, site.type().rank)))
+    less = build.op("Sub", x, build.op("ReduceMean", x, axes))
+    variance = build.op("ReduceMean", build.op("Mul", less, less), axes)
+    epsilon = build.constant(np.array(site.attribute("epsilon", 1e-5), site.type().numpy))
+    normal = build.op("Div", less, build.op("Sqrt", build.op("Add", variance, epsilon)))
+    return build.op("Add", build.op("Mul", normal, _per_channel(site, build, scale)), _per_channel(site, build, bias))
+
+
+def _np_instance(site: Site, x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    wide, axes = x.astype(np.float64), tuple(range(2, x.ndim))
+    less = wide - wide.mean(axis=axes, keepdims=True)
+    normal = less / np.sqrt((less ** 2).mean(axis=axes, keepdims=True) + site.attribute("epsilon", 1e-5))
+    own = (-1, *(1,) * (x.ndim - 2))
+    return np.asarray(normal * scale.reshape(own) + bias.reshape(own)).astype(x.dtype)
+
+
+def _lp(site: Site, build: Builder, x: str) -> str:
+    axes = build.constant([site.axis(site.attribute("axis", -1))])
+    norm = build.op("ReduceL1" if site.attribute("p", 2) == 1 else "ReduceL2", x, axes)
+    zero, one = (build.constant(np.array(v, site.type().numpy)) for v in (0, 1))
+    safe = build.op("Where", build.op("Equal", norm, zero), one, norm)
+    return build.op("Div", x, safe)
+
+
+def _np_lp(site: Site, x: np.ndarray) -> np.ndarray:
+    place, wide = site.attribute("axis", -1), x.astype(np.float64)
+    norm = np.abs(wide).sum(axis=place, keepdims=True) if site.attribute("p", 2) == 1 else np.sqrt(
+        (wide ** 2).sum(axis=place, keepdims=True))
+    return np.asarray(wide / np.where(norm == 0, 1, norm)).astype(x.dtype)
+
+
+def _lrn_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type().rank < 2 or site.attribute("size", 0) < 1:
+        raise site.refusal("channels and a size are wanted", witness=str(site.type()))
+    return _float_types(site)
+
+
+def _lrn(site: Site, build: Builder, x: str) -> str:
+    numpy = site.type().numpy
+    size, alpha = site.attribute("size"), site.attribute("alpha", 1e-4)
+    total = build.op("ChannelSum", build.op("Mul", x, x), size=size)
+    scaled = build.op("Mul", total, build.constant(np.array(alpha / size, numpy)))
+    base = build.op("Add", scaled, build.constant(np.array(site.attribute("bias", 1.0), numpy)))
+    return build.op("Div", x, build.op("Pow", base, build.constant(np.array(site.attribute("beta", 0.75), numpy))))
+
+
+def _reach(site: Site) -> tuple[int, int]:
+    """How many channels before and behind are taken in."""
+    size = site.attribute("size")
+    return (size - 1) // 2, size - 1 - (size - 1) // 2
+
+
+def _channel_sum(site: Site, x: Tensor) -> Tensor:
+    own, (before, _) = site.type(), _reach(site)
+    r = axis("r", site.attribute("size"))
+    channels = extent_of(own.shape[1])
+
+    def element(n: Expression, c: Expression, *i: Expression) -> Expression:
+        place = c + r - before
+        inside = (place >= 0) & (place < channels)
+        return sum_of(where(inside, x[(n, place, *i)], Convert(Constant(0), own.dtype)), over=r)
+    return compute([extent_of(e) for e in own.shape], element, name="y")
+
+
+def _np_channel_sum(site: Site, x: np.ndarray) -> np.ndarray:
+    before, behind = _reach(site)
+    rows = [x[:, max(0, c - before):c + behind + 1].astype(np.float64).sum(axis=1) for c in range(x.shape[1])]
+    return np.stack(rows, axis=1).astype(x.dtype)
+
+
+def _np_lrn(site: Site, x: np.ndarray) -> np.ndarray:
+    total = _np_channel_sum(site, x.astype(np.float64) ** 2)
+    base = site.attribute("bias", 1.0) + site.attribute("alpha", 1e-4) / site.attribute("size") * total
+    return np.asarray(x / base ** site.attribute("beta", 0.75)).astype(x.dtype)
+
+
+def _dropout_types(site: Site) -> tuple[TensorType, ...]:
+    if site.has(2) and bool(site.value(2).ravel()[0]):
+        raise site.refusal("training_mode is true: models run here, they are not trained")
+    return site.type(), site.type().with_dtype(BOOL)
+
+
+def _dropout(site: Site, build: Builder, x: str, *_: str) -> tuple[str, ...]:
+    shape = [int(e) for e in site.type().shape]
+    mask = build.op("ConstantOfShape", build.constant(shape), value=1, dtype="bool")
+    return build.op("Identity", x), mask
+
+
+def _np_dropout(site: Site, x: np.ndarray, *_: Any) -> tuple[np.ndarray, ...]:
+    return x, np.ones(x.shape, bool)
+
+
+OPERATORS = (
+    Operator(name="Softmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_softmax, composition=_softmax),
+    Operator(name="LogSoftmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_log_softmax,
+             composition=_log_softmax),
+    Operator(name="Hardmax", kind=Kind.REDUCTION, types=_float_types, reference=_np_hardmax, composition=_hardmax),
+    Operator(name="BatchNormalization", kind=Kind.BROADCAST, types=_batch_types, reference=_np_batch,
+             composition=_batch),
+    Operator(name="InstanceNormalization", kind=Kind.REDUCTION, types=_instance_types, reference=_np_instance,
+             composition=_instance),
+    Operator(name="LpNormalization", kind=Kind.REDUCTION, types=_float_types, reference=_np_lp, composition=_lp),
+    Operator(name="LRN", kind=Kind.REDUCTION, types=_lrn_types, reference=_np_lrn, composition=_lrn),
+    Operator(name="ChannelSum", kind=Kind.REDUCTION, types=_lrn_types, reference=_np_channel_sum,
+             expression=_channel_sum),
+    Operator(name="Dropout", kind=Kind.ELEMENTWISE, types=_dropout_types, reference=_np_dropout, composition=_dropout,
+             steering=(2,)))

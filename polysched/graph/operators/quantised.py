@@ -1,0 +1,197 @@
+"""Quantised operators, composed of conversions, products of integers and scales."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.operators.products import product_shape
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BY_NAME, INT32, UINT8, DType
+
+
+def _target(site: Site) -> DType:
+    """The element type that is quantised to."""
+    name = site.attribute("output_dtype")
+    if site.has(2):
+        return site.type(2).dtype
+    if name is None:
+        return UINT8
+    if name not in BY_NAME:
+        raise site.refusal(f"elements of type {name} are not had")
+    return BY_NAME[name]
+
+
+def _spread(site: Site) -> tuple[int, ...] | None:
+    """The shape in which scales and zero points broadcast; None where each block has its own."""
+    own, scale = site.type(), site.type(1)
+    if scale.rank == 0 or scale.elements == 1:
+        return (1,) * own.rank
+    if scale.rank == 1:
+        place = site.axis(site.attribute("axis", 1))
+        if scale.shape[0] != own.shape[place]:
+            raise site.refusal("a scale per place of the axis is wanted", witness=f"{own} and {scale}")
+        return tuple(int(scale.shape[0]) if d == place else 1 for d in range(own.rank))
+    if scale.rank != own.rank or not site.attribute("block_size", 0):
+        raise site.refusal("the scales do not fit", witness=f"{own} and {scale}")
+    return None
+
+
+def _aligned(site: Site, build: Builder, name: str) -> str:
+    """Scales or zero points as an operand that broadcasts with the data."""
+    shape = _spread(site)
+    if shape is not None:
+        return build.op("Reshape", name, build.constant(list(shape)))
+    place, block = site.axis(site.attribute("axis", 1)), site.attribute("block_size", 0)
+    own, count = site.type().shape, site.type(1).shape
+    index = np.arange(int(own[place])) // block
+    if int(count[place]) != -(-int(own[place]) // block):
+        raise site.refusal("the blocks do not fit the data", witness=f"{site.type()} and {site.type(1)}")
+    return build.op("Gather", name, build.constant(index), axis=place)
+
+
+def _np_aligned(site: Site, array: np.ndarray) -> Any:
+    shape = _spread(site)
+    if shape is not None:
+        return array.reshape(shape)
+    place, block = site.axis(site.attribute("axis", 1)), site.attribute("block_size", 0)
+    return np.take(array, np.arange(int(site.type().shape[place])) // block, axis=place)
+
+
+def _quantise_types(site: Site) -> tuple[TensorType, ...]:
+    dtype = _target(site)
+    if dtype.is_float or not site.type().dtype.is_float:
+        raise site.refusal(f"{site.type().dtype} is quantised to {dtype}")
+    if site.type(1).dtype != site.type().dtype:
+        raise site.refusal("the scale has another element type than the data")
+    _spread(site)
+    return (site.type().with_dtype(dtype),)
+
+
+def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
+    dtype = _target(site)
+    low, high = dtype.value_range()
+    own = build.op("Round", build.op("Div", x, _aligned(site, build, scale)))
+    wide = build.op("Cast", own, to="float64")
+    if zero:
+        wide = build.op("Add", wide, build.op("Cast", _aligned(site, build, zero), to="float64"))
+    ends = [build.constant(np.array(v, np.float64)) for v in (low, high)]
+    return build.op("Cast", build.op("Clip", wide, *ends), to=dtype.name)
+
+
+def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
+    low, high = _target(site).value_range()
+    own = np.rint(x / _np_aligned(site, scale)).astype(np.float64)
+    if zero is not None:
+        own = own + _np_aligned(site, zero)
+    return np.clip(own, low, high).astype(_target(site).name)
+
+
+def _dequantise_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type().dtype.is_float:
+        raise site.refusal(f"{site.type().dtype} is dequantised")
+    if site.has(2) and site.type(2).dtype != site.type().dtype:
+        raise site.refusal("the zero point has another element type than the data")
+    name = site.attribute("output_dtype", site.type(1).dtype.name)
+    if name not in BY_NAME:
+        raise site.refusal(f"elements of type {name} are not had")
+    _spread(site)
+    return (site.type().with_dtype(BY_NAME[name]),)
+
+
+def _dequantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
+    own = build.op("Cast", x, to="int64")
+    if zero:
+        own = build.op("Sub", own, build.op("Cast", _aligned(site, build, zero), to="int64"))
+    numpy = site.type(1).numpy
+    result = build.op("Mul", build.op("Cast", own, to=numpy.name), _aligned(site, build, scale))
+    return build.op("Cast", result, to=site.output.dtype.name)
+
+
+def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
+    own = x.astype(np.int64) - (0 if zero is None else _np_aligned(site, zero).astype(np.int64))
+    name = site.attribute("output_dtype", scale.dtype.name)
+    return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(name)
+
+
+def _int_matmul_types(site: Site) -> tuple[TensorType, ...]:
+    for place in (0, 1):
+        if site.type(place).dtype.bits != 8 or site.type(place).dtype.is_float:
+            raise site.refusal(f"products of {site.type(place).dtype}")
+    return (TensorType(INT32, product_shape(site, site.type(0), site.type(1))),)
+
+
+def _less_zero(site: Site, build: Builder, name: str, zero: str, rows: bool, rank: int) -> str:
+    """An operand in int32 without its zero point, which may be one per row of the left operand."""
+    own = build.op("Cast", name, to="int32")
+    if not zero:
+        return own
+    offset = build.op("Cast", zero, to="int32")
+    place = site.node.inputs.index(zero)
+    if rows and site.type(place).rank == 1 and site.type(place).elements != 1 and rank > 1:
+        offset = build.op("Unsqueeze", offset, build.constant([1]))
+    return build.op("Sub", own, offset)
+
+
+def _int_matmul(site: Site, build: Builder, a: str, b: str, a_zero: str = "", b_zero: str = "") -> str:
+    left = _less_zero(site, build, a, a_zero, True, site.type(0).rank)
+    return build.op("MatMul", left, _less_zero(site, build, b, b_zero, False, site.type(1).rank))
+
+
+def _np_int_matmul(site: Site, a: np.ndarray, b: np.ndarray, a_zero: np.ndarray | None = None,
+                   b_zero: np.ndarray | None = None) -> Any:
+    left, right = a.astype(np.int32), b.astype(np.int32)
+    if a_zero is not None:
+        left = left - (a_zero.astype(np.int32)[:, None] if a_zero.ndim == 1 and a_zero.size > 1 and a.ndim > 1
+                       else a_zero.astype(np.int32))
+    if b_zero is not None:
+        right = right - b_zero.astype(np.int32)
+    return np.asarray(np.matmul(left, right))
+
+
+def _q_matmul_types(site: Site) -> tuple[TensorType, ...]:
+    shape = product_shape(site, site.type(0), site.type(3))
+    return (TensorType(site.type(7).dtype, shape),)
+
+
+def _q_matmul(site: Site, build: Builder, a: str, a_scale: str, a_zero: str, b: str, b_scale: str, b_zero: str,
+              y_scale: str, y_zero: str) -> str:
+    product = build.op("MatMulInteger", a, b, a_zero, b_zero)
+    return _requantised(build, product, (a_scale, b_scale, y_scale), y_zero, site.type(7).dtype)
+
+
+def _requantised(build: Builder, product: str, scales: tuple[str, str, str], zero: str, dtype: DType) -> str:
+    """Products of integers in the result's scale, rounded and cut to its range."""
+    wide = [build.op("Cast", s, to="float64") for s in scales]
+    factor = build.op("Div", build.op("Mul", wide[0], wide[1]), wide[2])
+    scaled = build.op("Round", build.op("Mul", build.op("Cast", product, to="float64"), factor))
+    shifted = build.op("Add", scaled, build.op("Cast", zero, to="float64"))
+    ends = [build.constant(np.array(v, np.float64)) for v in dtype.value_range()]
+    return build.op("Cast", build.op("Clip", shifted, *ends), to=dtype.name)
+
+
+def _np_requantised(product: np.ndarray, scales: tuple[np.ndarray, ...], zero: np.ndarray) -> Any:
+    a, b, y = (s.astype(np.float64) for s in scales)
+    info = np.iinfo(zero.dtype)
+    return np.clip(np.rint(product * (a * b / y)) + zero, info.min, info.max).astype(zero.dtype)
+
+
+def _np_q_matmul(site: Site, a: np.ndarray, a_scale: np.ndarray, a_zero: np.ndarray, b: np.ndarray,
+                 b_scale: np.ndarray, b_zero: np.ndarray, y_scale: np.ndarray, y_zero: np.ndarray) -> Any:
+    left = a.astype(np.int64) - a_zero.astype(np.int64)
+    right = b.astype(np.int64) - b_zero.astype(np.int64)
+    return _np_requantised(np.matmul(left, right), (a_scale, b_scale, y_scale), y_zero)
+
+
+OPERATORS = (
+    Operator(name="QuantizeLinear", kind=Kind.BROADCAST, types=_quantise_types, reference=_np_quantise,
+             composition=_quantise),
+    Operator(name="DequantizeLinear", kind=Kind.BROADCAST, types=_dequantise_types, reference=_np_dequantise,
+             composition=_dequantise),
+    Operator(name="MatMulInteger", kind=Kind.OUTPUT_FUSABLE, types=_int_matmul_types, reference=_np_int_matmul,
+             composition=_int_matmul),
+    Operator(name="QLinearMatMul", kind=Kind.OUTPUT_FUSABLE, types=_q_matmul_types, reference=_np_q_matmul,
+             composition=_q_matmul))

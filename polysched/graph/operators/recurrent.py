@@ -1,0 +1,254 @@
+"""RNN, GRU and LSTM: unrolled over the steps, each of which is the same few kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.types import TensorType
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+DEFAULT = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
+KNOWN = {"Sigmoid", "Tanh", "Relu", "HardSigmoid", "Softsign", "Softplus", "Elu", "LeakyRelu"}
+X, W, R, B, LENGTHS, H0, C0, PEEPHOLES = range(8)
+
+
+def _directions(site: Site) -> int:
+    return 2 if site.attribute("direction", "forward") == "bidirectional" else 1
+
+
+def _activations(site: Site) -> tuple[str, ...]:
+    """The activations of one direction; refused where they are not had, or are not the same in both directions."""
+    plain = DEFAULT[site.node.op]
+    given = tuple(site.attribute("activations", plain * _directions(site)))
+    first = given[:len(plain)]
+    if given != first * _directions(site) or not set(first) <= KNOWN or len(first) != len(plain):
+        raise site.refusal(f"the activations {', '.join(given)}")
+    if site.attribute("activation_alpha") or site.attribute("activation_beta"):
+        raise site.refusal("activations with parameters")
+    return first
+
+
+def _types(site: Site) -> tuple[TensorType, ...]:
+    x, w, r = site.type(X), site.type(W), site.type(R)
+    directions, gates = _directions(site), GATES[site.node.op]
+    if x.rank != 3 or w.rank != 3 or r.rank != 3 or not x.dtype.is_float:
+        raise site.refusal("floating data, weights and recurrences of three dimensions are wanted", witness=f"{x}, {w}")
+    hidden = r.shape[2]
+    if w != w.with_shape((directions, hidden * gates, x.shape[2])) or (
+            r != r.with_shape((directions, hidden * gates, hidden))):
+        raise site.refusal("the weights do not fit", witness=f"{w} and {r}")
+    _activations(site)
+    first = bool(site.attribute("layout", 0))
+    steps, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
+    if site.has(LENGTHS) and any(n != int(steps) for n in site.numbers(LENGTHS)):
+        raise site.refusal("sequences of different lengths")
+    every = (batch, steps, directions, hidden) if first else (steps, directions, batch, hidden)
+    last = (batch, directions, hidden) if first else (directions, batch, hidden)
+    results = (x.with_shape(every), x.with_shape(last))
+    return (*results, x.with_shape(last)) if site.node.op == "LSTM" else results
+
+
+Cell = Callable[[Any, str, str, str], "tuple[str, str]"]
+
+
+class _Unrolled:
+    """One direction, unrolled: operators on names of values `[batch, hidden]`."""
+
+    def __init__(self, site: Site, build: Builder, direction: int) -> None:
+        self.site, self.build, self.direction = site, build, direction
+        self.hidden = int(site.type(R).shape[2])
+        self.acts = _activations(site)
+        self.numpy = site.type().numpy
+
+    def part(self, place: int, *axes: int) -> str:
+        """The direction's own part of an operand."""
+        own = self.build.op("Gather", self.site.node.inputs[place],
+                            self.build.constant(np.array(self.direction, np.int64)), axis=0)
+        return self.build.op("Transpose", own, perm=(1, 0)) if axes else own
+
+    def split(self, value: str, count: int, axis: int) -> tuple[str, ...]:
+        """Equal parts along an axis."""
+        return self.build.ops("Split", count, value, axis=axis, num_outputs=count)
+
+    def act(self, number: int, value: str) -> str:
+        """An activation, of a value that is cut to the clip first."""
+        clip = self.site.attribute("clip")
+        if clip:
+            value = self.build.op("Clip", value, *(self.build.constant(np.array(v, self.numpy)) for v in (-clip, clip)))
+        return self.build.op(self.acts[number], value)
+
+    def add(self, *values: str) -> str:
+        """A sum of what is there."""
+        there = [v for v in values if v]
+        return there[0] if len(there) == 1 else self.build.op("Sum", *there)
+
+    def mul(self, a: str, b: str) -> str:
+        """An elementwise product."""
+        return self.build.op("Mul", a, b)
+
+
+def _rnn_cell(u: _Unrolled, gates: str, h: str, recurrence: str, biases: tuple[str, str]) -> str:
+    return u.act(0, u.add(gates, u.build.op("MatMul", h, recurrence), *biases))
+
+
+def _gru_cell(u: _Unrolled, gates: str, h: str, recurrence: str, biases: tuple[str, str]) -> str:
+    """Gates in the order z, r, h (ONNX, GRU)."""
+    one = u.build.constant(np.array(1, u.numpy))
+    xz, xr, xh = u.split(u.add(gates, biases[0]), 3, 1)
+    rz, rr, rh = u.split(recurrence, 3, 1)
+    bz, br, bh = u.split(biases[1], 3, 0) if biases[1] else ("", "", "")
+    z = u.act(0, u.add(xz, u.build.op("MatMul", h, rz), bz))
+    r = u.act(0, u.add(xr, u.build.op("MatMul", h, rr), br))
+    if u.site.attribute("linear_before_reset", 0):
+        inner = u.mul(r, u.add(u.build.op("MatMul", h, rh), bh))
+        new = u.act(1, u.add(xh, inner))
+    else:
+        new = u.act(1, u.add(xh, u.build.op("MatMul", u.mul(r, h), rh), bh))
+    return u.add(u.mul(u.build.op("Sub", one, z), new), u.mul(z, h))
+
+
+def _lstm_cell(u: _Unrolled, gates: str, h: str, c: str, recurrence: str, biases: tuple[str, str],
+               peepholes: tuple[str, ...]) -> tuple[str, str]:
+    """Gates in the order i, o, f, c (ONNX, LSTM)."""
+    i, o, f, g = u.split(u.add(gates, u.build.op("MatMul", h, recurrence), *biases), 4, 1)
+    pi, po, pf = peepholes
+    i = u.act(0, u.add(i, u.mul(pi, c) if pi else ""))
+    one = u.build.constant(np.array(1, u.numpy))
+    f = u.build.op("Sub", one, i) if u.site.attribute("input_forget", 0) else u.act(
+        0, u.add(f, u.mul(pf, c) if pf else ""))
+    c = u.add(u.mul(f, c), u.mul(i, u.act(1, g)))
+    o = u.act(0, u.add(o, u.mul(po, c) if po else ""))
+    return u.mul(o, u.act(2, c)), c
+
+
+def _composition(site: Site, build: Builder, *operands: str) -> tuple[str, ...]:
+    first = bool(site.attribute("layout", 0))
+    x = build.op("Transpose", operands[X], perm=(1, 0, 2)) if first else operands[X]
+    steps, batch = (int(e) for e in (site.type().shape[1::-1] if first else site.type().shape[:2]))
+    every, last_h, last_c = [], [], []
+    for direction in range(_directions(site)):
+        hs, c = _direction(site, build, x, direction, steps, batch)
+        every.append(hs)
+        backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
+        last_h.append(hs[0] if backwards else hs[-1])
+        last_c.append(c)
+    axis = build.constant([0])
+    rows = [build.op("Concat", *(build.op("Unsqueeze", hs[t], axis) for hs in every), axis=0) for t in range(steps)]
+    whole = build.op("Concat", *(build.op("Unsqueeze", r, axis) for r in rows), axis=0)
+    ends = [build.op("Concat", *(build.op("Unsqueeze", v, axis) for v in values), axis=0)
+            for values in ((last_h, last_c) if site.node.op == "LSTM" else (last_h,))]
+    if first:
+        whole = build.op("Transpose", whole, perm=(2, 0, 1, 3))
+        ends = [build.op("Transpose", e, perm=(1, 0, 2)) for e in ends]
+    return (whole, *ends)
+
+
+def _start(u: _Unrolled, place: int, batch: int, first: bool) -> str:
+    """The state before the first step."""
+    if not u.site.has(place):
+        return u.build.constant(np.zeros((batch, u.hidden), u.numpy))
+    index = u.build.constant(np.array(u.direction, np.int64))
+    return u.build.op("Gather", u.site.node.inputs[place], index, axis=1 if first else 0)
+
+
+def _direction(site: Site, build: Builder, x: str, direction: int, steps: int, batch: int) -> tuple[list[str], str]:
+    """The states of all steps of one direction in the order of time, and the last cell state."""
+    u, op, first = _Unrolled(site, build, direction), site.node.op, bool(site.attribute("layout", 0))
+    gates = build.op("MatMul", x, u.part(W, 1, 0))
+    recurrence = u.part(R, 1, 0)
+    biases: tuple[str, str] = ("", "")
+    if site.has(B):
+        wb, rb = u.split(u.part(B), 2, 0)
+        biases = (wb, rb)
+    h, c = _start(u, H0, batch, first), _start(u, C0, batch, first) if op == "LSTM" else ""
+    peepholes = u.split(u.part(PEEPHOLES), 3, 0) if op == "LSTM" and site.has(PEEPHOLES) else ("", "", "")
+    backwards = direction == 1 or site.attribute("direction", "forward") == "reverse"
+    states = [""] * steps
+    for t in reversed(range(steps)) if backwards else range(steps):
+        own = build.op("Gather", gates, build.constant(np.array(t, np.int64)), axis=0)
+        if op == "LSTM":
+            h, c = _lstm_cell(u, own, h, c, recurrence, biases, peepholes)
+        else:
+            h = (_rnn_cell if op == "RNN" else _gru_cell)(u, own, h, recurrence, biases)
+        states[t] = h
+    return states, c
+
+
+_NUMPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "Sigmoid": lambda v: 1 / (1 + np.exp(-v)), "Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0),
+    "HardSigmoid": lambda v: np.clip(0.2 * v + 0.5, 0, 1), "Softsign": lambda v: v / (1 + np.abs(v)),
+    "Softplus": lambda v: np.logaddexp(v, 0), "Elu": lambda v: np.where(v < 0, np.expm1(np.minimum(v, 0)), v),
+    "LeakyRelu": lambda v: np.where(v < 0, 0.01 * v, v)}
+
+
+def _np_step(site: Site, gates: np.ndarray, h: np.ndarray, c: np.ndarray, r: np.ndarray, rb: np.ndarray,
+             p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One step in NumPy: `gates` has the input's part and its bias."""
+    clip = site.attribute("clip")
+
+    def act(number: int, v: np.ndarray) -> np.ndarray:
+        return _NUMPY[_activations(site)[number]](np.clip(v, -clip, clip) if clip else v)
+    if site.node.op == "RNN":
+        return act(0, gates + h @ r.T + rb), c
+    n = h.shape[1]
+    if site.node.op == "GRU":
+        first = gates[:, :2 * n] + h @ r[:2 * n].T + rb[:2 * n]
+        z, s = act(0, first[:, :n]), act(0, first[:, n:])
+        if site.attribute("linear_before_reset", 0):
+            new = act(1, gates[:, 2 * n:] + s * (h @ r[2 * n:].T + rb[2 * n:]))
+        else:
+            new = act(1, gates[:, 2 * n:] + (s * h) @ r[2 * n:].T + rb[2 * n:])
+        return (1 - z) * new + z * h, c
+    i, o, f, g = np.split(gates + h @ r.T + rb, 4, axis=1)
+    pi, po, pf = np.split(p, 3)
+    i = act(0, i + pi * c)
+    f = 1 - i if site.attribute("input_forget", 0) else act(0, f + pf * c)
+    c = f * c + i * act(1, g)
+    return act(0, o + po * c) * act(2, c), c
+
+
+def _np_operands(site: Site, operands: tuple[np.ndarray | None, ...]) -> list[np.ndarray]:
+    """All operands in float64, the steps first; zeros for those that are left out."""
+    first, count, r = bool(site.attribute("layout", 0)), _directions(site), operands[R]
+    assert r is not None
+    x = operands[X]
+    assert x is not None
+    hidden, batch = r.shape[2], x.shape[0 if first else 1]
+    state = (batch, count, hidden) if first else (count, batch, hidden)
+    shapes = {B: (count, 2 * r.shape[1]), LENGTHS: (0,), H0: state, C0: state, PEEPHOLES: (count, 3 * hidden)}
+    given = [*operands, *[None] * (8 - len(operands))]
+    wide = [np.zeros(shapes[p]) if o is None else o.astype(np.float64) for p, o in enumerate(given)]
+    return [np.swapaxes(v, 0, 1) if first and p in (X, H0, C0) else v for p, v in enumerate(wide)]
+
+
+def _np_direction(site: Site, operands: list[np.ndarray], d: int, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The last states of one direction; those of all steps are written."""
+    x, w, r, b, _, h0, c0, peep = operands
+    h, c = h0[d], c0[d]
+    wb, rb = np.split(b[d], 2)
+    backwards = d == 1 or site.attribute("direction", "forward") == "reverse"
+    for t in reversed(range(x.shape[0])) if backwards else range(x.shape[0]):
+        h, c = _np_step(site, x[t] @ w[d].T + wb, h, c, r[d], rb, peep[d])
+        whole[t, d] = h
+    return h, c
+
+
+def _reference(site: Site, *operands: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    first, count, given = bool(site.attribute("layout", 0)), _directions(site), _np_operands(site, operands)
+    x, r = given[X], given[R]
+    whole = np.zeros((x.shape[0], count, x.shape[1], r.shape[2]))
+    ends = [_np_direction(site, given, d, whole) for d in range(count)]
+    results = [whole, *(np.stack([e[k] for e in ends]) for k in range(2 if site.node.op == "LSTM" else 1))]
+    if first:
+        results = [results[0].transpose(2, 0, 1, 3), *(np.swapaxes(e, 0, 1) for e in results[1:])]
+    dtype = site.type().numpy
+    return tuple(v.astype(dtype) for v in results)
+
+
+OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_types, reference=_reference, composition=_composition,
+                           steering=(LENGTHS,)) for name in GATES)

@@ -1,0 +1,224 @@
+"""Resize: every axis on its own, as a sum of gathered elements times weights that are known while compiling.
+
+Source: the ONNX operator Resize, version 19, and its reference in `onnx.reference.ops.op_resize`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.types import TensorType
+
+ROI, SCALES, SIZES = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How one axis is resampled: `result[i] = sum_t weights[i, t] x[places[i, t]]`; some `i` are outside."""
+
+    axis: int
+    places: np.ndarray
+    weights: np.ndarray
+    outside: np.ndarray
+
+
+def _operand(site: Site, place: int) -> np.ndarray | None:
+    if not site.has(place) or site.type(place).elements == 0:
+        return None
+    return site.value(place)
+
+
+def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
+    """The axes, their scales, and the extents of the result on them."""
+    own = site.type()
+    axes = list(site.axes(site.attribute("axes", tuple(range(own.rank)))))
+    before = [int(own.shape[a]) for a in axes]
+    scales, sizes = _operand(site, SCALES), _operand(site, SIZES)
+    if scales is not None:
+        factors = [float(v) for v in scales.ravel()]
+        return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
+    if sizes is None:
+        raise site.refusal("neither scales nor sizes are given")
+    wanted = [int(v) for v in sizes.ravel()]
+    policy = site.attribute("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        pick = min if policy == "not_larger" else max
+        factor = pick(w / b for w, b in zip(wanted, before, strict=True))
+        return axes, [factor] * len(axes), [math.floor(factor * b + 0.5) for b in before]
+    return axes, [w / b for w, b in zip(wanted, before, strict=True)], wanted
+
+
+def _types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if not own.dtype.is_float and site.attribute("mode", "nearest") != "nearest":
+        raise site.refusal(f"elements of {own.dtype} between others")
+    axes, scales, extents = _asked(site)
+    if any(s <= 0 for s in scales):
+        raise site.refusal("a scale is not positive", witness=str(scales))
+    shape = list(own.shape)
+    for a, e in zip(axes, extents, strict=True):
+        shape[a] = type(shape[a]).of(e)
+    return (own.with_shape(shape),)
+
+
+def _original(site: Site, place: int, result: int, scale: float, before: int, roi: tuple[float, float]) -> float:
+    """Where a place of the result lies in the operand."""
+    mode, length = site.attribute("coordinate_transformation_mode", "half_pixel"), scale * before
+    if mode == "asymmetric":
+        return place / scale
+    if mode == "align_corners":
+        return 0.0 if length == 1 else place * (before - 1) / (length - 1)
+    if mode == "tf_crop_and_resize":
+        if result <= 1:
+            return (roi[1] - roi[0]) * (before - 1) / 2
+        return place * (roi[1] - roi[0]) * (before - 1) / (result - 1) + roi[0] * (before - 1)
+    if mode == "pytorch_half_pixel":
+        return -0.5 if result == 1 else (place + 0.5) / scale - 0.5
+    if mode == "half_pixel":
+        return (place + 0.5) / scale - 0.5
+    if mode == "half_pixel_symmetric":
+        return before / 2 * (1 - result / length) + (place + 0.5) / scale - 0.5
+    raise site.refusal(f"coordinate_transformation_mode={mode}")
+
+
+def _nearest(site: Site, x: float) -> int:
+    mode = site.attribute("nearest_mode", "round_prefer_floor")
+    if mode == "round_prefer_floor":
+        return math.ceil(x - 0.5)
+    if mode == "round_prefer_ceil":
+        return math.floor(x + 0.5)
+    if mode in ("floor", "ceil"):
+        return math.floor(x) if mode == "floor" else math.ceil(x)
+    raise site.refusal(f"nearest_mode={mode}")
+
+
+def _cubic(distance: float, a: float) -> float:
+    d = abs(distance)
+    if d <= 1:
+        return (a + 2) * d ** 3 - (a + 3) * d ** 2 + 1
+    return a * d ** 3 - 5 * a * d ** 2 + 8 * a * d - 4 * a if d < 2 else 0.0
+
+
+def _taps(site: Site, x: float, scale: float) -> dict[int, float]:
+    """Places around a place, and their weights."""
+    mode = site.attribute("mode", "nearest")
+    if mode == "nearest":
+        return {_nearest(site, x): 1.0}
+    if mode not in ("linear", "cubic"):
+        raise site.refusal(f"mode={mode}")
+    shrink = min(scale, 1.0) if site.attribute("antialias", 0) else 1.0
+    reach = (1 if mode == "linear" else 2) / shrink
+    a = site.attribute("cubic_coeff_a", -0.75)
+    first, last = math.floor(x - reach) + 1, math.ceil(x + reach) - 1
+    taps = {p: max(0.0, 1 - abs(x - p) * shrink) if mode == "linear" else _cubic((x - p) * shrink, a)
+            for p in range(first, last + 1)}
+    total = sum(taps.values())
+    return {p: w / total for p, w in taps.items()} if site.attribute("antialias", 0) else taps
+
+
+def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis:
+    """The places and weights of one axis."""
+    before = int(site.type().shape[axis])
+    roi = _operand(site, ROI)
+    part = (0.0, 1.0)
+    if roi is not None and site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        part = (float(roi[number]), float(roi[number + roi.size // 2]))
+    rows: list[dict[int, float]] = []
+    outside = np.zeros(result, bool)
+    for place in range(result):
+        x = _original(site, place, result, scale, before, part)
+        if site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+            outside[place] = not 0 <= x <= before - 1
+        taps = _taps(site, x, scale)
+        if site.attribute("exclude_outside", 0):
+            taps = {p: w for p, w in taps.items() if 0 <= p < before}
+            total = sum(taps.values())
+            taps = {p: w / total for p, w in taps.items()}
+        rows.append(taps)
+    most = max((len(r) for r in rows), default=1)
+    places, weights = np.zeros((result, most), np.int64), np.zeros((result, most))
+    for i, taps in enumerate(rows):
+        for t, (p, w) in enumerate(taps.items()):
+            places[i, t], weights[i, t] = min(max(p, 0), before - 1), w
+    return Axis(axis, places, weights, outside)
+
+
+def _resampled(site: Site) -> list[Axis]:
+    """The axes that change."""
+    axes, scales, extents = _asked(site)
+    made = [_axis(site, n, a, s, e) for n, (a, s, e) in enumerate(zip(axes, scales, extents, strict=True))]
+    return [m for m in made if not (m.places.shape[1] == 1 and not m.outside.any() and np.array_equal(
+        m.places[:, 0], np.arange(int(site.type().shape[m.axis]))))]
+
+
+def _resize(site: Site, build: Builder, x: str, *_: str) -> str:
+    numpy, rank = site.type().numpy, site.type().rank
+    changed = _resampled(site)
+    result = build.op("Identity", x)
+    outside = None
+    for own in changed:
+        column = [-1 if d == own.axis else 1 for d in range(rank)]
+        parts = []
+        for t in range(own.places.shape[1]):
+            part = build.op("Gather", result, build.constant(own.places[:, t].copy()), axis=own.axis)
+            if not (own.weights[:, t] == 1).all():
+                part = build.op("Mul", part, build.constant(own.weights[:, t].astype(numpy).reshape(column)))
+            parts.append(part)
+        result = parts[0] if len(parts) == 1 else build.op("Sum", *parts)
+        if own.outside.any():
+            beyond = own.outside.reshape(column)
+            outside = beyond if outside is None else outside | beyond
+    if outside is None:
+        return result
+    value = build.constant(np.array(site.attribute("extrapolation_value", 0.0), numpy))
+    return build.op("Where", build.constant(outside), value, result)
+
+
+def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
+    result = x.astype(np.float64) if x.dtype.kind == "f" else x
+    outside = np.zeros((1,) * x.ndim, bool)
+    for own in _resampled(site):
+        column = [-1 if d == own.axis else 1 for d in range(x.ndim)]
+        if own.places.shape[1] == 1:
+            result = np.take(result, own.places[:, 0], axis=own.axis)
+        else:
+            matrix = np.zeros((own.places.shape[0], x.shape[own.axis]))
+            np.add.at(matrix, (np.arange(len(matrix))[:, None], own.places), own.weights)
+            result = np.moveaxis(np.tensordot(matrix, result, (1, own.axis)), 0, own.axis)
+        outside = outside | own.outside.reshape(column)
+    return np.where(outside, site.attribute("extrapolation_value", 0.0), result).astype(x.dtype)
+
+
+def _upsample_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    factors = [float(v) for v in site.value(1).ravel()]
+    if len(factors) != own.rank or any(f < 1 for f in factors):
+        raise site.refusal("a scale of at least 1 per dimension is wanted", witness=str(factors))
+    return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, factors, strict=True)]),)
+
+
+def _upsample(site: Site, build: Builder, x: str, scales: str) -> str:
+    how = {"mode": site.attribute("mode", "nearest"), "coordinate_transformation_mode": "asymmetric",
+           "nearest_mode": "floor"}
+    return build.op("Resize", x, "", scales, **how)
+
+
+def _np_upsample(site: Site, x: np.ndarray, scales: np.ndarray) -> Any:
+    if site.attribute("mode", "nearest") != "nearest":
+        raise site.refusal("an upsampling between elements has no reference of its own")
+    places = [np.floor(np.arange(int(e)) / float(f)).astype(int) for e, f in zip(
+        site.outputs[0].shape, scales, strict=True)]
+    return x[np.ix_(*places)]
+
+
+OPERATORS = (
+    Operator(name="Resize", kind=Kind.INJECTIVE, types=_types, reference=_np_resize, composition=_resize,
+             steering=(ROI, SCALES, SIZES)),
+    Operator(name="Upsample", kind=Kind.INJECTIVE, types=_upsample_types, reference=_np_upsample,
+             composition=_upsample, steering=(1,)))

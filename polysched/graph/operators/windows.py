@@ -1,0 +1,419 @@
+"""Convolutions and pooling in any number of spatial dimensions, with ONNX's padding at both ends.
+
+Layouts: data `[batch, channel, x...]`, weights `[out channel, in channel per group, r...]`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.sizes import Size
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import FLOAT16, FLOAT32, INT64, DType
+from polysched.scop.expression import Expression, Tensor, axis, compute, where
+from polysched.scop.expression import max as largest
+from polysched.scop.expression import sum as sum_of
+from polysched.scop.expression.tensors import Constant, Convert
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the spatial dimensions of an operand.
+
+    Parameters
+    ----------
+    size, strides, dilations, before, behind : per spatial dimension; the last two are elements of padding.
+    places : the number of windows per dimension.
+    """
+
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    behind: tuple[int, ...]
+    places: tuple[Size, ...]
+
+
+def windows(site: Site, size: Sequence[int]) -> Windows:
+    """The windows that a node's attributes describe.
+
+    Raises
+    ------
+    UnsupportedGraphError : an attribute has another number of dimensions, or the operand none.
+    """
+    spatial, rank = site.type().shape[2:], len(size)
+    strides = _per_dimension(site, "strides", rank)
+    dilations = _per_dimension(site, "dilations", rank)
+    if len(spatial) != rank or rank == 0 or any(s < 1 for s in size):
+        raise site.refusal("data with spatial dimensions are wanted", witness=str(site.type()))
+    reach = tuple(d * (s - 1) + 1 for d, s in zip(dilations, size, strict=True))
+    before, behind = _padding(site, spatial, reach, strides)
+    places = []
+    for extent, b, a, r, s in zip(spatial, before, behind, reach, strides, strict=True):
+        free = extent + b + a - r
+        if free.is_constant and free.constant < 0:
+            raise site.refusal("the window is larger than the padded data", witness=str(site.type()))
+        count = free.divided_up(s) + 1 if site.attribute("ceil_mode", 0) else free // s + 1
+        if site.attribute("ceil_mode", 0) and int((count - 1) * s - extent - b) >= 0:
+            count = count - 1   # a window may not start in the padding behind (ONNX, AveragePool, since version 11)
+        places.append(count)
+    return Windows(tuple(size), strides, dilations, before, behind, tuple(places))
+
+
+def _per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
+    found = tuple(site.attribute(name, (1,) * rank))
+    if len(found) != rank or any(v < 1 for v in found):
+        raise site.refusal(f"the attribute {name} has a number of at least 1 per spatial dimension", witness=str(found))
+    return found
+
+
+def _padding(site: Site, spatial: Sequence[Size], reach: Sequence[int],
+             strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    rank, mode = len(spatial), site.attribute("auto_pad", "NOTSET")
+    if mode in ("NOTSET", ""):
+        pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
+        if len(pads) != 2 * rank or any(p < 0 for p in pads):
+            raise site.refusal("the attribute pads has two numbers per spatial dimension", witness=str(pads))
+        return pads[:rank], pads[rank:]
+    if mode == "VALID":
+        return (0,) * rank, (0,) * rank
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        raise site.refusal(f"auto_pad={mode}")
+    total = [max((-(-int(e) // s) - 1) * s + r - int(e), 0) for e, r, s in zip(spatial, reach, strides, strict=True)]
+    less = tuple(t // 2 for t in total)
+    more = tuple(t - t // 2 for t in total)
+    return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def _inside(own: Sequence[Expression], extents: Sequence[Size], unsafe: Sequence[bool]) -> Expression | None:
+    """Whether places are inside the data; None where that is always so."""
+    result: Expression | None = None
+    for place, extent, check in zip(own, extents, unsafe, strict=True):
+        if check:
+            both = (place >= 0) & (place < extent_of(extent))
+            result = both if result is None else result & both
+    return result
+
+
+def _places(w: Windows, i: Sequence[Expression], r: Sequence[Expression]) -> list[Expression]:
+    """The places in the data of the elements of a window."""
+    def scaled(index: Expression, factor: int) -> Expression:
+        return index if factor == 1 else index * factor
+    return [scaled(p, s) + scaled(q, d) - b if b else scaled(p, s) + scaled(q, d)
+            for p, q, s, d, b in zip(i, r, w.strides, w.dilations, w.before, strict=True)]
+
+
+def _reaches_out(w: Windows, extents: Sequence[Size]) -> list[bool]:
+    """Per dimension whether some element of a window is outside the data."""
+    last = [(n - 1) * s + d * (k - 1) - b for n, s, d, k, b in zip(
+        w.places, w.strides, w.dilations, w.size, w.before, strict=True)]
+    return [bool(b) or not (v - e).is_constant or (v - e).constant >= 0
+            for b, v, e in zip(w.before, last, extents, strict=True)]
+
+
+def windowed(site: Site, x: Tensor, w: Windows, lead: tuple[Expression, ...], i: Sequence[Expression],
+             r: Sequence[Expression], outside: Expression) -> Expression:
+    """One element of a window, `outside` where that is padding."""
+    own, extents = _places(w, i, r), site.type().shape[2:]
+    inside = _inside(own, extents, _reaches_out(w, extents))
+    element = x[(*lead, *own)]
+    return element if inside is None else where(inside, element, outside)
+
+
+def zero(dtype: DType) -> Expression:
+    """0 of an element type."""
+    return Convert(Constant(0), dtype)
+
+
+def _conv_types(site: Site) -> tuple[TensorType, ...]:
+    x, w, groups = site.type(0), site.type(1), site.attribute("group", 1)
+    dtype = one_type(site, range(len(site.inputs)))
+    if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[1] * groups != x.shape[1]:
+        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
+    if int(w.shape[0]) % groups or (site.has(2) and site.type(2).shape != w.shape[:1]):
+        raise site.refusal("the output channels do not fit", witness=f"{w} in {groups} groups")
+    size = tuple(int(e) for e in w.shape[2:])
+    if tuple(site.attribute("kernel_shape", size)) != size:
+        raise site.refusal("kernel_shape is not that of the weights", witness=str(w))
+    return (TensorType(dtype, (x.shape[0], w.shape[0], *windows(site, size).places)),)
+
+
+def _conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
+    own, weights, result, groups = site.type(), site.type(1), site.output, site.attribute("group", 1)
+    view = windows(site, [int(e) for e in weights.shape[2:]])
+    c = axis("c", extent_of(weights.shape[1]))
+    r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
+    per_group = int(weights.shape[0]) // groups
+    short = own.dtype == FLOAT16
+
+    def element(n: Expression, k: Expression, *i: Expression) -> Expression:
+        channel = c if groups == 1 else (k // per_group) * extent_of(weights.shape[1]) + c
+        value = windowed(site, x, view, (n, channel), i, r, zero(own.dtype))
+        factor = w[(k, c, *r)]
+        return sum_of(value.astype(FLOAT32) * factor.astype(FLOAT32) if short else value * factor, over=(c, *r))
+    shape = [extent_of(e) for e in result.shape]
+    if bias is None and not short:
+        return compute(shape, element, name="y")
+    total = compute(shape, element, name="total")
+
+    def finished(*i: Expression) -> Expression:
+        value = total[i] if bias is None else total[i] + (bias[i[1]].astype(FLOAT32) if short else bias[i[1]])
+        return value.astype(FLOAT16) if short else value
+    return compute(shape, finished, name="y")
+
+
+def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
+    """The windows of an array in NumPy: `[batch, channel, places..., window...]`."""
+    rank = len(w.size)
+    behind = [max(0, (int(n) - 1) * s + d * (k - 1) + 1 - e - b) for n, s, d, k, e, b in zip(
+        w.places, w.strides, w.dilations, w.size, x.shape[2:], w.before, strict=True)]
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(w.before, behind, strict=True)], constant_values=fill)
+    result = np.empty((*x.shape[:2], *(int(n) for n in w.places), *w.size), x.dtype)
+    for place in itertools.product(*(range(k) for k in w.size)):
+        cuts: list[Any] = [slice(p * d, p * d + (int(n) - 1) * s + 1, s) for p, d, n, s in zip(
+            place, w.dilations, w.places, w.strides, strict=True)]
+        at: Any = (..., *place)
+        result[at] = padded[(slice(None), slice(None), *cuts)]
+    assert result.ndim == 2 + 2 * rank
+    return result
+
+
+def _np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    groups, rank = site.attribute("group", 1), x.ndim - 2
+    wide = np.float64 if x.dtype.kind == "f" else x.dtype
+    cut = _cut(x.astype(wide), windows(site, w.shape[2:]), 0)
+    parts = []
+    for g in range(groups):
+        data = cut[:, g * w.shape[1]:(g + 1) * w.shape[1]]
+        own = w[g * w.shape[0] // groups:(g + 1) * w.shape[0] // groups].astype(wide)
+        axes = [1, *range(2 + rank, 2 + 2 * rank)]
+        parts.append(np.moveaxis(np.tensordot(data, own, (axes, [1, *range(2, 2 + rank)])), -1, 1))
+    result = np.concatenate(parts, axis=1)
+    if bias is not None:
+        result = result + bias.astype(wide).reshape(-1, *(1,) * rank)
+    return np.asarray(result).astype(x.dtype)
+
+
+Numbers = tuple[int, ...]
+
+
+def _transposed(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
+    """Window, strides, dilations, padding in front, and extents of the result of a transposed convolution."""
+    x, w = site.type(0), site.type(1)
+    rank = x.rank - 2
+    size = tuple(int(e) for e in w.shape[2:])
+    strides, dilations = _per_dimension(site, "strides", rank), _per_dimension(site, "dilations", rank)
+    extra = tuple(site.attribute("output_padding", (0,) * rank))
+    full = [(int(e) - 1) * s + d * (k - 1) + 1 + o for e, s, d, k, o in zip(
+        x.shape[2:], strides, dilations, size, extra, strict=True)]
+    wanted, mode = site.attribute("output_shape"), site.attribute("auto_pad", "NOTSET")
+    if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)]
+    if wanted is not None:
+        total = [max(f - o, 0) for f, o in zip(full, wanted, strict=True)]
+        front = tuple(t - t // 2 if mode == "SAME_LOWER" else t // 2 for t in total)
+        return size, strides, dilations, front, tuple(Size.of(o) for o in wanted)
+    pads = tuple(site.attribute("pads", (0,) * (2 * rank))) if mode in ("NOTSET", "") else (0,) * (2 * rank)
+    shape = tuple(Size.of(f - b - a) for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
+    return size, strides, dilations, pads[:rank], shape
+
+
+def _transposed_types(site: Site) -> tuple[TensorType, ...]:
+    x, w, groups = site.type(0), site.type(1), site.attribute("group", 1)
+    dtype = one_type(site, range(len(site.inputs)))
+    if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[0] != x.shape[1] or int(w.shape[0]) % groups:
+        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
+    return (TensorType(dtype, (x.shape[0], w.shape[1] * groups, *_transposed(site)[4])),)
+
+
+def _transposed_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
+    own, weights, groups = site.type(), site.type(1), site.attribute("group", 1)
+    size, strides, dilations, front, _extents = _transposed(site)
+    inputs, outputs = int(own.shape[1]) // groups, int(weights.shape[1])
+    c = axis("c", inputs)
+    r = tuple(axis(f"r{d}", s) for d, s in enumerate(size))
+
+    def element(n: Expression, k: Expression, *i: Expression) -> Expression:
+        reached: Expression | None = None
+        places: list[Expression] = []
+        for p, q, s, d, f, e in zip(i, r, strides, dilations, front, own.shape[2:], strict=True):
+            from_front = p + f - (q if d == 1 else q * d)
+            condition = (from_front >= 0) & (from_front < extent_of(e) * s)
+            if s > 1:
+                condition = condition & ((from_front - (from_front // s) * s) < 1)
+            reached = condition if reached is None else reached & condition
+            places.append(from_front // s if s > 1 else from_front)
+        channel = c if groups == 1 else (k // outputs) * inputs + c
+        out = k if groups == 1 else k - (k // outputs) * outputs
+        assert reached is not None
+        return sum_of(where(reached, x[(n, channel, *places)], zero(own.dtype)) * w[(channel, out, *r)], over=(c, *r))
+    shape = [extent_of(e) for e in site.output.shape]
+    total = compute(shape, element, name="y" if bias is None else "total")
+    return total if bias is None else compute(shape, lambda *i: total[i] + bias[i[1]], name="y")
+
+
+def _np_transposed(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    size, strides, dilations, front, extents = _transposed(site)
+    groups, outputs = site.attribute("group", 1), w.shape[1]
+    inputs = x.shape[1] // groups
+    result = np.zeros((x.shape[0], outputs * groups, *(int(e) for e in extents)), np.float64)
+    for place in itertools.product(*(range(e) for e in x.shape[2:])):
+        for r in itertools.product(*(range(k) for k in size)):
+            target = tuple(p * s + q * d - f for p, q, s, d, f in zip(place, r, strides, dilations, front, strict=True))
+            if any(not 0 <= t < e for t, e in zip(target, result.shape[2:], strict=True)):
+                continue
+            for g in range(groups):
+                own: Any = slice(g * inputs, (g + 1) * inputs)
+                made: Any = (slice(None), slice(g * outputs, (g + 1) * outputs), *target)
+                taken: Any = (slice(None), own, *place)
+                weight: Any = (own, slice(None), *r)
+                result[made] += x[taken].astype(np.float64) @ w[weight].astype(np.float64)
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * (x.ndim - 2))
+    return result.astype(x.dtype)
+
+
+def _pool_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if own.rank < 3:
+        raise site.refusal("data with spatial dimensions are wanted", witness=str(own))
+    if not own.dtype.is_float and site.node.op != "MaxPool":
+        raise site.refusal(f"a mean of {own.dtype}")
+    result = own.with_shape((*own.shape[:2], *windows(site, site.attribute("kernel_shape")).places))
+    return (result, result.with_dtype(INT64)) if site.node.op == "MaxPool" else (result,)
+
+
+def _least(dtype: DType) -> Expression:
+    return Convert(Constant(float("-inf") if dtype.is_float else dtype.value_range()[0]), dtype)
+
+
+def _max_pool(site: Site, x: Tensor) -> Tensor:
+    own, view = site.type(), windows(site, site.attribute("kernel_shape"))
+    if len(site.node.outputs) > 1 and site.node.outputs[1]:
+        raise site.refusal("the positions of the largest elements")
+    r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
+
+    def element(n: Expression, c: Expression, *i: Expression) -> Expression:
+        return largest(windowed(site, x, view, (n, c), i, r, _least(own.dtype)), over=r)
+    return compute([extent_of(e) for e in site.output.shape], element, name="y")
+
+
+def _np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
+    view = windows(site, site.attribute("kernel_shape"))
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    cut = _cut(x, view, least)
+    rank = x.ndim - 2
+    flat = cut.reshape(*cut.shape[:2 + rank], -1)
+    best = np.argmax(flat, axis=-1)
+    at = np.unravel_index(best, view.size)
+    places = np.indices(best.shape)[2:]
+    own = [np.clip(p * s + a * d - b, 0, e - 1) for p, a, s, d, b, e in zip(
+        places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True)]
+    index = np.ravel_multi_index(tuple(own), x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
+    first = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[0], x.shape[1], *(1,) * rank)
+    offset = first * int(np.prod(x.shape[2:]))
+    return np.max(flat, axis=-1), (index + offset).astype(np.int64)
+
+
+def _counted(site: Site, view: Windows) -> np.ndarray:
+    """How many elements each mean takes in, `[1, 1, places...]`."""
+    result = np.ones((1, 1, *(int(n) for n in view.places)), np.float64)
+    padded = bool(site.attribute("count_include_pad", 0))
+    for d, (n, s, k, q, b, a, e) in enumerate(zip(view.places, view.strides, view.size, view.dilations, view.before,
+                                                  view.behind, site.type().shape[2:], strict=True)):
+        low, high = (-b, int(e) + a) if padded else (0, int(e))
+        counts = [sum(low <= p * s - b + r * q < high for r in range(k)) for p in range(int(n))]
+        result = result * np.array(counts).reshape([-1 if i == d + 2 else 1 for i in range(result.ndim)])
+    return result
+
+
+def _average_pool(site: Site, build: Builder, x: str) -> str:
+    """The sum of every window by the number of elements in it."""
+    view, own = windows(site, site.attribute("kernel_shape")), site.type()
+    total = build.op("SumPool", x, **dict(site.node.attributes))
+    count = _counted(site, view)
+    if count.min() == count.max():
+        return build.op("Div", total, build.constant(np.array(count.flat[0], own.numpy)))
+    return build.op("Div", total, build.constant(count.astype(own.numpy)))
+
+
+def _sum_pool(site: Site, x: Tensor) -> Tensor:
+    own, view = site.type(), windows(site, site.attribute("kernel_shape"))
+    r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
+
+    def element(n: Expression, c: Expression, *i: Expression) -> Expression:
+        return sum_of(windowed(site, x, view, (n, c), i, r, zero(own.dtype)), over=r)
+    return compute([extent_of(e) for e in site.output.shape], element, name="y")
+
+
+def _np_sum_pool(site: Site, x: np.ndarray) -> np.ndarray:
+    view = windows(site, site.attribute("kernel_shape"))
+    spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
+    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial)).astype(x.dtype)
+
+
+def _np_average_pool(site: Site, x: np.ndarray) -> np.ndarray:
+    view = windows(site, site.attribute("kernel_shape"))
+    spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
+    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial) / _counted(site, view)).astype(x.dtype)
+
+
+def _lp_pool(site: Site, build: Builder, x: str) -> str:
+    p = site.attribute("p", 2)
+    own = build.op("Abs", x)
+    exponent = build.constant(np.array(p, site.type().numpy))
+    powers = own if p == 1 else build.op("Mul", x, x) if p == 2 else build.op("Pow", own, exponent)
+    total = build.op("SumPool", powers, **{k: v for k, v in site.node.attributes if k != "p"})
+    if p == 1:
+        return total
+    return build.op("Sqrt", total) if p == 2 else build.op("Pow", total, build.constant(
+        np.array(1 / p, site.type().numpy)))
+
+
+def _np_lp_pool(site: Site, x: np.ndarray) -> np.ndarray:
+    view, p = windows(site, site.attribute("kernel_shape")), site.attribute("p", 2)
+    spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
+    return np.asarray((np.abs(_cut(x.astype(np.float64), view, 0)) ** p).sum(axis=spatial) ** (1 / p)).astype(x.dtype)
+
+
+def _global_types(site: Site) -> tuple[TensorType, ...]:
+    own = site.type()
+    if own.rank < 3 or not own.dtype.is_float:
+        raise site.refusal("floating data with spatial dimensions are wanted", witness=str(own))
+    return (own.with_shape((*own.shape[:2], *(1,) * (own.rank - 2))),)
+
+
+def _over_space(op: str) -> Callable[..., str]:
+    def composition(site: Site, build: Builder, x: str) -> str:
+        return build.op(op, x, build.constant(list(range(2, site.type().rank))), keepdims=1)
+    return composition
+
+
+def _np_over_space(reduce: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    return lambda site, x: np.asarray(reduce(x.astype(np.float64), axis=tuple(range(2, x.ndim)), keepdims=True)).astype(
+        x.dtype)
+
+
+OPERATORS = (
+    Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=_np_conv, expression=_conv),
+    Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
+             expression=_transposed_conv),
+    Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_max_pool,
+             expression=_max_pool),
+    Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,
+             expression=_sum_pool),
+    Operator(name="AveragePool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_average_pool,
+             composition=_average_pool),
+    Operator(name="LpPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_lp_pool, composition=_lp_pool),
+    Operator(name="GlobalAveragePool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.mean),
+             composition=_over_space("ReduceMean")),
+    Operator(name="GlobalMaxPool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.max),
+             composition=_over_space("ReduceMax")))

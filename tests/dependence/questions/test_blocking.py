@@ -1,0 +1,71 @@
+"""What blocks a loop: all of the dependences, the least pair of each, one answer per loop of a name."""
+
+import itertools
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.dependence.questions import Wish, blocking, carried_by
+from polysched.errors import UsageError
+from polysched.scop import from_c_text
+from polysched.scop.points import fix_parameters, pairs_of
+
+SEIDEL = """void seidel(int t_end, int n, double A[n][n]) {
+#pragma scop
+  for (int t = 0; t < t_end; t++)
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        A[i][j] = (A[i-1][j] + A[i][j-1] + A[i][j] + A[i][j+1] + A[i+1][j]) / 5;
+#pragma endscop
+}"""
+
+
+def test_carried_are_the_pairs_in_two_iterations() -> None:
+    dependences = analyse(from_c_text(SEIDEL))
+    assert [str(d) for d in dependences.carried_by("j")] == [str(d) for d in carried_by(dependences, "j")]
+    for loop, position in (("t", 0), ("i", 1), ("j", 2)):
+        for pair in dependences.carried_by(loop):
+            pairs = pairs_of(fix_parameters(pair.relation, {"t_end": 3, "n": 5}))
+            assert pairs
+            assert all(a[:position] == b[:position] and a[position] < b[position] for a, b in pairs)
+
+
+def test_every_dependence_is_carried_by_one_loop() -> None:
+    dependences = analyse(from_c_text(SEIDEL))
+    carried = itertools.chain.from_iterable(dependences.carried_by(loop) for loop in "tij")
+    sizes = {"t_end": 3, "n": 5}
+    total = sum(len(pairs_of(fix_parameters(d.relation, sizes))) for d in dependences.pairs)
+    assert sum(len(pairs_of(fix_parameters(d.relation, sizes))) for d in carried) == total
+
+
+def test_the_witness_is_the_least_pair() -> None:
+    (found,) = analyse(from_c_text(SEIDEL)).blocking("t")
+    assert found.of(Wish.TILES)
+    for answer in found.answers:
+        for block in answer.blocks:
+            relation = fix_parameters(block.dependence.relation, block.witness.parameters)
+            assert min(pairs_of(relation)) == (block.witness.source, block.witness.sink)
+
+
+def test_seidel_is_skewed_for_tiles_and_has_wavefronts() -> None:
+    dependences = analyse(from_c_text(SEIDEL))
+    (i,) = blocking(dependences, "i")
+    removed = {(b.wish, r.means) for a in i.answers for b in a.blocks for r in b.removals}
+    assert (Wish.TILES, "skewing") in removed
+    (j,) = blocking(dependences, "j")
+    assert {r.text for b in j.of(Wish.PARALLEL) for r in b.removals} == {
+        "the loop around it runs over wavefronts i + j (line 6)"}
+
+
+def test_two_loops_of_one_name_have_two_answers() -> None:
+    scop = from_c_text("""void f(int n, double a[n], double b[n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) a[i] = a[i-1];
+  for (int i = 0; i < n; i++) b[i] = 2 * a[i];
+#pragma endscop
+}""")
+    first, second = blocking(analyse(scop), "i")
+    assert [len(found.of(Wish.PARALLEL)) for found in (first, second)] == [1, 0]
+    assert [b.distance for b in first.of(Wish.PARALLEL)] == [1]
+    with pytest.raises(UsageError, match="no loop k"):
+        blocking(analyse(scop), "k")

@@ -1,0 +1,21 @@
+"""What operators of this family refuse."""
+
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.operators.registry import OPERATORS
+from tests.graph.samples import Sample, floats, graph_of, sample, whole
+
+
+@pytest.mark.parametrize(("case", "problem"), [
+    (sample("RNN", floats(3, 2, 2), floats(1, 3, 3), floats(1, 3, 3)), "the weights do not fit"),
+    (sample("LSTM", floats(3, 2, 2), floats(1, 12, 2), floats(1, 12, 3), activations=("Tanh", "Odd", "Tanh")),
+     "the activations Tanh, Odd, Tanh"),
+    (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), None, whole(3, 2)), "different lengths"),
+])
+def test_it_is_refused(case: Sample, problem: str) -> None:
+    graph, _ = graph_of(case, OPERATORS[case[0]].steering)
+    with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
+        infer(graph)
+    assert f"node 'y0' ({case[0]})" in str(refusal.value)

@@ -1,0 +1,21 @@
+"""What operators of this family refuse."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.operators.registry import OPERATORS
+from tests.graph.samples import Sample, floats, graph_of, ints, sample
+
+
+@pytest.mark.parametrize(("case", "problem"), [
+    (sample("Resize", floats(3, 2)), "neither scales nor sizes"),
+    (sample("Resize", ints(3, 2), None, floats(2, low=1), mode="linear"), "elements of int32 between others"),
+    (sample("Upsample", floats(3, 2), np.array([0.5, 1], np.float32)), "a scale of at least 1"),
+])
+def test_it_is_refused(case: Sample, problem: str) -> None:
+    graph, _ = graph_of(case, OPERATORS[case[0]].steering)
+    with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
+        infer(graph)
+    assert f"node 'y0' ({case[0]})" in str(refusal.value)

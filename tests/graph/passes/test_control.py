@@ -1,0 +1,83 @@
+"""Branches are chosen and loops unrolled; what depends on data is refused."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
+from polysched.graph.evaluation.steering import steering_inputs
+from polysched.graph.passes.control import resolve_control
+from polysched.graph.passes.simple import bind
+
+BRANCH = from_text("""graph f(c: bool[], x: float32[3]) {
+  let y = If(c) {
+    graph yes() {
+      const one: float32[] = [1.0]
+      let a = Add(x, one)
+      return a
+    }
+    graph no() {
+      return x
+    }
+  }
+  return y
+}""")
+LOOP = from_text("""graph f(n: int64[], x: float32[2]) {
+  const go: bool[] = [true]
+  let y, all = Loop(n, go, x) {
+    graph body(i, c, v) {
+      let w = Add(v, x)
+      let k = Identity(c)
+      return k, w, v
+    }
+  }
+  return y, all
+}""")
+SCAN = from_text("""graph f(s: float32[2], x: float32[3, 2]) {
+  let last, all = Scan(s, x; num_scan_inputs=1, scan_input_directions=[1]) {
+    graph body(v, row) {
+      let w = Mul(v, row)
+      return w, w
+    }
+  }
+  return last, all
+}""")
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_branch_is_chosen(condition: bool) -> None:
+    resolved = resolve_control(bind(BRANCH, values={"c": np.array(condition)}))
+    assert [n.op for n in resolved.nodes] == (["Add", "Identity"] if condition else ["Identity"])
+    x = {"x": np.arange(3, dtype=np.float32)}
+    assert np.array_equal(interpret(resolved, x)["y"], interpret(BRANCH, {**x, "c": np.array(condition)})["y"])
+
+
+def test_a_loop_is_unrolled() -> None:
+    x = {"x": np.array([1, 2], np.float32)}
+    resolved = resolve_control(bind(LOOP, values={"n": np.array(3)}))
+    wanted = interpret(LOOP, {**x, "n": np.array(3)})
+    assert wanted["all"].tolist() == [[1, 2], [2, 4], [3, 6]]
+    for name, value in interpret(resolved, x).items():
+        assert np.array_equal(value, wanted[name])
+
+
+def test_a_scan_is_unrolled() -> None:
+    given = {"s": np.array([1, 2], np.float32), "x": np.arange(6, dtype=np.float32).reshape(3, 2)}
+    wanted, found = interpret(SCAN, given), interpret(resolve_control(SCAN), given)
+    assert wanted["all"].tolist() == [[4, 10], [8, 30], [0, 30]]
+    for name, value in found.items():
+        assert np.array_equal(value, wanted[name])
+
+
+def test_what_depends_on_data_is_refused() -> None:
+    with pytest.raises(UnsupportedGraphError, match="a condition depends on data"):
+        resolve_control(BRANCH)
+    with pytest.raises(UnsupportedGraphError, match="a number of iterations depends on data"):
+        resolve_control(LOOP)
+    with pytest.raises(UnsupportedGraphError, match="stacks values of no known type"):
+        resolve_control(bind(LOOP, values={"n": np.array(0)}))
+
+
+def test_conditions_steer() -> None:
+    assert steering_inputs(BRANCH) == ("c",)
+    assert steering_inputs(LOOP) == ("n",)
