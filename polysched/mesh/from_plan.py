@@ -1,8 +1,8 @@
 """The operators and messages of a graph's plan: each step is an operator, each value that another one reads a message.
 
 The model: a product makes two operations per multiply-add, a reduction one per element that it reads, any other node
-one per element that it makes.  The left operand of a product is cut by rows; the right one by columns where all rows share
-it, and by rows where it has a batch of its own, as in attention.  Inputs of the whole graph are no messages.
+one per element that it makes.  The left operand of a product is cut by rows; the right one by columns where all rows
+share it, and by rows where it has a batch of its own, as in attention.  Inputs of the whole graph are no messages.
 """
 
 from __future__ import annotations
