@@ -29,6 +29,7 @@ from polysched.cli import (
     tile,
     tune,
 )
+from polysched.cli.questions import explain
 
 
 class Command(Protocol):
@@ -46,5 +47,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, place,
-    fuzz, doctor, completion)
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
+    place, fuzz, doctor, completion)
