@@ -21,6 +21,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    onnx,
     passes,
     place,
     report,
@@ -48,4 +49,4 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
-    place, fuzz, doctor, completion)
+    onnx, place, fuzz, doctor, completion)
