@@ -48,6 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="a template (default: %(default)s, a union of rules)")
     group.add_argument("--strategy", choices=STRATEGY_NAMES, default="evolution",
                        help="which candidates come next (default: %(default)s)")
+    group.add_argument("--model", choices=MODEL_NAMES, default="residual",
+                       help="what ranks candidates before they are built: the projected model, that with a correction "
+                            "learned from the trials, or the same with boosted trees of polysched[tune] (default: "
+                            "%(default)s)")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="of all draws (default: %(default)s)")
     add_size(group, "what is run has it; parameters without one get a value that suits a measurement")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
@@ -61,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(group, "what was found")
 
 
-STRATEGY_NAMES = ("grid", "random", "evolution")
+STRATEGY_NAMES = ("grid", "random", "evolution", "halving")
+MODEL_NAMES = ("projected", "residual", "boosted")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = tune(
             arguments.source, space=_space(arguments.space), sizes=dict(arguments.size), budget=_budget(arguments),
             database=arguments.database, resume=arguments.resume, options=_options(arguments),
-            strategy=arguments.strategy, seed=arguments.seed, threads=arguments.threads,
+            strategy=arguments.strategy, model=arguments.model, seed=arguments.seed, threads=arguments.threads,
             measure=_measure(arguments), on_trial=_teller(shown, arguments))
         shown.stop()
         if report is not None:

@@ -13,6 +13,7 @@ from polysched.dependence.expansion import Expansion, expand_temporaries
 from polysched.dependence.idle_statements import without_idle_statements
 from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.substitution import substitute_temporaries
+from polysched.pipeline.kept_stages import kept
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
@@ -51,6 +52,18 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     ------
     BudgetExceededError : the dependences need more isl operations than there are.
     """
+    return kept(
+        lambda: _analysed(scop, expand=expand, value_based=value_based, inputs=inputs, reductions=reductions,
+                          vector_bytes=vector_bytes, row_loss=row_loss, but=but, for_instructions=for_instructions,
+                          values=values, known=known),
+        scop, "analysed", expand, value_based, inputs, reductions, vector_bytes, but, for_instructions, values)
+
+
+def _analysed(scop: Scop, *, expand: bool, value_based: bool, inputs: bool,
+              reductions: Literal["keep", "exact", "reassociate"], vector_bytes: int,
+              row_loss: Callable[[int], float] | None, but: frozenset[str], for_instructions: bool,
+              values: Callable[[Dependences], Dependences] | None, known: Dependences | None) -> Expansion:
+    """As `analysed`, made anew."""
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
@@ -83,8 +96,11 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     """
     wanted = replace(options.scheduling, input_dependences=input_dependences)
     if options.strategy is not None:
-        return steps.apply(by_strategy(dependences, options.strategy, options=wanted), *options.steps)
+        strategy = options.strategy
+        return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps),
+                    dependences, "scheduled", str(strategy), wanted, options.steps)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
         return best(dependences, options=wanted, tiling=tiling).schedule
-    return steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps)
+    return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps),
+                dependences, "scheduled", options.scheduler, wanted, options.steps)

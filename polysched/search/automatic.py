@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
+from polysched.search.bands import is_over_time
 from polysched.search.chooser import Chooser
+from polysched.tensorize.decision import DEFAULT, NONE, may_gain
 from polysched.tiling.best_schedule import POLICIES
 from polysched.tiling.options import BandOptions
 
@@ -15,15 +17,16 @@ Rule = Callable[[Chooser, Dependences, Recipe], Recipe]
 
 
 def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Which nests share loops; of a program with several statements."""
+    """Which nests share loops, and by which scheduler; of a program with several statements."""
     if len(dependences.scop.statements) < 2:
         return recipe
-    return choose.scheduled("fusion", {name: replace(recipe, fusion=name) for name in POLICIES})
+    rows = {name: replace(recipe, fusion=name) for name in POLICIES}
+    rows |= {f"{name} scheduler": replace(recipe, scheduler=name) for name in ("isl", "feautrier")}
+    return choose.scheduled("fusion", rows)
 
 
 def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
     """Split tiles or wavefronts, where a band has tiles over time."""
-    from polysched.search.bands import is_over_time
     if not any(is_over_time(band) for band in choose.bands(recipe)):
         return recipe
     return replace(recipe, split_tiles=choose.one_of("split tiles", (None, True, False)))
@@ -63,7 +66,39 @@ def vectors(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe
     return replace(recipe, vector_bits=choose.one_of("vector bits", (None, 0)))
 
 
-RULES: tuple[Rule, ...] = (fusion, vectors, time_tiles, tiles, packing)
+def outer_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """A further level of tiles around chosen ones: whole multiples of their edges, none, or the loop uncut."""
+    for band in choose.bands(recipe):
+        own = recipe.bands.get(band.number)
+        if own is None or not isinstance(own.sizes, tuple) or is_over_time(band):
+            continue
+        if choose.one_of(f"band {band.number}, outer tiles", (False, True)):
+            times = tuple(choose.one_of(f"band {band.number}, loop {k}, outer tile", (0, 2, 4, 8))
+                          for k in range(band.depth))
+            outer = tuple(t * edge for t, edge in zip(times, own.sizes, strict=True))
+            if not any(outer):
+                choose.reject("an outer level of tiles cuts no loop")
+            recipe = recipe.with_band(band.number, BandOptions(outer_sizes=(outer,)))
+    return recipe
+
+
+def instructions(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """The instruction that the models choose by default, or none; of programs that could use one."""
+    if recipe.bands or not may_gain(dependences.scop):
+        return recipe
+    return replace(recipe, instruction=choose.one_of("instruction", (DEFAULT, NONE)))
+
+
+def compiler_flags(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """One flag of the closed list, or none."""
+    flag = choose.one_of("compiler flag", (None, *OFFERED_FLAGS))
+    return recipe if flag is None else replace(recipe, flags=(flag,))
+
+
+OFFERED_FLAGS = ("-O2", "-funroll-loops", "-fno-tree-vectorize")
+"""Of `pipeline.options.FLAGS`, those that every compiler takes."""
+
+RULES: tuple[Rule, ...] = (fusion, vectors, time_tiles, instructions, tiles, packing, outer_tiles, compiler_flags)
 
 
 def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:

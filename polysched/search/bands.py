@@ -10,6 +10,7 @@ from math import prod
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Chooser
 from polysched.target.target import Target
+from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Level
 from polysched.tiling.options import BandOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, Untiled, plan_structure
@@ -17,7 +18,7 @@ from polysched.tiling.planning.choices import BandChoices
 from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.plan import with_blocks
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
-from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, is_skewed
+from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, innermost_choice, is_skewed
 from polysched.tiling.planning.tile_search import exceeded
 
 
@@ -92,10 +93,14 @@ class BandFacts:
         operands = panel_operands(self.choices.nest, shape) if shape is not None else ()
         return tuple(dict.fromkeys(operand.array for operand in operands))
 
-    @property
+    @cached_property
     def can_be_tiled(self) -> bool:
-        """Whether the tile search has something to say."""
-        return bool(self.choices.levels)
+        """Whether there are tiles that could move less data: something is used again in another iteration."""
+        nest, loops = self.choices.nest, range(self.depth)
+        innermost = innermost_choice(nest)
+        return bool(self.choices.levels) and any(
+            r.whole or any(r.spans) or r.stride(innermost) is Stride.OTHER or not all(map(r.moves_with, loops))
+            for r in nest.references if r.coefficients)
 
     def shape_of(self, block: bool | tuple[int, int] | None) -> RegisterShape | None:
         """The model's shape of a block; None for none."""
@@ -127,7 +132,7 @@ class BandFacts:
             return None
         threads = self.choices.threads and (chosen is None or chosen.parallel is not False)
         one = Projected(target=self.target).seconds(plan)
-        width, teams = self._width(plan) if threads and self.target.cores > 1 else (1.0, 0.0)
+        width, teams = self.width_of(plan) if threads and self.target.cores > 1 else (1.0, 0.0)
         return self.choices.times * (one / max(1.0, min(width, self.target.cores)) + teams * self.target.team_seconds)
 
     @cached_property
@@ -135,7 +140,7 @@ class BandFacts:
         """The same of the model's own tiles."""
         return self.seconds_of(None)
 
-    def _width(self, plan: BandPlan) -> tuple[float, float]:
+    def width_of(self, plan: BandPlan) -> tuple[float, float]:
         """Iterations that threads share, and starts of their team in one run of the band."""
         loops = plan_structure(plan)
         counts = [_trips(loops, at, plan) for at in range(len(loops))]

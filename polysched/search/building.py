@@ -16,6 +16,7 @@ from polysched.measure.field import field as measured_field
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.building import Binary
 from polysched.pipeline.files import optimize
+from polysched.pipeline.kept_stages import KeptStages, keeping
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
@@ -95,14 +96,16 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class LocalBuilder:
-    """Makes the C in this process."""
+    """Makes the C in this process; the program is analysed once, and each schedule is found once."""
 
     scop: Scop
     options: PipelineOptions
+    stages: KeptStages = field(default_factory=KeptStages)
 
     def build(self, wanted: Sequence[Wanted]) -> Sequence[Candidate | PolyschedError]:
         """One after the other."""
-        return [made_candidate(w, self.scop, self.options) for w in wanted]
+        with keeping(self.stages):
+            return [made_candidate(w, self.scop, self.options) for w in wanted]
 
 
 class Runner(Protocol):

@@ -17,7 +17,13 @@ class SearchLimits:
     most_attempts: int = constant(64, unit="proposals", source="rejected in a row before a space counts as exhausted")
     # strategies.py
     parents: int = constant(16, unit="recipes", source="the fastest so far, near which evolution looks")
+    arms: int = constant(16, unit="regions", source="of the first rung of successive halving")
     fresh_share: float = constant(0.3, unit="1", source="of what evolution proposes, drawn anew")
+    # models.py
+    ridge: float = constant(1.0, unit="1", source="weight of the penalty on standardised features")
+    least_to_learn: int = constant(8, unit="trials", source="one batch; before, the projected model ranks alone")
+    most_correction: float = constant(2.0, unit="1", source="logarithm of the largest factor between model and machine")
+    trees: int = constant(60, unit="trees", source="of the boosted model, of depth 3")
     # trial.py
     finalists: int = constant(3, unit="recipes", source="get fresh samples; intervals widen with their number")
     confidence: float = constant(0.95, unit="1", source="of all claims of one search together")
@@ -27,11 +33,14 @@ class SearchLimits:
     explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
                                      "ranks the wrong way round on some kernels")
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
+    least_for_pool: int = constant(16, unit="trials", source="from which on warm processes pay their start of 3 s each")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
     slow_ratio: float = constant(1.5, unit="1", source="a trial that is so much slower than the best gets one pair")
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # pool.py
+    build_seconds: float = constant(120.0, unit="s", source="for the code of one recipe: six of TILING_SECONDS")
     # database.py
     text_bytes: int = constant(1 << 20, unit="B", source="longest text that is read from a database")
     most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")

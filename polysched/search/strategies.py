@@ -80,6 +80,60 @@ class Evolution:
         self.best = sorted(self.best, key=lambda pair: -pair[0])[:LIMITS.parents]
 
 
+class Halving:
+    """Brackets of successive halving over neighbourhoods: many regions of the space with few trials each, the better
+    half of them with twice as many, until one is left; then new regions.
+
+    Source: K. Jamieson, A. Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS
+    2016, with a region (a recipe and what differs in few choices) as the arm and a trial as the resource.
+    """
+
+    def __init__(self, explorer: Explorer, seed: int) -> None:
+        self.explorer, self.draw = explorer, random.Random(seed)
+        self.seen: set[str] = set()
+        self.arms: list[Trace] = []
+        self.best: dict[Trace, float] = {}
+        self.of_recipe: dict[str, Trace] = {}
+        self.each, self.left = 1, 0
+
+    def ask(self, count: int) -> tuple[Proposal, ...]:
+        """Recipes of the regions that are left, in turn."""
+        return _new(count, self.seen, self._one)
+
+    def _one(self) -> Proposal | None:
+        if self.left <= 0:
+            self._next_rung()
+        self.left -= 1
+        if len(self.arms) < LIMITS.arms and self.each == 1:
+            proposal = self.explorer.sample(self.draw)
+            if proposal is not None:
+                self.arms.append(proposal.trace)
+                self.of_recipe[proposal.recipe.text] = proposal.trace
+            return proposal
+        arm = self.arms[self.left % len(self.arms)]
+        proposal = self.explorer.mutate(arm, self.draw, changes=1 + int(self.draw.expovariate(1.0)))
+        if proposal is not None:
+            self.of_recipe.setdefault(proposal.recipe.text, arm)
+        return proposal
+
+    def _next_rung(self) -> None:
+        """The better half with twice as many trials each, or new regions."""
+        kept = sorted((a for a in self.arms if a in self.best), key=lambda arm: -self.best[arm])
+        if len(kept) < 2:
+            self.arms, self.best, self.each, self.left = [], {}, 1, LIMITS.arms
+            return
+        self.arms = kept[:(len(kept) + 1) // 2]
+        self.each *= 2
+        self.left = self.each * len(self.arms)
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        """The fastest of each region."""
+        for trial in trials:
+            arm = self.of_recipe.get(trial.recipe.text)
+            if arm is not None and trial.ratio is not None:
+                self.best[arm] = max(self.best.get(arm, 0.0), trial.ratio)
+
+
 def _new(count: int, seen: set[str], draw: Callable[[], Proposal | None]) -> tuple[Proposal, ...]:
     """Recipes that were not seen, until too many in a row were."""
     found: list[Proposal] = []
@@ -95,5 +149,5 @@ def _new(count: int, seen: set[str], draw: Callable[[], Proposal | None]) -> tup
     return tuple(found)
 
 
-STRATEGIES: dict[str, MakeStrategy] = {"grid": Grid, "random": Random, "evolution": Evolution}
+STRATEGIES: dict[str, MakeStrategy] = {"grid": Grid, "random": Random, "evolution": Evolution, "halving": Halving}
 """By the name that `--strategy` of `polysched tune` takes."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polysched.errors import PolyschedError, RunFailedError, UsageError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
+from polysched.measure.processes.threads import usable_processors
 from polysched.measure.programs.problem_size import choose_size
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
@@ -23,6 +24,8 @@ from polysched.search.building import Builder, Candidate, LocalBuilder, Runner, 
 from polysched.search.database import Database, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
+from polysched.search.models import MODELS, MakeModel, Model
+from polysched.search.pool import PoolBuilder, is_readable
 from polysched.search.space import Explorer, Proposal, Space
 from polysched.search.strategies import STRATEGIES, MakeStrategy
 from polysched.search.trial import Trial, choose, finalists
@@ -60,7 +63,8 @@ class Budget:
 
 def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC, sizes: Mapping[str, int] | None = None,
          budget: Budget | None = None, database: str | Path | None = None, resume: bool = False,
-         options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution", seed: int = 0,
+         options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution",
+         model: str | MakeModel = "residual", seed: int = 0,
          threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
          runner: Runner | None = None,
          clock: Callable[[], float] = time.monotonic,
@@ -80,6 +84,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     resume : trials that the database has are not repeated.
     options : what recipes do not say: numerics, the machine, how the file is read.
     strategy : a name of `strategies.STRATEGIES`, or what makes one.
+    model : a name of `models.MODELS`, or what makes one; it ranks recipes before they are built.
     seed : of all draws; the same seed and times propose the same sequence.
     threads : OMP_NUM_THREADS, and the cores that code is made for; all cores unless given.
     measure : compiler flags, limits and input values of the runs.
@@ -97,9 +102,21 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     made.explorer = Explorer(_space_of(space), made.scop, made.options, dict(made.sizes))
     with ExitStack() as stack:
         made.database = stack.enter_context(opened(database))
-        made.builder = builder or LocalBuilder(made.scop, made.options)
+        made.builder = builder or stack.enter_context(_builder(made))
         made.runner = runner or stack.enter_context(local_runner(made.scop, made.spelled, made.measure))
+        made.model = _model_of(model)(made.explorer)
         return made.run(_strategy_of(strategy), resume=resume)
+
+
+@contextmanager
+def _builder(search: _Search) -> Iterator[Builder]:
+    """Warm processes on all cores where there is enough to build, else this one."""
+    jobs, trials = len(usable_processors()), search.budget.trials
+    if jobs < 2 or not is_readable(search.scop) or (trials is not None and trials < LIMITS.least_for_pool):
+        yield LocalBuilder(search.scop, search.options)
+        return
+    with PoolBuilder(search.scop, search.options, jobs) as pool:
+        yield pool
 
 
 def _space_of(space: Space | Recipe | str) -> Space:
@@ -120,6 +137,14 @@ def _strategy_of(strategy: str | MakeStrategy) -> MakeStrategy:
     return STRATEGIES[strategy]
 
 
+def _model_of(model: str | MakeModel) -> MakeModel:
+    if not isinstance(model, str):
+        return model
+    if model not in MODELS:
+        raise UsageError(f"there is no model {model!r}", hint=f"one of {', '.join(MODELS)}")
+    return MODELS[model]
+
+
 @dataclass(eq=False, kw_only=True)
 class _Search:
     """One search under way."""
@@ -136,6 +161,7 @@ class _Search:
     clock: Callable[[], float]
     on_trial: Callable[[Trial, int], None] | None
     explorer: Explorer = field(init=False)
+    model: Model = field(init=False)
     builder: Builder = field(init=False)
     runner: Runner = field(init=False)
     database: Database | None = None
@@ -213,7 +239,7 @@ class _Search:
     def _search(self, make: MakeStrategy, started: float) -> str:
         """Batches until the budget is spent or the space is exhausted; which it was."""
         strategy, draw = make(self.explorer, self.seed), random.Random(self.seed)
-        pool: dict[str, tuple[float, Proposal]] = {}
+        pool: dict[str, Proposal] = {}
         tried: set[str] = {Recipe().text}
         while True:
             left = len(self.trials) if self.budget.trials is None else self.budget.trials - len(self.trials)
@@ -223,22 +249,15 @@ class _Search:
                 return f"after {self.budget.minutes:g} minutes"
             for proposal in strategy.ask(max(LIMITS.batch, LIMITS.pool - len(pool))):
                 if proposal.recipe.text not in tried:
-                    pool[proposal.recipe.text] = (self._rank(proposal), proposal)
+                    pool[proposal.recipe.text] = proposal
             count = LIMITS.batch if self.budget.trials is None else min(LIMITS.batch, left)
-            batch = _batch(pool, count, draw)
+            batch = _batch(pool, self.model, count, draw)
             if not batch:
                 return "the space is exhausted"
             tried |= {p.recipe.text for p in batch}
-            strategy.tell(self._judge(batch))
-
-    def _rank(self, proposal: Proposal) -> float:
-        """Seconds by the model, infinite for what it cannot judge."""
-        try:
-            seconds = self.explorer.seconds(proposal.recipe)
-        except PolyschedError as error:
-            self.explorer.refuse(proposal, error)
-            return float("inf")
-        return float("inf") if seconds is None else seconds
+            judged = self._judge(batch)
+            strategy.tell(judged)
+            self.model.learn(judged)
 
     def _judge(self, batch: Sequence[Proposal]) -> list[Trial]:
         """Build and race what is new; what is known, or has the C of an earlier one, is told again."""
@@ -278,7 +297,7 @@ class _Search:
         wanted = []
         for proposal in proposals:
             self.emitted += 1
-            seconds = self._rank(proposal)
+            seconds = self.model.seconds(proposal)
             wanted.append(Wanted(number=self.emitted, proposal=proposal,
                                  predicted_seconds=None if seconds == float("inf") else seconds))
         return self.builder.build(wanted)
@@ -322,14 +341,14 @@ class _Search:
         return sum(b.choices.times * light.seconds(plan) for b, plan in plans) / self.key.place.threads
 
 
-def _batch(pool: dict[str, tuple[float, Proposal]], count: int, draw: random.Random) -> list[Proposal]:
+def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:
     """The best by the model, and some drawn from all; they leave the pool."""
     batch: list[Proposal] = []
-    ranked = sorted(pool, key=lambda text: (pool[text][0], text))
+    ranked = sorted(pool, key=lambda text: (model.seconds(pool[text]), text))
     for place in range(min(count, len(ranked))):
         explored = place >= count - int(LIMITS.explored_share * count)
         text = ranked.pop(draw.randrange(len(ranked)) if explored else 0)
-        batch.append(pool.pop(text)[1])
+        batch.append(pool.pop(text))
     return batch
 
 

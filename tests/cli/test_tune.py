@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from polysched.cli.db import ACTIONS
-from polysched.cli.tune import STRATEGY_NAMES
+from polysched.cli.tune import MODEL_NAMES, STRATEGY_NAMES
 from polysched.search import STRATEGIES
+from polysched.search.models import MODELS
 from tests.cli.command import is_refusal, polysched
 from tests.search.programs import PRODUCT, RENAMED
 
@@ -93,4 +94,5 @@ def test_misuse_is_refused(folder, words):
 
 def test_the_choices_are_those_of_the_room():
     assert tuple(STRATEGIES) == STRATEGY_NAMES
+    assert tuple(MODELS) == MODEL_NAMES
     assert set(ACTIONS) == {"list", "show", "replay", "verify", "merge", "export"}

@@ -42,7 +42,9 @@ def test_every_rule_alone_is_a_template(rule):
 def test_fusion_offers_the_schedules_that_differ():
     scop = from_c_file(str(KERNELS / "gemm.c"))
     found = Explorer(lambda choose, dependences: fusion(choose, dependences, Recipe()), scop, OPTIONS)
-    assert [p.recipe.fusion for p in found.enumerate()] == ["smart", "max"]
+    made = list(found.enumerate())
+    assert [p.trace[0].value for p in made][:2] == ["smart", "max"]
+    assert [p.recipe.scheduler for p in made] == ["pluto", "pluto", "feautrier"]
 
 
 def test_tiles_are_the_models_none_or_chosen():

@@ -1,0 +1,133 @@
+"""PoolBuilder: the C of recipes, made by several warm processes; one that dies or hangs costs one candidate."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import selectors
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+from polysched.errors import PolyschedError, RunFailedError, UsageError
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop.scop import Scop
+from polysched.search.building import Candidate, Wanted
+from polysched.search.limits import LIMITS
+from polysched.search.worker import first_line
+
+logger = logging.getLogger(__name__)
+MODULE = "polysched.search.worker"
+
+
+class PoolBuilder:
+    """Makes the C of a batch in several processes, which stay warm; a context manager.
+
+    Parameters
+    ----------
+    scop : a region of a C file.
+    jobs : processes.
+
+    Raises
+    ------
+    UsageError : the program comes from no file that another process can read.
+    """
+
+    def __init__(self, scop: Scop, options: PipelineOptions, jobs: int, *, module: str = MODULE) -> None:
+        if not is_readable(scop):
+            raise UsageError("the program comes from no file that another process can read", where=scop.name)
+        self._first, self._jobs, self._module = first_line(scop, options), jobs, module
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        for _ in range(jobs):
+            self._idle.put(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        while not self._idle.empty():
+            worker = self._idle.get()
+            if worker is not None:
+                worker.end()
+
+    def build(self, wanted: Sequence[Wanted]) -> Sequence[Candidate | PolyschedError]:
+        """The candidates, in the order asked for; all processes are idle again afterwards."""
+        with ThreadPoolExecutor(max_workers=self._jobs) as threads:
+            return list(threads.map(self._one, wanted))
+
+    def _one(self, wanted: Wanted) -> Candidate | PolyschedError:
+        worker = self._idle.get() or _Worker(self._module, self._first)
+        reply = worker.ask({"number": wanted.number, "recipe": wanted.proposal.recipe.to_json()})
+        if reply is None:
+            worker.end()
+            self._idle.put(None)
+            return RunFailedError("the process that makes the code ended or hung", witness=str(wanted.proposal.recipe))
+        self._idle.put(worker)
+        if "problem" in reply:
+            return PolyschedError(reply["problem"], witness=reply["witness"], hint=reply["hint"])
+        return Candidate(name=f"v{wanted.number}", proposal=wanted.proposal, text=reply["text"], code=reply["code"],
+                         predicted_seconds=wanted.predicted_seconds)
+
+
+class _Worker:
+    """One process, with what it has said so far."""
+
+    def __init__(self, module: str, first: str) -> None:
+        path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+        self._process = subprocess.Popen([sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path},
+                                         start_new_session=True)
+        self._rest = b""
+        self._send(first)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """The reply; None where the process ended or was silent for too long."""
+        if not self._send(json.dumps(request)):
+            return None
+        line = self._line()
+        reply: dict[str, Any] | None = None if line is None else json.loads(line)
+        return reply
+
+    def end(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _send(self, line: str) -> bool:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, OSError):
+            logger.debug("a worker ended before it was asked")
+            return False
+        return True
+
+    def _line(self) -> bytes | None:
+        """The next line of its output."""
+        assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                if not selector.select(LIMITS.build_seconds):
+                    return None
+                data = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not data:
+                    return None
+                self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def is_readable(scop: Scop) -> bool:
+    """Whether another process can read the program anew."""
+    return scop.source is not None and os.path.isfile(scop.source.path)

@@ -1,0 +1,41 @@
+"""Analyses and schedules are made once where that was asked for, and by what decides them."""
+
+from polysched.pipeline import analysed, optimize, scheduled
+from polysched.pipeline.kept_stages import KeptStages, keeping, kept
+from polysched.pipeline.recipe import Recipe, apply_recipe
+from polysched.tiling import BandOptions
+from tests.search.programs import OPTIONS, product
+
+
+def test_nothing_is_kept_unasked():
+    scop = product()
+    assert analysed(scop) is not analysed(scop)
+
+
+def test_the_same_stage_of_the_same_program_is_made_once():
+    scop, other = product(), product()
+    with keeping(KeptStages()):
+        first = analysed(scop)
+        assert analysed(scop) is first
+        assert analysed(other) is not first
+        assert analysed(scop, expand=False) is not first
+        tree = scheduled(first.dependences, OPTIONS)
+        assert scheduled(first.dependences, OPTIONS.but(tile=8)) is tree
+        assert scheduled(first.dependences, OPTIONS.but(fusion="max")) is not tree
+    assert analysed(scop) is not first
+
+
+def test_the_code_is_the_same_with_kept_stages():
+    scop, stages = product(), KeptStages()
+    recipes = [Recipe(bands={0: BandOptions(sizes=(8, edge, 16))}) for edge in (8, 24)]
+    plain = [optimize(scop, apply_recipe(OPTIONS, recipe)).text for recipe in recipes]
+    with keeping(stages):
+        assert [optimize(scop, apply_recipe(OPTIONS, recipe)).text for recipe in recipes] == plain
+    assert len(stages.values) >= 2
+
+
+def test_what_is_made_of_an_object_keeps_it_alive():
+    stages = KeptStages()
+    with keeping(stages):
+        assert kept(lambda: 1, object(), "a") == 1
+        assert kept(lambda: 2, object(), "a") == 2
