@@ -21,6 +21,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    onnx,
     passes,
     report,
     run,
@@ -47,4 +48,4 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
-    fuzz, doctor, completion)
+    onnx, fuzz, doctor, completion)
