@@ -93,7 +93,8 @@ class Schedule(Shown):
         Parameters
         ----------
         form : `stored`, JSON with the tree in isl's notation, algorithm, rungs and steps; or only the order: `tree`
-            and `map` in isl's notation, `pluto`, lines like `T(S1): (k, i, j)`, `halide`, the steps as chains of calls.
+            and `map` in isl's notation, `pluto`, lines like `T(S1): (k, i, j)`, `halide`, the steps as chains of calls,
+            `openscop`, the region with the order as its scattering.
 
         Raises
         ------

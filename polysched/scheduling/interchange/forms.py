@@ -12,6 +12,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.interchange.dates import dates_of, tree_of_dates
 from polysched.scheduling.interchange.halide import has_chains, read_chains, write_chains
 from polysched.scheduling.interchange.isl_text import is_tree, read_map
+from polysched.scheduling.interchange.openscop import has_region, read_region, write_region
 from polysched.scheduling.interchange.pluto_lines import has_lines, read_lines, write_lines
 from polysched.scheduling.schedule import Schedule
 
@@ -19,7 +20,8 @@ WRITERS: dict[str, Callable[[Schedule], str]] = {
     "tree": lambda schedule: f"{schedule.tree}\n",
     "map": lambda schedule: f"{dates_of(schedule.tree)}\n",
     "pluto": lambda schedule: write_lines(schedule.tree, schedule.scop),
-    "halide": write_chains}
+    "halide": write_chains,
+    "openscop": lambda schedule: write_region(schedule.tree, schedule.scop)}
 
 
 def written(schedule: Schedule, form: str) -> str:
@@ -41,6 +43,8 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
     ------
     UsageError : it is of a known form, and says no schedule of this program.
     """
+    if has_region(text):
+        return tree_of_dates(read_region(text, dependences.scop), dependences)
     if has_lines(text):
         return tree_of_dates(read_lines(text, dependences.scop), dependences)
     if is_tree(text) or _is_stored(text):
@@ -51,7 +55,7 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
         return tree_of_dates(read_map(text), dependences)
     raise UsageError("the text is no schedule in a form that is known", witness=text.strip()[:40] or "it is empty",
                      hint="what Schedule.to_text writes, a schedule tree or a union map in isl's notation, lines like "
-                          "T(S1): (k, i, j), or chains like S0.split(i, io, ii, 32).parallel(io)")
+                          "T(S1): (k, i, j), OpenScop, or chains like S0.split(i, io, ii, 32).parallel(io)")
 
 
 def _is_stored(text: str) -> bool:

@@ -15,7 +15,6 @@ _KEY = re.compile(r'(?:[{,]|^)\s*"?(\w+)"?\s*:', re.MULTILINE)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _KEYS = ("domain", "child", "schedule", "permutable", "coincident", "options", "sequence", "set", "filter", "mark",
          "context", "guard", "extension", "contraction", "expansion", "anchored")
-_EXCERPT = 40   # characters
 
 _READERS: dict[str, tuple[str, Callable[[isl.Context, str], object]]] = {
     "domain": ("a set of instances", isl.UnionSet.read_from_str),
@@ -107,8 +106,9 @@ def _unbalanced(text: str) -> str:
     return ""
 
 
-def _short(text: str, *, end: bool = False) -> str:
+def _short(text: str, *, end: bool = False, longest: int = 40) -> str:
+    """As many characters of a text as a message has room for."""
     text = " ".join(text.split())
-    if len(text) <= _EXCERPT:
+    if len(text) <= longest:
         return text
-    return f"...{text[-_EXCERPT:]}" if end else f"{text[:_EXCERPT]}..."
+    return f"...{text[-longest:]}" if end else f"{text[:longest]}..."
