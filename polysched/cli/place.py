@@ -27,7 +27,7 @@ graph.json has operators (name, work, extents, weights, result) and messages (so
 docs/rooms/mesh.md says what each means. A mesh is ROWSxCOLUMNS or a JSON file with the fields of MeshTarget.
 Every figure is a prediction of a model and stands beside a lower bound; --verify walks every message again"""
 
-METHODS = ("anneal", "greedy", "row-major")
+METHODS = ("anneal", "exact", "greedy", "row-major")
 ROUTINGS = ("adaptive", "xy")
 
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dead", type=core, action="append", default=[], metavar="ROW,COLUMN",
                         help="a core that is not there, may be repeated")
     parser.add_argument("--method", choices=METHODS, default="anneal",
-                        help="how positions are found (default: %(default)s)")
+                        help="how positions are found; exact: CP-SAT, to 64 cores (default: %(default)s)")
     parser.add_argument("--routing", choices=ROUTINGS, default="adaptive",
                         help="each message along its row or its column first, or all along rows (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the annealing (default: %(default)s)")

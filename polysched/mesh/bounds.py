@@ -9,7 +9,7 @@ import numpy as np
 from polysched.mesh.operators import Message, OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape, allocate
 from polysched.mesh.target import MeshTarget
-from polysched.mesh.traffic import passed_on, pieces
+from polysched.mesh.traffic import passed_on, piece_offsets
 
 
 def sides(shape: Shape, target: MeshTarget) -> int:
@@ -61,25 +61,25 @@ def least_hop_bytes(message: Message, source: Shape, sink: Shape, target: MeshTa
     Rows and columns of the distance add up, and each sum is least where the rectangles would overlap.  So one of the
     two distances is least over all, and the other one is that of rectangles that touch.
     """
-    i, j, size = pieces(source.cores, sink.cores, message.bytes)
-    to_row, to_column = (j % sink.rows, j // sink.rows) if message.cut == "columns" else divmod(j, sink.columns)
-    across = _distances(i // source.columns - to_row, size, source.rows, sink.rows)
-    along = _distances(i % source.columns - to_column, size, source.columns, sink.columns)
+    rows, columns, size = piece_offsets(message, source, sink)
+    across = _distances(rows, size, source.rows, sink.rows)
+    along = _distances(columns, size, source.columns, sink.columns)
     found = []
     if source.rows + sink.rows <= target.rows:
         found.append(min(across[0], across[-1]) + along.min())
     if source.columns + sink.columns <= target.columns:
         found.append(min(along[0], along[-1]) + across.min())
-    return int(min(found, default=across.min() + along.min())) + _passed_hop_bytes(message, sink)
+    return int(min(found, default=across.min() + along.min())) + passed_hop_bytes(message, sink)
 
 
 def _distances(difference: np.ndarray, size: np.ndarray, source: int, sink: int) -> np.ndarray:
     """The sum over the pieces in one dimension, for every distance from touching on one side to the other."""
-    offsets = np.arange(-sink, source + 1)
-    return np.asarray((np.abs(difference[None, :] - offsets[:, None]) * size).sum(1))
+    offsets = np.arange(-sink, source + 1)   # of the sink from the source
+    return np.asarray((np.abs(difference[None, :] + offsets[:, None]) * size).sum(1))
 
 
-def _passed_hop_bytes(message: Message, sink: Shape) -> int:
+def passed_hop_bytes(message: Message, sink: Shape) -> int:
+    """Bytes times hops that the cores of a sink pass on, wherever it stands."""
     loads = np.zeros((4, sink.rows, sink.columns), dtype=np.int64)
     passed_on(message, Rectangle(0, 0, sink.rows, sink.columns), loads)
     return int(loads.sum())

@@ -20,20 +20,21 @@ ANY, THESE = "any placement", "these shapes"
 
 
 def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequence[Shape]],
-               proven_score: int = 0) -> dict[str, Figure]:
+               proven_hop_bytes: int = 0) -> dict[str, Figure]:
     """The figures of what a ledger holds.
 
     Parameters
     ----------
     shapes : of its rectangles.
     choices : every shape that each operator may have.
-    proven_score : a bound of the score for these shapes that a solver proved.
+    proven_hop_bytes : a bound of the byte hops for these shapes that a solver proved.
     """
     graph, target = ledger.graph, ledger.target
     slowest = max(s.seconds for s in shapes)
     interval, why = interval_bound(graph, choices, target)
     load, load_why = load_bound(graph, shapes, target)
-    hops = hop_bytes_bound(graph, shapes, target)
+    alone = hop_bytes_bound(graph, shapes, target)
+    hops = max(alone, proven_hop_bytes)
     score = LIMITS.congestion_weight * load + hops
     layers = layer_by_layer(graph, choices, target, ledger.traffic)
     listed = (
@@ -45,10 +46,9 @@ def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequen
                why="every operator at its fastest, one after the other"),
         Figure(name="largest_load", unit="B", value=ledger.largest, bound=load, holds=THESE, why=load_why),
         Figure(name="hop_bytes", unit="B", value=ledger.hop_bytes, bound=hops, holds=THESE,
-               why="every message alone, between neighbours"),
-        Figure(name="score", unit="B", value=ledger.score, bound=max(score, proven_score), holds=THESE,
-               why="proved by CP-SAT" if proven_score > score else
-               f"{LIMITS.congestion_weight} times the bound of the load, and that of the byte hops"))
+               why="proved by CP-SAT" if hops > alone else "every message alone, between neighbours"),
+        Figure(name="score", unit="B", value=ledger.score, bound=score, holds=THESE,
+               why=f"{LIMITS.congestion_weight} times the bound of the load, and that of the byte hops"))
     return {f.name: f for f in listed}
 
 

@@ -26,6 +26,13 @@ class MeshLimits:
     # placing.py
     fill_step: float = constant(
         0.05, unit="1", source="of the cores that shapes may take, given back where they cannot be packed")
+    # exact.py
+    exact_cores: int = constant(
+        64, unit="cores", source="of a mesh for CP-SAT: on 16x16 its bound of 40 operators was no use")
+    exact_time: float = constant(
+        20.0, unit="s of deterministic time", source="of CP-SAT: about as many seconds on one idle core")
+    exact_slack: float = constant(
+        1e-6, unit="B", source="a whole-numbered bound comes back as a float, and is rounded up")
     # annealing.py
     moves_per_operator: int = constant(
         600, unit="moves", source="of annealing: some seconds for 40 operators")

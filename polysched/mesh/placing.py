@@ -9,6 +9,7 @@ from typing import TypeAlias
 from polysched.errors import PlacementError, UsageError
 from polysched.mesh.annealing import anneal
 from polysched.mesh.cost import Ledger, as_array, scored, turn_routes
+from polysched.mesh.exact import fewest_hop_bytes
 from polysched.mesh.figures import figures_of
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
@@ -17,11 +18,12 @@ from polysched.mesh.placement import Placement, Route
 from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts
 from polysched.mesh.target import MeshTarget
 
-METHODS = ("anneal", "greedy", "row-major")
+METHODS = ("anneal", "exact", "greedy", "row-major")
 ROUTINGS = ("adaptive", "xy")
 Packer: TypeAlias = Callable[[OperatorGraph, Sequence[Shape], MeshTarget], "tuple[Rectangle, ...] | None"]
+_ALL: tuple[Packer, ...] = (greedy, row_major, largest_first)
 _PACKERS: dict[str, tuple[Packer, ...]] = {
-    "anneal": (greedy, row_major, largest_first), "greedy": (greedy, largest_first), "row-major": (row_major,)}
+    "anneal": _ALL, "exact": _ALL, "greedy": (greedy, largest_first), "row-major": (row_major,)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,9 @@ class PlaceOptions:
 
     Parameters
     ----------
-    method : `anneal` from the best first placement; `greedy` and `row-major` are such placements, as baselines.
+    method : `anneal` from the best first placement; `exact`, CP-SAT from there, which proves a bound of the byte hops
+        for at most `LIMITS.exact_cores` cores, and annealing again from what it found; `greedy` and `row-major` are
+        first placements, as baselines.
     routing : `adaptive`, each message along its row or its column first, whichever loads links less; or `xy`.
     seed : of the annealing.
     shapes : of the operators, where the allocation's are not wanted.
@@ -68,16 +72,21 @@ def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None
                          f"{len(graph.operators)} operators")
     choices = fronts(graph, target)
     shapes, rectangles, note = _packed(graph, choices, target, options)
-    if options.method == "anneal":
+    if options.method in ("anneal", "exact"):
         rectangles = anneal(graph, target, rectangles, seed=options.seed)
+    proven = 0
+    notes: tuple[str, ...] = (note,)
+    if options.method == "exact":
+        rectangles, proven, told = _solved(graph, shapes, target, rectangles, options.seed)
+        notes = (*notes, told)
     ledger = Ledger(graph, target, rectangles)
     turned = turn_routes(ledger) if options.routing == "adaptive" else 0
     slowest = max(range(len(shapes)), key=lambda n: shapes[n].seconds)
-    notes = (note, f"{graph.operators[slowest].name} is the slowest operator, on {shapes[slowest].text} cores",
+    notes = (*notes, f"{graph.operators[slowest].name} is the slowest operator, on {shapes[slowest].text} cores",
              f"{turned} of {len(graph.messages)} messages go along their column first")
     return Placement(graph=graph, target=target, shapes=shapes, rectangles=tuple(ledger.rectangles),
                      routes=tuple(Route(o, f.detours) for o, f in zip(ledger.orders, ledger.flows, strict=True)),
-                     loads=as_array(ledger.loads, target), figures=figures_of(ledger, shapes, choices),
+                     loads=as_array(ledger.loads, target), figures=figures_of(ledger, shapes, choices, proven),
                      method=f"{options.method}, {options.routing} routes", notes=notes)
 
 
@@ -103,3 +112,15 @@ def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: Me
     raise PlacementError("no packing of the operators' rectangles was found", where=f"graph {graph.name}",
                          witness=f"{len(graph.operators)} operators on {target.headline()}",
                          hint="a larger mesh, or fewer dead cores")
+
+
+def _solved(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, rectangles: tuple[Rectangle, ...],
+            seed: int) -> tuple[tuple[Rectangle, ...], int, str]:
+    """The better of given rectangles and of what CP-SAT and annealing come to; the proved byte hops; a sentence."""
+    solved = fewest_hop_bytes(graph, shapes, target, rectangles)
+    told = ("CP-SAT found the fewest byte hops of these shapes" if solved.proved else
+            f"CP-SAT proved {solved.bound} byte hops within its budget, and not the fewest")
+    if solved.rectangles is None:
+        return rectangles, solved.bound, told
+    found = anneal(graph, target, solved.rectangles, seed=seed)
+    return min(rectangles, found, key=lambda r: scored(graph, target, r)), solved.bound, told

@@ -22,7 +22,7 @@ import numpy as np
 
 from polysched.errors import PlacementError
 from polysched.mesh.operators import Message
-from polysched.mesh.shapes import Rectangle
+from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 
 Core: TypeAlias = tuple[int, int]
@@ -61,6 +61,13 @@ def pieces(sources: int, sinks: int, size: int) -> tuple[np.ndarray, np.ndarray,
     low = edges[:-1]
     return (np.searchsorted(starts, low, side="right") - 1, np.searchsorted(ends, low, side="right") - 1,
             np.diff(edges))
+
+
+def piece_offsets(message: Message, source: Shape, sink: Shape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns that each piece goes where both rectangles begin at one core, and its bytes."""
+    i, j, size = pieces(source.cores, sink.cores, message.bytes)
+    to_row, to_column = (j % sink.rows, j // sink.rows) if message.cut == "columns" else divmod(j, sink.columns)
+    return to_row - i // source.columns, to_column - i % source.columns, size
 
 
 class Traffic:

@@ -37,12 +37,12 @@ def test_layers_have_the_cores_to_themselves() -> None:
 def test_a_proved_bound_is_told() -> None:
     ledger = Ledger(GRAPH, TARGET, [Rectangle(0, c, 1, 1) for c in range(3)])
     shapes = [f[0] for f in fronts(GRAPH, TARGET)]
-    figure = figures_of(ledger, shapes, fronts(GRAPH, TARGET), proven_score=1210)["score"]
-    assert (figure.bound, figure.why) == (1210, "proved by CP-SAT")
+    figure = figures_of(ledger, shapes, fronts(GRAPH, TARGET), proven_hop_bytes=13)["hop_bytes"]
+    assert (figure.bound, figure.why) == (13, "proved by CP-SAT")
 
 
 def test_a_figure_below_its_bound_is_a_fault() -> None:
     ledger = Ledger(GRAPH, TARGET, [Rectangle(0, c, 1, 1) for c in range(3)])
     shapes = [f[0] for f in fronts(GRAPH, TARGET)]
-    with pytest.raises(AssertionError, match="score: the bound"):
-        figures_of(ledger, shapes, fronts(GRAPH, TARGET), proven_score=5000)
+    with pytest.raises(AssertionError, match="hop_bytes: the bound"):
+        figures_of(ledger, shapes, fronts(GRAPH, TARGET), proven_hop_bytes=5000)
