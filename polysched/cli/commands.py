@@ -21,7 +21,9 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    onnx,
     passes,
+    place,
     report,
     run,
     schedule,
@@ -47,4 +49,4 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
-    fuzz, doctor, completion)
+    onnx, place, fuzz, doctor, completion)
