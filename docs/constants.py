@@ -1,4 +1,4 @@
-"""Write `constants.md`, the table of all constants that steer a choice: `python docs/constants.py`."""
+"""Write `constants.md`, the table of the constants that steer a choice: `python docs/constants.py`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,13 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
 HEAD = """\
 # Constants
 
-Every constant that steers a choice, with its unit and where it is from. `python docs/constants.py` writes this page
-from the values; a test holds it up to date. Costs are what a machine takes for something; limits are budgets of
-searches and proofs, and sizes from which on a choice pays. `experiments/ablation` says which of them change the
-emitted C.
+Every single number that steers a choice in scheduling, tiling, tensorize, emit_c and pipeline, with its unit and where
+it is from. `python docs/constants.py` writes this page from the values; a test holds it up to date, and another one
+finds numbers of these rooms that are not here. Costs are what a machine takes for something; limits are budgets of
+searches and proofs, and sizes from which on a choice pays. Not here are lists of candidates, which stand where they
+are tried, and the budgets of reading and analysis, which stand in `polysched/scop` and `polysched/dependence`.
+`experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
+emit_c do.
 """
 
 

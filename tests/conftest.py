@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in campaign:
             item.add_marker("campaign")
-        if function_of(item.nodeid) not in slow:
+        if function_of(item.nodeid) not in slow and item.get_closest_marker("campaign") is None:
             item.add_marker("quick")
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
@@ -20,6 +23,12 @@ MOST_OF_A_FUNCTION = 20.0
 """Seconds that the tests of one function take in all in a run of the suite, over their parameters."""
 MOST_SECONDS = 0.15
 """What a function's tests take at most on average over their parameters for it to be quick."""
+
+
+def and_campaign(few: Sequence[Any], every: Iterable[Any]) -> list[Any]:
+    """Parameters of a test: a few cases, and those of all others left to campaigns."""
+    return [*few, *(pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.campaign)
+                    for case in every if case not in few)]
 
 
 def function_of(nodeid: str) -> str:

@@ -6,9 +6,9 @@ import argparse
 
 from polysched.cli.conventions import add_size
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
-from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
+from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 from polysched.errors import UsageError

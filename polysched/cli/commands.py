@@ -21,6 +21,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    onnx,
     passes,
     report,
     run,
@@ -28,6 +29,7 @@ from polysched.cli import (
     tile,
     tune,
 )
+from polysched.cli.questions import explain
 
 
 class Command(Protocol):
@@ -45,5 +47,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz,
-    doctor, completion)
+    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
+    onnx, fuzz, doctor, completion)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import add_size
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
-from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
+from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.values import positive, positive_seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -83,6 +84,7 @@ class CSource(Shown):
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
+    teams : parallel constructs that the code has, those of functions in `preamble` included.
     tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
@@ -94,6 +96,7 @@ class CSource(Shown):
     loops: Node
     fallbacks: tuple[str, ...] = ()
     allocated: tuple[str, ...] = ()
+    teams: int = 0
     tested_teams: tuple[tuple[int, int], ...] = ()
     preamble: str = ""
     prologue: tuple[tuple[int, str], ...] = ()
@@ -117,3 +120,8 @@ class CSource(Shown):
     def _repr_html_(self) -> str:
         from polysched.emit_c.display import c_source_html
         return c_source_html(self)
+
+
+def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:
+    """Parallel constructs of a region of several parts, whose other version may stay beside them."""
+    return sum(part.teams for part in parts) + (otherwise.teams if stays else 0)

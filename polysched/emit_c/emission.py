@@ -82,6 +82,7 @@ def printed_region(lowered: Lowered) -> Region:
              *(line for h in helpers for line in h.undefinitions())]
     source = CSource(tiled=lowered.tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=lowered.fallbacks, allocated=lowered.allocated,
+                     teams=sum(line.lstrip().startswith("#pragma omp parallel") for line in lines),
                      tested_teams=tuple(printer.tested_teams))
     return Region(source=source, memories=tuple(_memories(scop, lowered)))
 

@@ -43,7 +43,7 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.openmp import descends, pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.scalar_code.region_branches import with_pragmas
 from polysched.emit_c.scalar_code.size_text import at_least_one
-from polysched.emit_c.scalar_code.statements import INDENT, braced, print_body
+from polysched.emit_c.scalar_code.statements import INDENT, braced, branches, print_body
 from polysched.emit_c.scalar_code.thread_arrays import array_of_thread
 from polysched.emit_c.scalar_code.tracing import LANES, PARTS, THREADS, instance_call, unordered_loop
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
@@ -179,12 +179,12 @@ class RegionPrinter:
                                         simd=self.options.simd, index=self.index, tested=self.tested_teams)]
 
     def _if(self, node: If, place: Place) -> list[str]:
-        head = f"if ({self.index.condition(node.condition)})"
+        condition = self.index.condition(node.condition)
         then = self.lines(node.then, Place(place.above, place.facts.given(node.condition)))
         if node.otherwise is None:
-            return braced(head, then)
+            return braced(f"if ({condition})", then)
         otherwise = self.lines(node.otherwise, place)
-        return [f"{head} {{", *_indent(then), "} else {", *_indent(otherwise), "}"]
+        return branches(condition, _indent(then), _indent(otherwise))
 
     def _tile(self, tile: RegisterTile, place: Place) -> list[str]:
         """A full register tile as straight code, or as loops when its body has no form in registers."""

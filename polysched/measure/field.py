@@ -219,7 +219,7 @@ def field(scops: tuple[Scop, ...], sizes: Mapping[str, int], options: MeasureOpt
 
     Parameters
     ----------
-    sizes : parameter values by C spelling; the others are chosen (`measure.problem_size`).
+    sizes : parameter values by C spelling; the others are chosen (`measure.programs.problem_size`).
 
     Raises
     ------

@@ -15,6 +15,14 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # verification.py
+    relative_tolerance: float = constant(
+        1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")
+    absolute_share: float = constant(
+        1e-5, unit="1", source="of the largest element, for elements near 0: a hundred roundings of float32")
+    rounds: int = constant(
+        15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
+
     # onnx_backend.py
     most_specialisations: int = constant(
         32, unit="models", source="kept per CompiledModel for different sizes and steering values")

@@ -31,7 +31,7 @@ def for_callers_threads(scop: Scop, options: PipelineOptions, made: Made) -> Opt
     if is_inside_parallel(region.text, region.start):
         return made(alone)
     whole = made(options)
-    if not is_called_in_parallel(region.text, region.function or "") or "#pragma omp parallel" not in whole.source.text:
+    if not is_called_in_parallel(region.text, region.function or "") or not whole.source.teams:
         return whole
     serial = made(alone)
     if serial.source.preamble:   # functions for instructions stand in the file once

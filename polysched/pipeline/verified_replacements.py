@@ -81,14 +81,28 @@ class Verdict:
                     where=where, witness=self.outcome.failure, hint=hint)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BegunVerdict:
+    """A comparison that may still run.
+
+    Parameters
+    ----------
+    result : waits for it.
+    wait : until nothing runs any more, whatever came of it; for those who do not ask for the result.
+    """
+
+    result: Callable[[], Verdict]
+    wait: Callable[[], None] = lambda: None
+
+
 def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: str | None = None,
                again: bool = False, given: Scop | None = None) -> Verdict:
     """Run the code of a decision beside the statement that it replaces; see `verdict_begun`."""
-    return verdict_begun(decision, numerics=numerics, parallel=parallel, cc=cc, again=again, given=given)()
+    return verdict_begun(decision, numerics=numerics, parallel=parallel, cc=cc, again=again, given=given).result()
 
 
 def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc: str | None = None,
-                  again: bool = False, given: Scop | None = None) -> Callable[[], Verdict]:
+                  again: bool = False, given: Scop | None = None) -> BegunVerdict:
     """Start to run the code of a decision beside the statement that it replaces, or find what came of that earlier.
 
     The compiler and the process with the code work while the caller goes on; the result waits for them.
@@ -114,7 +128,7 @@ def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc:
         prepared = preparation_of(program, runs, given)
     except PolyschedError as error:
         failed = replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
-        return lambda: failed
+        return BegunVerdict(result=lambda: failed)
     plain = replace(plain, untouched=runs[0].given is not None or bool(prepared))
     checks += prepared
     key = entry_key({"checks": repr(checks), "description": repr(own.intrinsic), "numerics": repr(numerics),
@@ -122,24 +136,18 @@ def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc:
     known = None if again else _KNOWN.get(key) or _read(key, plain)
     if known is not None:
         _KNOWN[key] = replace(known, kept=True)
-        return lambda: replace(known, kept=True)
-    outcome = _started(lambda: run_checks(checks, compiler=compiler))
+        return BegunVerdict(result=lambda: replace(known, kept=True))
+    executor = ThreadPoolExecutor(max_workers=1)   # its thread waits for processes
+    outcome = executor.submit(lambda: run_checks(checks, compiler=compiler))
+    executor.shutdown(wait=False)
 
     def finished() -> Verdict:
-        found = _compared(replace(plain, outcome=outcome()), runs, parallel, compiler)
+        found = _compared(replace(plain, outcome=outcome.result()), runs, parallel, compiler)
         _keep(key, found)
         _KNOWN[key] = replace(found, kept=True)
         return found
 
-    return finished
-
-
-def _started(run: Callable[[], CheckOutcome]) -> Callable[[], CheckOutcome]:
-    """A thread that waits for processes; what it gives waits for the thread."""
-    executor = ThreadPoolExecutor(max_workers=1)
-    future = executor.submit(run)
-    executor.shutdown(wait=False)
-    return future.result
+    return BegunVerdict(result=finished, wait=executor.shutdown)
 
 
 def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: str | None = None,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -38,7 +39,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
-from polysched.pipeline.verified_replacements import Verdict, verdict_begun, verdict_on_calls
+from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import DEFAULT, Decision, decide
@@ -88,7 +89,13 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
-    begun = _begun_ahead(scop, expansion, options, seconds)
+    with _begun_ahead(scop, expansion, options, seconds) as begun:
+        return _with_original(_made(scop, expansion, begun, options, seconds))
+
+
+def _made(scop: Scop, expansion: Expansion, begun: _Begun | _Refused | None, options: PipelineOptions,
+          seconds: dict[str, float]) -> Optimized:
+    """The stages behind the dependences, without the original code."""
     lowered = _lowered(expansion.dependences, options, seconds)
     too_large = {a for a in lowered.allocated if not is_affordable(lowered.scop, a)}
     kept: frozenset[str] = frozenset()
@@ -108,12 +115,11 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     pays = None
     if scop.source is not None and (options.safe or largest_parameters(scop)):
         pays = crossover(source, options.target())
-    made = Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
                      pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
                      last_values=expansion.last_values)
-    return _with_original(made)
 
 
 def _with_original(made: Optimized) -> Optimized:
@@ -135,12 +141,12 @@ class _Begun:
     Parameters
     ----------
     scop : the prepared program.
-    verdict : waits for what came of it; None where nothing has to run.
+    verdict : of its code; None where nothing has to run.
     """
 
     scop: Scop
     decision: Decision
-    verdict: Callable[[], Verdict] | None
+    verdict: BegunVerdict | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +163,20 @@ def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions
                     row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
 
 
+@contextmanager
 def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                 seconds: dict[str, float]) -> _Begun | _Refused | None:
-    """The first decision of a region; None where there is none to take."""
+                 seconds: dict[str, float]) -> Iterator[_Begun | _Refused | None]:
+    """The first decision of a region, if there is one to take; behind this nothing runs that nobody waited for."""
+    begun = _first_decision(scop, expansion, options, seconds)
+    try:
+        yield begun
+    finally:
+        if isinstance(begun, _Begun) and begun.verdict is not None:
+            begun.verdict.wait()
+
+
+def _first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
+                    seconds: dict[str, float]) -> _Begun | _Refused | None:
     wanted = options.tensorize
     if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
@@ -274,7 +291,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
     wrong: dict[tuple[str, str], str] = {}
     while True:
         begun = begun or _begun(scop, options, outside, given, wrong)
-        decision, verdict = begun.decision, begun.verdict() if begun.verdict is not None else None
+        decision, verdict = begun.decision, begun.verdict.result() if begun.verdict is not None else None
         if verdict is not None:
             if not verdict.outcome.equal:
                 if not wanted.by_model:
@@ -387,7 +404,7 @@ def scanned_with_fallbacks(tiled: TiledSchedule, *,
     for lost, version in chain([("", tiled)], lesser_schedules(tiled)):
         if refusals:
             given_up.append(f"{lost}: {refusals[-1].problem}")
-            _LOG.warning(given_up[-1])
+            _LOG.warning("function %s: %s", tiled.schedule.scop.name, given_up[-1])
         try:
             found = scan(version, max_operations=max_operations)
         except (BudgetExceededError, NoLoopsError) as error:

@@ -88,6 +88,11 @@ def _require_description(intrinsic: Intrinsic) -> None:
     """
     require_agreement(intrinsic.semantics)
     contraction = intrinsic.contraction
+    used = {e.array for e in (*(r.output for r in contraction.results), *contraction.inputs)} | set(contraction.tables)
+    idle = [v.name for v in intrinsic.parsed.operands if v.name not in used]
+    if idle and not intrinsic.library:
+        raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
+                                hint="leave the operand out, or a constant in its place in the template")
     if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
         raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
                                 hint="describe one update per element (a maximum): the program's loops repeat it")

@@ -1,9 +1,9 @@
 """`tile`: from a legal schedule to tiles, wavefronts, parallel and vector loops.
 
-Three passes over the tree: sizes per band (`sizes`), the new order of loops (here), and the marks
-(`marking`).  Every question about dependences is asked exactly at the place where it matters
-(`position`), and the whole result passes the exact checks again before it leaves: of the order, and of every loop that
-is marked parallel or simd.
+The tree passes through: loops that wait beside those of the iteration before (`retiming`), what shall become of each
+band (`plan`), the new order of loops (here), marks for threads and lanes (`marking`), and copies of operands
+(`copies`).  Every question about dependences is asked exactly at the place where it matters (`position`), and the whole
+result passes the exact checks again before it leaves: of the order, and of every loop that is marked parallel or simd.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
     fallbacks = [f"{name}: no register block, as its body has no vector code" for name in sorted(options.unblocked)]
     retimed = with_budget(ANY_NUMBER, partial(retime, schedule, options.target.ports), seconds=TILING_SECONDS)
     if retimed is None:
-        fallbacks.append(f"retiming took more than {TILING_SECONDS:g} s")
+        fallbacks.append("no statement is shifted against the others of its loop: whether that helps took more than "
+                         f"{TILING_SECONDS:g} s")
     schedule = retimed or schedule
     for degrees in range(options.parallel_degrees, 0, -1):
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
@@ -112,7 +113,7 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         if found is not None:
             unsplit = options.split and not any(band.pieces for band in found.bands)
             if unsplit:
-                _LOG.warning(NO_PIECES)
+                _LOG.warning("function %s: %s", schedule.scop.name, NO_PIECES)
             return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else []), *found.fallbacks))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(

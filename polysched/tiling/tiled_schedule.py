@@ -70,8 +70,8 @@ class TiledSchedule(Shown):
     tree : the tiled tree; loops carry `scheduling.marks.LoopMark` marks.
     bands : what was done, per band of the untiled tree.
     options : that it was tiled with; None where it was not made by `tile`.
-    fallbacks : what had to be given up for lack of time, and what was given by hand for tiles that the model did not
-        make, one sentence each.
+    fallbacks : what had to be given up, for lack of time or of code for it, and what was given by hand and is of no
+        use, one sentence each.
     unused : choices by hand that no band can use, where other regions of the program may (`by_hand.refuse_unused`).
     one_at_a_time : what loops are generated for; None where that is the tree itself.
     """

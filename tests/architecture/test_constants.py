@@ -71,6 +71,12 @@ def test_the_table_of_constants_is_up_to_date(table: ModuleType) -> None:
     assert table.page() == table.FILE.read_text(encoding="utf-8"), "run python docs/constants.py"
 
 
+def test_the_table_claims_the_rooms_whose_numbers_are_looked_for(table: ModuleType) -> None:
+    claim = re.search(r"a choice in ([a-z_, ]+), with", table.page().replace("\n", " "))
+    assert claim is not None
+    assert set(re.findall(r"\w+", claim[1])) - {"and"} == set(STEERING)
+
+
 def test_every_record_of_limits_is_in_the_table(table: ModuleType) -> None:
     places = {place for _, place, _, _ in table.RECORDS}
     assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("limits.py")} <= places

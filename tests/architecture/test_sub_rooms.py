@@ -18,7 +18,7 @@ SUB_ROOMS = {
                "vector_code", "alternatives"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
-    "cli": ["shown"],
+    "cli": ["shown", "questions"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25

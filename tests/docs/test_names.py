@@ -18,7 +18,7 @@ MODULES = sorted((ROOT / "polysched").rglob("*.py"))
 _CODE = re.compile(r"`([^`\n]+)`")
 _DOTTED = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _PATH = re.compile(r"(?<![\w/.-])(?:polysched|tests|docs|experiments)/[\w./*-]+\w")
-_FILE = re.compile(r"\.(py|md|c|h|json|jsonl|txt|svg|html|toml)$")
+_FILE = re.compile(r"\.(py|md|c|h|json|jsonl|txt|svg|html|toml|onnx)$")
 _MADE = re.compile(r"_build|NAME")   # by a command, or by the reader
 
 

@@ -93,7 +93,7 @@ child: { schedule: "[n] -> [{ S0[i, j] -> [(i)] }, { S0[i, j] -> [(j)] }]", opti
     source = emit(tiled(made, "{ " + text.replace("\nchild", ", child") + " }"),
                   options=EmitOptions(max_operations=100_000))
     assert source.fallbacks == (
-        "tile separation and unrolling by isl were dropped: the AST took more than "
+        "full and partial tiles share their loops, and isl unrolls none of them: the AST took more than "
         "100000 isl operations or 0.25 s",)
     assert source.text.count("visit") == 1
 

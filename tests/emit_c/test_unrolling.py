@@ -11,7 +11,8 @@ from polysched.scheduling.steps import Peel, Step, Unroll, Vectorize, replay
 from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
 
-NOT_UNROLLED = "tile separation and unrolling by isl were dropped: a loop to be unrolled has no single lower bound"
+NOT_UNROLLED = ("full and partial tiles share their loops, and isl unrolls none of them: "
+                "a loop to be unrolled has no single lower bound")
 COUNTED = """void f(int n, float A[n + 2]) {
 #pragma scop
     for (int i = 0; i <= n - 1; i++)

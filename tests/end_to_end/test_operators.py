@@ -16,6 +16,7 @@ from polysched.scop import from_c_text
 from polysched.scop.expression import build, placeholder
 from polysched.scop.expression.operators import layer_norm, softmax
 from tests.emit_c.compiled import load
+from tests.tiers import and_campaign
 
 
 def run(optimized: Optimized, folder: Path, *arrays: np.ndarray) -> None:
@@ -29,11 +30,16 @@ def nests(text: str) -> int:
     return len(re.findall("omp parallel for", text))
 
 
-@pytest.mark.parametrize(("rows", "columns", "options"), [
-    *((rows, columns, options) for rows, columns in ((2, 1), (4, 31), (37, 47)) for options in (
-        PipelineOptions(), PipelineOptions(reassociate=True), PipelineOptions(vector_bits=256))),
-    (3, 5, PipelineOptions(reassociate=True)), (5, 32, PipelineOptions()), (2, 33, PipelineOptions(vector_bits=256)),
-    (37, 47, PipelineOptions(math="libm"))])
+PLAIN, REASSOCIATED, NARROW, LIBRARY = (PipelineOptions(), PipelineOptions(reassociate=True),
+                                        PipelineOptions(vector_bits=256), PipelineOptions(math="libm"))
+
+
+@pytest.mark.parametrize(("rows", "columns", "options"), and_campaign(
+    [*((rows, columns, options) for rows, columns in ((2, 1), (4, 31), (37, 47))
+       for options in (PLAIN, REASSOCIATED, NARROW)),
+     (3, 5, REASSOCIATED), (5, 32, PLAIN), (2, 33, NARROW), (37, 47, LIBRARY)],
+    [(rows, columns, options) for rows, columns in ((2, 1), (3, 5), (4, 31), (5, 32), (2, 33), (37, 47))
+     for options in (PLAIN, REASSOCIATED, NARROW, LIBRARY)]))
 def test_softmax(rows: int, columns: int, options: PipelineOptions, tmp_path: Path) -> None:
     optimized = optimize(build(softmax(placeholder("X", (rows, columns), "float32"))), options)
     x = np.random.default_rng(1).standard_normal((rows, columns)).astype(np.float32)
@@ -43,10 +49,11 @@ def test_softmax(rows: int, columns: int, options: PipelineOptions, tmp_path: Pa
     np.testing.assert_allclose(y, power / power.sum(1, keepdims=True), rtol=2e-6)
 
 
-@pytest.mark.parametrize(("rows", "columns", "options"), [
-    (2, 1, PipelineOptions()), (4, 31, PipelineOptions(reassociate=True)), (5, 32, PipelineOptions()),
-    (2, 33, PipelineOptions(reassociate=True)), (37, 47, PipelineOptions()),
-    (37, 47, PipelineOptions(reassociate=True))])
+@pytest.mark.parametrize(("rows", "columns", "options"), and_campaign(
+    [(2, 1, PLAIN), (4, 31, REASSOCIATED), (5, 32, PLAIN), (2, 33, REASSOCIATED), (37, 47, PLAIN),
+     (37, 47, REASSOCIATED)],
+    [(rows, columns, options) for rows, columns in ((2, 1), (4, 31), (5, 32), (2, 33), (37, 47))
+     for options in (PLAIN, REASSOCIATED)]))
 def test_layer_norm(rows: int, columns: int, options: PipelineOptions, tmp_path: Path) -> None:
     x, gamma, beta = (placeholder("X", (rows, columns), "float32"), placeholder("G", (columns,), "float32"),
                       placeholder("B", (columns,), "float32"))

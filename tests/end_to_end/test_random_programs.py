@@ -7,11 +7,11 @@ import pytest
 from polysched.fuzz.campaign import CampaignOptions, kinds_of, run_campaign
 
 COUNT = 30
-MOST_SLOW = 2
+MOST_SLOW = 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(20_000, 20_060, COUNT))
+@pytest.mark.parametrize("first", range(20_000, 20_240, COUNT))
 def test_no_random_program_is_wrong(first: int) -> None:
     # most faults show in small programs, and several of them cost what a large one does
     results = run_campaign(CampaignOptions(count=COUNT, seed=first, chunk=COUNT, statements=2, depth=3))

@@ -1,6 +1,7 @@
 """No code with an instruction is emitted before it was run beside the statement that it replaces."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,11 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
 from polysched.errors import CompileError, RunFailedError, UsageError, WrongResultError
 from polysched.measure.bit_for_bit import check as bit_for_bit
+from polysched.measure.bit_for_bit.check import CheckOutcome
 from polysched.measure.processes.isolation import Limits
-from polysched.pipeline import optimize, stages, transform_file, verified_replacements
+from polysched.pipeline import optimize, stages, transform_file, verified_replacements, way
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.verified_replacements import BegunVerdict
 from polysched.scop import from_c_text
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import registry
@@ -266,6 +269,38 @@ def test_calls_of_a_described_function_are_run_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(TensorizeOptions, "function", lambda _: wrong)
     with pytest.raises(WrongResultError, match=r"y\[127\] has to be "):
         optimize(from_c_text(SCALED), options("my_scale"))
+
+
+def test_nothing_runs_any_more_behind_a_region_that_is_refused(known: Callable[[Intrinsic], None],
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    known(RIGHT)
+    running: list[str] = []
+
+    def slowly(checks: Any, **more: Any) -> Any:
+        running.append("begun")
+        time.sleep(0.5)
+        running.append("done")
+        return CheckOutcome(sizes=("slow",), trials=1)
+
+    def refused(*_: Any) -> Any:
+        raise UsageError("no stage")
+
+    monkeypatch.setattr(verified_replacements, "run_checks", slowly)
+    monkeypatch.setattr(way, "_lowered", refused)
+    with pytest.raises(UsageError, match="no stage"):
+        optimize(from_c_text(PRODUCT), options())
+    assert running == ["begun", "done"]
+
+
+def test_a_comparison_that_nobody_asks_for_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where arrays that are too large let the region be analysed anew."""
+    waited: list[str] = []
+    begun = way._Begun(None, None, BegunVerdict(result=lambda: pytest.fail("asked"), wait=lambda: waited.append("yes")))
+    monkeypatch.setattr(way, "_first_decision", lambda *_: begun)
+    with way._begun_ahead(None, None, None, {}) as given:
+        assert given is begun
+        assert not waited
+    assert waited == ["yes"]
 
 
 TAKEN = ("skipped_0", "original_0", "replaced_0", "instruction_0", "start", "end", "timespec")

@@ -1,4 +1,4 @@
-"""Schedulers, fusion policies and options on the kernels: each schedule is legal and its flags are exact."""
+"""Every scheduler, fusion policy and option on every kernel: each schedule is legal and its flags are exact."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,6 +18,7 @@ from polysched.scheduling.schedule import Schedule as ScheduleValue
 from polysched.scop import from_c_file
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.tiling import TilingOptions, tile
+from tests.tiers import and_campaign
 
 KERNELS = sorted((Path(__file__).parent.parent / "kernels").glob("*.c"))
 
@@ -38,12 +39,14 @@ def dependences_of(path: Path) -> Dependences:
     return analyse(from_c_file(path))
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
-def test_legal_with_sound_flags(path: Path) -> None:
-    """Every second way for a kernel, in turn, and the order of loops for one; tests/end_to_end has the others."""
+@pytest.mark.parametrize(("path", "turn"), and_campaign(
+    [(path, at % 2) for at, path in enumerate(KERNELS)], [(path, at) for path in KERNELS for at in (0, 1)]),
+    ids=lambda p: p.stem if isinstance(p, Path) else str(p))
+def test_legal_with_sound_flags(path: Path, turn: int) -> None:
+    """Every second way for a kernel, and the order of loops for one; tests/end_to_end runs the named schedulers."""
     dependences = dependences_of(path)
     for number, (name, way) in enumerate(WAYS.items()):
-        if number % 2 != KERNELS.index(path) % 2:
+        if number % 2 != turn:
             continue
         schedule = way(dependences)
         assert violation(dependences, schedule.tree) is None, name
@@ -62,7 +65,7 @@ def check_order_of_loops(schedule: Schedule) -> None:
     check_order(scop, sizes, execution_of(records, list(number)))
 
 
-@pytest.mark.parametrize("path", KERNELS[::2], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", and_campaign(KERNELS[::2], KERNELS), ids=lambda p: p.stem)
 def test_memory_based_and_relaxed_dependences(path: Path) -> None:
     scop = from_c_file(path)
     strict = dependences_of(path)

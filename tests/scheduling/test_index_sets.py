@@ -29,6 +29,7 @@ from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.emit_c.compiled import load
+from tests.tiers import and_campaign
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "periodic").glob("*.c"))
@@ -61,29 +62,34 @@ def test_golden_schedule(path: Path, golden) -> None:
 
 
 @cache
-def in_time_tiles(path: Path, options: SchedulerOptions) -> TiledSchedule:
+def in_time_tiles(path: Path, options: SchedulerOptions, edge: int = 3) -> TiledSchedule:
     """For the tests of its order and of its results."""
-    return tile(scheduled(path, options), TilingOptions(sizes=3))
+    return tile(scheduled(path, options), TilingOptions(sizes=edge))
 
 
 CONCURRENT = replace(SPLIT, concurrent_start=1)
-TILED = [(path, options) for options in (SPLIT, CONCURRENT) for path in PROGRAMS
-         if (path.stem, options) not in (("torus_2d", SPLIT), ("torus_borders_history_2d", CONCURRENT))]
+EVERY = [(path, options) for options in (SPLIT, CONCURRENT) for path in PROGRAMS]
+FEW = [(path, options) for path, options in EVERY
+       if (path.stem, options) not in (("torus_2d", SPLIT), ("torus_borders_history_2d", CONCURRENT))]
 
 
-@pytest.mark.parametrize(("path", "options"), TILED,
-                         ids=[f"{p.stem}-{'boxes' if o is SPLIT else 'concurrent'}" for p, o in TILED])
+@pytest.mark.parametrize(("path", "options"), and_campaign(FEW, EVERY), ids=lambda value: value.stem if isinstance(
+    value, Path) else "concurrent" if value.concurrent_start else "boxes")
 def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
     tiled = in_time_tiles(path, options)
     assert any(len(band.sizes) > 1 and band.parallel_member is not None for band in tiled.bands)
     verify_order(tiled)
 
 
-@pytest.mark.parametrize("path", [p for p in PROGRAMS if "fixed" not in p.stem], ids=lambda p: p.stem)
-def test_time_tiles_compute_the_same(path: Path, tmp_path: Path) -> None:
+ANY_SIZE = [p for p in PROGRAMS if "fixed" not in p.stem]
+
+
+@pytest.mark.parametrize(("path", "edge"), and_campaign([(p, 3) for p in ANY_SIZE], [(p, 4) for p in ANY_SIZE]),
+                         ids=lambda value: value.stem if isinstance(value, Path) else str(value))
+def test_time_tiles_compute_the_same(path: Path, edge: int, tmp_path: Path) -> None:
     dependences = program(path)
     as_written = tile(original(dependences), TilingOptions(sizes="off", register=False))
-    split = in_time_tiles(path, SPLIT)
+    split = in_time_tiles(path, SPLIT, edge)
     options = EmitOptions(vector_bits=0)
     functions = [load(emit_function(t, name="run", options=options).text, tmp_path).run for t in (as_written, split)]
     for steps, size in ((1, 3), (5, 4), (7, 11), (9, 24), (3, 5)):

@@ -11,6 +11,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
 from polysched.scop.python_frontend import from_python
 from tests.scop.equality import differences
+from tests.tiers import and_campaign
 
 C_OF = {"and": "&&", "or": "||"}
 
@@ -116,7 +117,7 @@ class Program:
         return namespace["program"]
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", and_campaign(range(16), range(30)))
 def test_both_front_ends_extract_the_same(seed: int) -> None:
     program = Program(seed)
     python = from_python(program.python_function())

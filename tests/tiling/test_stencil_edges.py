@@ -18,6 +18,7 @@ import pytest
 from polysched import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.tiers import and_campaign
 
 GUARD = 256
 STEPS = "for (int t = 0; t < steps; t++)"
@@ -74,6 +75,8 @@ FLOATS = (("two arrays in turn", "boxes in wavefronts"), ("three dimensions", "s
           ("one dimension", "boxes in wavefronts"), ("a rolling array", "sizes by the model"))
 CASES = [*((name, kind, "double") for number, name in enumerate(PROGRAMS)
            for kind in (*EVERYWHERE, IN_TURN[number % len(IN_TURN)])), *((*case, "float") for case in FLOATS)]
+EVERY_CASE = [*((name, kind, "double") for name in PROGRAMS for kind in KINDS),
+              *((name, kind, "float") for name in PROGRAMS for kind in ("boxes in wavefronts", "sizes by the model"))]
 
 
 def arrays_of(heads: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
@@ -100,7 +103,7 @@ def sizes_around_edges(edges: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [*zip(*((a * 2)[:10] for a in around), strict=True), *mixed, (0, 9, 9, 9), (9, 17, 40, 34)]
 
 
-@pytest.mark.parametrize(("name", "kind", "element"), CASES)
+@pytest.mark.parametrize(("name", "kind", "element"), and_campaign(CASES, EVERY_CASE))
 def test_around_every_edge_the_source_is_computed(name: str, kind: str, element: str, tmp_path: Path) -> None:
     heads, body, edges = PROGRAMS[name]
     heads = heads.format(element=element)

@@ -180,7 +180,7 @@ def _entered_teams(source: CSource) -> Iterator[tuple[isl.PwAff, ...]]:
     """
     functions = _functions(source)
     filling = len(shared_panels(source.loops))
-    started = source.text.count("#pragma omp parallel") - len(source.tested_teams) - filling
+    started = source.teams - len(source.tested_teams) - filling
     found = [_lengths(around, functions) for team, around in _teams(source.loops, ())
              if (team.band, team.member) not in source.tested_teams][:max(started, 0)]
     yield from found

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.alternatives.native_unit import chosen_c, chosen_name, has_native_code
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.original_code import inside
+from polysched.emit_c.scalar_code.statements import branches
 from polysched.errors import NoIntrinsicMatchError
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.functions.call_c import calls_c, guard_c
@@ -42,11 +43,11 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
              *(f"free({name});" for _, name in memories)]
     lines = ["{", *map(inside, lines), "}"] if memories else lines
     if tests := _tests(program, sizes or {}):
-        lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
-                 *map(inside, ordinary.text.splitlines()), "}"]
+        lines = branches(" && ".join(tests), map(inside, lines), map(inside, ordinary.text.splitlines()))
     preambles = ["#include <stdlib.h>\n"] * bool(memories) + [p.preamble for p in parts] + [calls.preamble]
     preambles += [chosen_c(native)] if native is not None else []
-    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=())
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=(),
+                   teams=teams_of(parts, ordinary, stays=bool(tests)))
 
 
 def _tests(program: CalledProgram, sizes: dict[str, int]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from polysched.emit_c.alternatives.memory_ranges import MemoryRange, memory_of, memory_of_value
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
-from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.errors import UsageError
 from polysched.scop.scop import READABLE, Assumption, Scop
 
@@ -37,8 +37,7 @@ def guarded(source: CSource, scop: Scop) -> CSource:
     if not tests.conditions:
         return replace(source, fallbacks=fallbacks)
     test = " && ".join(f"({condition})" for condition in tests.conditions)
-    lines = [f"if ({test}) {{", *(inside(line) for line in source.text.splitlines()), "} else {",
-             *original_lines(scop), "}"]
+    lines = branches(test, map(inside, source.text.splitlines()), original_lines(scop))
     if tests.before:
         lines = ["{", *(INDENT + line for line in tests.before), *(inside(line) for line in lines), "}"]
     return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=fallbacks)

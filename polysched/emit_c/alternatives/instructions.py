@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
+from polysched.emit_c.scalar_code.statements import branches
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Parameter, Scop, Storage
@@ -64,6 +65,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
     preambles += [part.preamble for part in parts]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, function.text]),
+                   teams=function.teams + teams_of(parts, ordinary, stays=bool(tests)),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 
@@ -77,12 +79,14 @@ class _Function:
     arrays : those that it takes, in the order of its arguments.
     written : those of them that it writes.
     prologue : calls ahead of it, each with the number of the loop around whose inside it serves.
+    teams : parallel constructs in it.
     """
 
     text: str
     arrays: Sequence[str]
     written: Collection[str]
     prologue: Sequence[tuple[int, str]] = ()
+    teams: int = 0
 
 
 def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel: bool, emulated: bool,
@@ -98,6 +102,7 @@ def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel
         emitted, fits = made.emitted, made.fits
     asked = f"if ({found.condition}) " if found.condition else ""
     return _Function(text=preamble(emitted, found, fits), arrays=emitted.arrays, written=emitted.written,
+                     teams=int(options.parallel),
                      prologue=[(at, asked + call) for at, call in _preparations(program, emitted, constant)])
 
 
@@ -135,10 +140,11 @@ def _unknown(program: TensorizedProgram) -> tuple[Parameter, ...]:
 
 def _chosen(tests: Sequence[str], lines: Sequence[str], otherwise: Sequence[str], machine: str) -> list[str]:
     """`if (tests) { lines } else { otherwise }`, the first only where the preprocessor finds the machine."""
-    head, end = [f"if ({' && '.join(tests)}) {{"], ["} else {"]
-    if machine:
-        head, end = [f"#if {machine}", *head], ["} else", "#endif", "{"]
-    return [*head, *map(inside, lines), *end, *map(inside, otherwise), "}"]
+    made = branches(" && ".join(tests), map(inside, lines), map(inside, otherwise))
+    if not machine:
+        return made
+    end = 1 + len(lines)
+    return [f"#if {machine}", *made[:end], "} else", "#endif", "{", *made[end + 1:]]
 
 
 def _nested(program: TensorizedProgram, parts: Sequence[CSource], call: str,

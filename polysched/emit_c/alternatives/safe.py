@@ -7,7 +7,7 @@ from dataclasses import replace
 from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
-from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.errors import UsageError
 
 
@@ -27,10 +27,8 @@ def original_when_small(source: CSource, crossover: Crossover) -> CSource:
         raise UsageError("the original code is not at hand", where=scop.name, hint="--safe is for regions of C files")
     if not crossover.conditions:
         return source
-    first, *others = crossover.conditions
-    lines = [f"if ({first}", *(f"    && {condition}" for condition in others)]
-    lines[-1] += ") {"
-    lines = [*lines, *map(inside, source.text.splitlines()), "} else {", *original_lines(scop), "}"]
+    pays = "\n    && ".join(crossover.conditions)
+    lines = branches(pays, map(inside, source.text.splitlines()), original_lines(scop))
     return replace(source, text="".join(f"{line}\n" for line in lines))
 
 
@@ -40,4 +38,5 @@ def as_written(source: CSource) -> CSource:
     Rewrite:  NEW  ->  ORIGINAL
     """
     lines = (line.removeprefix(INDENT) for line in original_lines(source.scop))
-    return replace(source, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), tested_teams=())
+    return replace(source, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), teams=0,
+                   tested_teams=())

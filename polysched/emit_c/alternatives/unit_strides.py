@@ -14,6 +14,7 @@ import islpy as isl
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside
+from polysched.emit_c.scalar_code.statements import branches
 from polysched.scop.body import Binary, Expr, ParameterRef, rebuild
 from polysched.scop.scop import Access, Array, Parameter, Scop
 
@@ -73,9 +74,8 @@ def with_unit_strides(general: CSource, unit: CSource, condition: str) -> CSourc
 
     Rewrite:  GENERAL  ->  if (strides are 1) { UNIT } else { GENERAL }
     """
-    lines = [f"if ({condition}) {{", *map(inside, unit.text.splitlines()), "} else {",
-             *map(inside, general.text.splitlines()), "}"]
-    return replace(general, text="".join(f"{line}\n" for line in lines),
+    lines = branches(condition, map(inside, unit.text.splitlines()), map(inside, general.text.splitlines()))
+    return replace(general, text="".join(f"{line}\n" for line in lines), teams=general.teams + unit.teams,
                    fallbacks=tuple(dict.fromkeys((*general.fallbacks, *unit.fallbacks))))
 
 

@@ -64,7 +64,8 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
     tree = with_long_bands(_annotate_marks(tree))
     ladder: tuple[tuple[str, isl.Schedule], ...] = (("", _with_whole_pieces(tree)),)
     if _has_ast_options(tree):
-        ladder += (("tile separation and unrolling by isl were dropped", _without_ast_options(tree)),)
+        ladder += (("full and partial tiles share their loops, and isl unrolls none of them",
+                    _without_ast_options(tree)),)
     fallbacks: list[str] = []
     reason = ""
     for lost, attempt in ladder:

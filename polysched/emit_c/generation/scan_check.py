@@ -34,6 +34,7 @@ from polysched.emit_c.loop_ir.index import (
 )
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.errors import SourceLocation
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
@@ -103,8 +104,17 @@ def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool
         return exact
     tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
     if all(found is None for found in tried):
-        _LOG.warning("the loops of %s in %s were not checked against its instances", statement.name, scop.name)
+        _LOG.warning("%s: whether the new loops run every iteration of this statement exactly once was not checked: "
+                     "the proof took isl too long, and at the sizes that are tried there are none or more than %d; "
+                     "`polysched run` compares the results", _place(statement, scop), runs.most)
     return False not in tried
+
+
+def _place(statement: Statement, scop: Scop) -> str:
+    """Where a user finds the statement: file and line, or its name where there is no file."""
+    if scop.source is None:
+        return f"{scop.name}, statement {statement.name}"
+    return str(SourceLocation(scop.source.path, statement.line))
 
 
 def _is_proved(node: Node, statement: Statement, scop: Scop) -> bool:

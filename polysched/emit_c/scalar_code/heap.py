@@ -12,7 +12,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
-from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.target.target import LINE_BYTES
 
@@ -154,7 +154,7 @@ def with_memory(scop: Scop, body: Sequence[str], memories: Sequence[Memory]) -> 
     """The lines of a region that gets memory; without memory the original code runs."""
     there = " && ".join(memory.name for memory in memories)
     lines = [*prototypes(memories), *(memory.declaration for memory in memories),
-             f"if ({there}) {{", *map(inside, body), "} else {", *original_lines(scop), "}",
+             *branches(there, map(inside, body), original_lines(scop)),
              *(f"free({memory.name});" for memory in memories), *ends(memories)]
     return ["{", *(line if line.startswith("#") else INDENT + line for line in lines), "}"]
 

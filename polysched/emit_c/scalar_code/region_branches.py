@@ -20,7 +20,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import pragmas, team_condition
-from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_c.scalar_code.statements import INDENT, branches
 
 MOST_LINES = LIMITS.most_repeated_lines
 
@@ -39,5 +39,5 @@ def with_pragmas(loop: For, lines: Sequence[str], *, above: tuple[For, ...], thr
     tested.append((loop.mark.band, loop.mark.member))
     team = pragmas(loop, above=above, threads=True, simd=simd, index=index, tested=True)
     alone = pragmas(loop, above=above, threads=False, simd=simd, index=index)
-    return [f"if ({condition}) {{", *(INDENT + line for line in (*team, *lines)),
-            "} else {", *(INDENT + line for line in (*alone, *lines)), "}"]
+    return branches(condition, (INDENT + line for line in (*team, *lines)),
+                    (INDENT + line for line in (*alone, *lines)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.emit_c.scalar_code.c_text import Level
+from collections.abc import Iterable
+
+from polysched.emit_c.scalar_code.c_text import CText, Level
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.scop.body import Assign, BodyStatement, If, While
 
@@ -33,6 +35,11 @@ def _assignment(item: Assign, printer: ExpressionPrinter) -> str:
 
 def _indented(body: tuple[BodyStatement, ...], printer: ExpressionPrinter) -> list[str]:
     return [INDENT + line for line in print_body(body, printer)]
+
+
+def branches(condition: CText | str, then: Iterable[str], otherwise: Iterable[str]) -> list[str]:
+    """Two branches whose lines are one level in already."""
+    return [f"if ({condition}) {{", *then, "} else {", *otherwise, "}"]
 
 
 def braced(head: str, body: list[str]) -> list[str]:

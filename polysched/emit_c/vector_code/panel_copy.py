@@ -27,7 +27,7 @@ from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.loop_head import loop_head
-from polysched.emit_c.scalar_code.statements import INDENT, braced
+from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
 from polysched.emit_c.scalar_code.thread_arrays import array_of_thread
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
@@ -330,8 +330,7 @@ def _length(loop: For) -> int:
 
 
 def _either(condition: CText, then: list[str], otherwise: list[str]) -> list[str]:
-    return [f"if ({condition}) {{", *(INDENT + line for line in then), "} else {",
-            *(INDENT + line for line in otherwise), "}"]
+    return branches(condition, (INDENT + line for line in then), (INDENT + line for line in otherwise))
 
 
 def _scope(lines: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from polysched.emit_c.scalar_code.heap import PROTOTYPES, extent_texts
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
-from polysched.emit_c.scalar_code.statements import INDENT, braced
+from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
 from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
@@ -73,8 +73,7 @@ class ThreadParts:
         if len(loop) > MOST_LINES:
             return [f"{pragma} if({several})", *loop]
         alone = [line for line in loop if line.strip() != "#pragma omp ordered"]
-        return [f"if ({several}) {{", *(INDENT + line for line in (pragma, *loop)),
-                "} else {", *(INDENT + line for line in alone), "}"]
+        return branches(several, (INDENT + line for line in (pragma, *loop)), (INDENT + line for line in alone))
 
     def _wanted(self, *, several: bool) -> str:
         """How many parts there are: one per thread, several where work varies and that is allowed, one of little."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
@@ -30,13 +30,16 @@ class Group:
         return self.nodes[-1]
 
 
-def partition(graph: Graph) -> tuple[Group, ...]:
+def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     """Every elementwise node with the elementwise and affine producers that only it uses; the others alone.
 
     The groups are in the order of their last nodes.
+
+    Parameters
+    ----------
+    inferred : what is known of the graph's values.
     """
     producers = {o: node for node in graph.nodes for o in node.outputs}
-    inferred = infer(graph)
     sites = {id(n): site_of(n, inferred.types, inferred.known, results=True) for n in graph.nodes}
     users = graph.users
     taken: set[int] = set()
@@ -76,24 +79,24 @@ def is_inlined(node: Node, site: Site) -> bool:
     return len(moves) == 1 and moves[0].is_whole and moves[0].is_affine
 
 
-def fragment_of(graph: Graph, group: Group) -> tuple[Graph, tuple[str, ...]]:
+def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, tuple[str, ...]]:
     """A group as a graph of its own with canonical names, and the values that are its inputs.
 
     Constants of one element, and operands that decide about shapes, are constants of the fragment; equal groups give
     equal texts.
     """
-    names = _named(graph, group)
+    names = _named(graph, group, inferred)
     nodes = tuple(Node(op=n.op, inputs=tuple(names.short[i] for i in n.inputs), attributes=n.attributes,
                        outputs=tuple(names.short[o] for o in n.outputs)) for n in group.nodes)
     fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.last.outputs if o),
-                     inputs=tuple((short, graph.type_of(name)) for name, short in names.inputs.items()),
+                     inputs=tuple((short, inferred.types[name]) for name, short in names.inputs.items()),
                      constants=names.constants)
     return fragment, tuple(names.inputs)
 
 
-def _named(graph: Graph, group: Group) -> _Names:
+def _named(graph: Graph, group: Group, inferred: Inferred) -> _Names:
     """The names of a group's values, in order of use."""
-    known = infer(graph).known
+    known = inferred.known
     names = _Names({o for node in group.nodes for o in node.outputs if o})
     for node in group.nodes:
         steering = operator_of(node).steering

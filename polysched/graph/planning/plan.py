@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.evaluation.inference import Inferred, infer, site_of
 from polysched.graph.operators.moves import Move
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
@@ -92,23 +92,23 @@ def plan(graph: Graph) -> Plan:
     ------
     UnsupportedGraphError : a size is a symbol.
     """
-    groups = [g for g in partition(graph) if not operator_of(g.last).view]
-    steps = tuple(step for group in groups for step in _steps(graph, group))
+    inferred = infer(graph)
+    groups = [g for g in partition(graph, inferred) if not operator_of(g.last).view]
+    steps = tuple(step for group in groups for step in _steps(graph, group, inferred))
     roots, copied = _storage(graph)
     return Plan(graph=graph, steps=steps, roots=roots, copied=copied,
                 arena=arena_of(_buffers(graph, steps, roots, copied)))
 
 
-def _steps(graph: Graph, group: Group) -> list[Kernel | Copies]:
+def _steps(graph: Graph, group: Group, inferred: Inferred) -> list[Kernel | Copies]:
     """The steps of a group; none where nothing is made."""
     node = group.last
     operator = operator_of(node)
     if all(graph.types[o].elements == 0 for o in node.outputs if o):
         return []
     if operator.moves is None or len(group.nodes) > 1:
-        fragment, inputs = fragment_of(graph, group)
+        fragment, inputs = fragment_of(graph, group, inferred)
         return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o))]
-    inferred = infer(graph)
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]

@@ -1,7 +1,7 @@
 """The child process that verifies versions of a function against it and times each in pairs with a reference.
 
-Started by `measure.isolation.run_isolated` as `python -m polysched.measure.timing.field_run REQUEST REPORTS`; the
-request is made by `measure.field`.  A version is judged as a whole before the next one is looked at.
+Started by `measure.processes.isolation.run_isolated` as `python -m polysched.measure.timing.field_run REQUEST REPORTS`;
+the request is made by `measure.field`.  A version is judged as a whole before the next one is looked at.
 """
 
 from __future__ import annotations

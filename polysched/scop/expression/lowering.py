@@ -147,8 +147,10 @@ class _Lowering:
             self.region.assume(extent.affine.ge_set(isl.PwAff("{ [(0)] }")),
                                text=f"no extent of {tensor.name} is negative")
         name = self.region.fresh(tensor.name)
-        self.region.declare(name, tensor.dtype, extents, storage=storage,
-                            constant=tensor.definition is None and tensor not in self.changed and not tensor.temporary)
+        constant = tensor.definition is None and tensor not in self.changed and not tensor.temporary
+        pointed = storage is Storage.ARGUMENT and not extents and not constant
+        self.region.declare(name, tensor.dtype, extents, storage=storage, constant=constant,
+                            c_element=f"(*{name})" if pointed else None)
         self.names[tensor] = name
 
     def stage(self, tensor: Tensor) -> None:

@@ -24,7 +24,7 @@ from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, lies_wel
 from polysched.tiling.planning.register_shape import RegisterShape, register_shapes
 from polysched.tiling.planning.repacking import packing_bytes
 from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
-from polysched.tiling.planning.skewed_tiles import choose_skewed_tile
+from polysched.tiling.planning.skewed_tiles import choose_skewed_tile, share_saved
 from polysched.tiling.planning.temporary_rows import rows_of_temporaries
 from polysched.tiling.planning.tile_problem import (
     TileProblem,
@@ -266,7 +266,7 @@ class Planner:
         whole : loops that tiles do not cut.
         """
         problem = self.level_problem(nest, shape, level, free, whole, threads=threads)
-        skewed = problem.wavefront and is_skewed(nest) and shape is None
+        skewed = shape is None and self.waits_along_all(problem, band, position, threads=threads)
         pieces = None
         if skewed:
             choice, pieces = self.skewed_tile(problem, band, position)
@@ -276,14 +276,24 @@ class Planner:
         if choice is None:
             return self.without_choice(nest, shape, level, free)
         plan = with_blocks(_chosen_plan(choice, problem, shape, pieces, whole), self.options.target)
-        needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
+        needed = problem.wavefront and (skewed or (shape is None and not any(nest.row_independent)))
         if (needed and not position.path) or self.options.outer_sizes:
             return self.with_given_levels(plan, free)    # only its wavefronts run on threads
+        if skewed:
+            return plan if share_saved(plan, self.options.target) > LEAST_GAIN else Untiled(
+                reason=f"they would save less than {LEAST_GAIN:.0%} of the projected time", nest=nest,
+                candidate=plan, level=level)
         bare = _without_tiles(nest, shape, self.options)
         if _saves_traffic(plan, bare, problem):
             return self.with_outer_level(plan, problem, free)
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
+
+    def waits_along_all(self, problem: TileProblem, band: Band, position: Position, *, threads: bool) -> bool:
+        """Whether a nest is skewed and each loop carries a dependence; with threads, each that they may run."""
+        if not is_skewed(problem.nest):
+            return False
+        return problem.wavefront if threads else not any(is_independent(position, member) for member in band.members)
 
     def level_problem(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...],
                       whole: frozenset[int], *, threads: bool) -> TileProblem:

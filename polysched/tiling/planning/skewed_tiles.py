@@ -63,8 +63,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     ----------
     faces : of split tiles; None where there shall be wavefronts.
     """
-    model = Projected(target=replace(target, caches=tuple(
-        replace(cache, size_bytes=int(cache.size_bytes * target.costs.usable_share)) for cache in target.caches)))
+    model = _usable(target)
     order = problem.orders[0]
     whole = tuple(transfer_once(problem.nest, model))
     known = faces is not None and problem.nest.expected[faces.space]
@@ -92,6 +91,19 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         in_pieces = split_seconds(plan, faces, model, problem.threads, whole)
         return replace(choice, split=in_pieces is not None and in_pieces < seconds)
     return choice
+
+
+def _usable(target: Target) -> Projected:
+    """The model of a machine, with what tiles may fill of its caches."""
+    return Projected(target=replace(target, caches=tuple(
+        replace(cache, size_bytes=int(cache.size_bytes * target.costs.usable_share)) for cache in target.caches)))
+
+
+def share_saved(plan: BandPlan, target: Target) -> float:
+    """The share of the projected time of a nest on one thread that its tiles save."""
+    model = _usable(target)
+    return 1 - full_tiles_seconds(plan, model) / full_tiles_seconds(
+        replace(plan, edges=(None,) * plan.nest.depth, order=()), model)
 
 
 def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int,

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c.generation import scan_check
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.loop_run import run_loops
@@ -81,3 +82,13 @@ def test_tiles_that_isl_cannot_scan_are_given_up_and_reported():
         with pytest.raises(NoLoopsError, match="did not visit every instance"):
             emit(tiled)
     assert lowered_with_fallbacks(tiled, EmitOptions()).fallbacks == scanned.fallbacks
+
+
+def test_what_was_not_checked_is_said_with_its_place(caplog, monkeypatch):
+    scop = from_c_text(EVERY_THIRD)
+    loops = loops_of(scop)
+    monkeypatch.setattr(scan_check, "CHECK_OPERATIONS", 1)
+    with caplog.at_level("WARNING"):
+        assert visits_every_instance(loops, scop)
+    assert caplog.messages[0].startswith(f"{scop.source.path}:5: whether the new loops run every iteration of this "
+                                         "statement exactly once was not checked: the proof took isl too long")

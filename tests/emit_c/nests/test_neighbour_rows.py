@@ -11,6 +11,7 @@ import pytest
 import polysched
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.tiers import and_campaign
 
 HEAD = "void f(int n, int steps, double A[restrict n][n], double B[restrict n][n])\n{\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
@@ -67,7 +68,8 @@ def test_neighbours_go_side_by_side(case: str, bits: int, tmp_path: Path) -> Non
             np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize(("case", "bits"), [*((case, 256) for case in CUBES), ("star", 512)])
+@pytest.mark.parametrize(("case", "bits"), and_campaign(
+    [*((case, 256) for case in CUBES), ("star", 512)], [(case, 512) for case in CUBES]))
 def test_planes_go_side_by_side(case: str, bits: int, tmp_path: Path) -> None:
     """At sizes around the edges of tiles; where rows are no box for all planes, planes stay alone."""
     body, together = CUBES[case]

@@ -1,6 +1,7 @@
 """What becomes one kernel."""
 
 from polysched.graph import from_text, to_text
+from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.simple import with_types
 from polysched.graph.planning.partition import fragment_of, partition
 
@@ -17,16 +18,17 @@ GRAPH = with_types(from_text("""graph f(x: float32[3, 4], w: float32[4, 4]) {
   let r = ReduceSum(d, axes)
   return e, r
 }"""))
+INFERRED = infer(GRAPH)
 
 
 def test_elementwise_chains_are_joined_and_shared_values_are_computed_once() -> None:
-    assert [[n.op for n in g.nodes] for g in partition(GRAPH)] == [
+    assert [[n.op for n in g.nodes] for g in partition(GRAPH, INFERRED)] == [
         ["Mul"], ["MatMul"], ["Transpose", "Exp", "Add"], ["Neg"], ["ReduceSum"]]
 
 
 def test_equal_groups_have_equal_texts() -> None:
-    groups = partition(GRAPH)
-    fragment, inputs = fragment_of(GRAPH, groups[2])
+    groups = partition(GRAPH, INFERRED)
+    fragment, inputs = fragment_of(GRAPH, groups[2], INFERRED)
     assert inputs == ("b", "x2")
     assert to_text(fragment) == """graph kernel(x0: float32[3, 4], x1: float32[3]) {
   let v2 = Transpose(x0)
@@ -34,4 +36,4 @@ def test_equal_groups_have_equal_texts() -> None:
   let v5 = Add(v3, x1)
   return v5
 }"""
-    assert fragment_of(GRAPH, groups[4])[0].constants["c0"].tolist() == [1]
+    assert fragment_of(GRAPH, groups[4], INFERRED)[0].constants["c0"].tolist() == [1]

@@ -10,6 +10,7 @@ from polysched.scop.interpreter import execute
 from polysched.scop.scop import AccessKind, Storage
 from tests.scop.c_frontend.compiled_c import compile_library
 from tests.scop.c_frontend.program_generator import PARAMETERS, SIZE, program
+from tests.tiers import and_campaign
 
 PROGRAMS = 7
 
@@ -58,7 +59,7 @@ def library_of(seeds, folder, **options):
     return compile_library(text.replace("#pragma", "// "), "programs", folder)
 
 
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", and_campaign(range(3), range(5)))
 def test_affine_programs(tmp_path, batch):
     seeds = range(batch * PROGRAMS, (batch + 1) * PROGRAMS)
     library = library_of(seeds, tmp_path, logged=True)
@@ -77,7 +78,7 @@ def test_affine_programs(tmp_path, batch):
         assert all(a.exact and a.kind is not AccessKind.MAY_WRITE for s in scop.statements for a in s.accesses)
 
 
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", and_campaign(range(3), range(5)))
 def test_programs_with_conditions_on_data(tmp_path, batch):
     seeds = range(10_000 + batch * PROGRAMS, 10_000 + (batch + 1) * PROGRAMS)
     library = library_of(seeds, tmp_path, data=True)

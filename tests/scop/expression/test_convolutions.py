@@ -59,7 +59,7 @@ WINDOW = {1: (3,), 2: (3, 2), 3: (2, 3, 2)}
 
 @pytest.mark.parametrize(("rank", "stride", "padding", "dilation"), CASES)
 def test_convolution(rank: int, stride: int, padding: int, dilation: int) -> None:
-    few = rank > 1   # the interpreter visits every element of every window
+    few = rank == 3   # the interpreter visits every element of every window
     x = random(RNG, (1 if few else 2, 2 if few else 3, *SPATIAL[rank]))
     w = random(RNG, (2 if few else 4, x.shape[1], *WINDOW[rank]))
     y = convolution(placeholder("X", x.shape), placeholder("W", w.shape), stride=stride, padding=padding,

@@ -10,6 +10,7 @@ import pytest
 
 from polysched.scop.interpreter import execute
 from tests.scop.python_frontend.running import check, extracted
+from tests.tiers import and_campaign
 
 SIZE = 40  # of every array along every dimension; subscripts of the generator stay inside
 
@@ -120,7 +121,7 @@ def compiled(text: str, name: str) -> Callable[..., Any]:
     return function
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", and_campaign(range(20), range(30)))
 def test_random_program(seed: int) -> None:
     text = Generator(seed).function()
     program = compiled(text, f"<program {seed}>")

@@ -254,6 +254,13 @@ def test_a_text_that_is_no_sum_of_products_is_refused(tmp_path: Path) -> None:
         load_intrinsics(str(file))
 
 
+def test_an_operand_on_which_no_result_depends_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(page_recipe().replace("            C[i] += A[k] * B[i][k];", "            C[i] += A[k];"))
+    with pytest.raises(SourceSyntaxError, match="the result does not depend on operand B"):
+        load_intrinsics(str(file))
+
+
 @pytest.mark.parametrize("update", ["A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k]", "(A[k] * B[i][k]) >> 3"])
 def test_a_text_may_choose_or_shift(update: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"

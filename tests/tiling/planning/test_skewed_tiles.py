@@ -18,7 +18,9 @@ from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.skewed_tiles import (
     busiest_share,
+    choose_skewed_tile,
     full_tiles_seconds,
+    share_saved,
     wavefront_seconds,
     wavefront_widths,
 )
@@ -126,3 +128,20 @@ def test_a_tile_may_touch_more_over_its_steps_than_the_cache_holds_as_long_as_tw
     capacity = SMALL.costs.usable_share * (32 << 10)
     assert working_set_bytes(nest, (2, rows, columns), 64) <= capacity < working_set_bytes(
         nest, (steps, rows, columns), 64)
+
+
+def test_one_thread_has_skewed_tiles_by_the_projected_time():
+    """The box around skewed loops, which other nests are searched by, says nothing about what their tiles reuse."""
+    (band,) = tile(schedule_of(1000, 100), TilingOptions(target=SMALL, parallel=False)).bands
+    assert band.plan is not None
+    assert not band.wavefront
+    assert band.plan.choice == choose_skewed_tile(band.plan.problem, SMALL)
+    assert share_saved(band.plan, SMALL) > 0.1
+    bare = replace(band.plan, edges=(None,) * 3, order=())
+    assert share_saved(bare, SMALL) == 0
+
+
+def test_one_thread_leaves_a_stencil_alone_whose_tiles_would_save_no_time():
+    (band,) = tile(schedule_of(20, 100), TilingOptions(target=SMALL, parallel=False)).bands
+    assert band.untiled is not None
+    assert band.untiled.reason == "they would save less than 10% of the projected time"

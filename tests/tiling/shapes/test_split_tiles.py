@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from dataclasses import replace
@@ -33,6 +34,7 @@ from polysched.tiling.shapes.diamond import faces_of
 from polysched.tiling.shapes.split_tiles import BEGIN, BORDER, END, MOST_PIECES, pieces_of
 from polysched.tiling.tree.position import top
 from tests.emit_c.compiled import load
+from tests.tiers import and_campaign
 from tests.tiling import kernels
 from tests.tiling.planning.test_skewed_tiles import SMALL, STENCIL, schedule_of
 from tests.tiling.test_stencil_edges import PROGRAMS, arrays_of, run
@@ -175,10 +177,12 @@ def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: P
     return tiled, run(ours, arrays, ()), run(load(text, folder, strict=False).f, arrays, ())
 
 
-@pytest.mark.parametrize(("n", "steps", "edges", "cores"), [
-    (n, steps, (4, 8, 16), cores)
-    for (n, cores), at in (((18, 2), (4, 9)), ((34, 2), (3, 5)), ((35, 2), (4, 9)), ((49, 3), (3, 4)), ((66, 4), (5,)),
-                           ((67, 4), (3, 9))) for steps in at])
+AROUND_EDGES = {(18, 2): (4, 9), (34, 2): (3, 5), (35, 2): (4, 9), (49, 3): (3, 4), (66, 4): (5,), (67, 4): (3, 9)}
+
+
+@pytest.mark.parametrize(("n", "steps", "edges", "cores"), and_campaign(
+    [(n, steps, (4, 8, 16), cores) for (n, cores), at in AROUND_EDGES.items() for steps in at],
+    [(n, steps, (4, 8, 16), cores) for n, cores in AROUND_EDGES for steps in (3, 4, 5, 9)]))
 def test_around_every_edge_the_source_is_computed(n, steps, edges, cores, tmp_path):
     text = STENCIL.format(n=n, steps=steps)
     _, ours, source = computed(text, edges, cores, 256, tmp_path, (n, n, n))
@@ -230,8 +234,10 @@ def test_the_only_row_of_tiles_has_its_pieces_on_threads():
     assert shape(tile(schedule_of(60, 4), plain(sizes=(4, 8, 16), split=True)))[:2] == ["tile0", "tile1p"]
 
 
-@pytest.mark.parametrize(("n", "m", "steps", "cores"), [
-    (28, 29, 2, 2), (28, 29, 5, 2), (41, 30, 3, 2), (46, 47, 2, 3), (46, 47, 5, 3), (66, 62, 3, 4)])
+@pytest.mark.parametrize(("n", "m", "steps", "cores"), and_campaign(
+    [(28, 29, 2, 2), (28, 29, 5, 2), (41, 30, 3, 2), (46, 47, 2, 3), (46, 47, 5, 3), (66, 62, 3, 4)],
+    [(*sizes, steps, cores) for *sizes, cores in ((28, 29, 2), (41, 30, 2), (46, 47, 3), (66, 62, 4))
+     for steps in (2, 3, 5)]))
 def test_around_every_edge_of_gaps_in_tiles_the_source_is_computed(n, m, steps, cores, tmp_path):
     text = CUBE.format(n=n, m=m, k=20, steps=steps)
     tiled, ours, source = computed(text, (2, 8, 6, 32), cores, 256, tmp_path, (n, m, 20))
@@ -343,9 +349,14 @@ def test_with_sizes_that_the_user_names_split_tiles_have_edges_of_their_own(symb
     assert_legal(named)
 
 
-@pytest.mark.parametrize(("program", "cores"), [
-    *(("two arrays in turn", cores) for cores in (2, 3, 4)), ("three dimensions", 3), ("one dimension", 2),
-    ("one dimension", 4), ("fields that drive each other", 2), ("a rolling array", 3), ("in place", 2)])
+PROGRAMS_AT_ANY_SIZE = ("two arrays in turn", "three dimensions", "one dimension", "fields that drive each other",
+                        "a rolling array", "in place")
+
+
+@pytest.mark.parametrize(("program", "cores"), and_campaign(
+    [*(("two arrays in turn", cores) for cores in (2, 3, 4)), ("three dimensions", 3), ("one dimension", 2),
+     ("one dimension", 4), ("fields that drive each other", 2), ("a rolling array", 3), ("in place", 2)],
+    itertools.product(PROGRAMS_AT_ANY_SIZE, (2, 3, 4))))
 def test_at_every_size_the_source_is_computed(program, cores, tmp_path):
     """From no space at all, over fewer pieces than threads, to pieces of several tiles."""
     heads, body, edges = PROGRAMS[program]
@@ -374,7 +385,7 @@ def compiled_at_any_size(text: str, edges: tuple[int, ...], cores: int, bits: in
     return tiled, ours, load(text, folder, strict=False).f
 
 
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", and_campaign(range(7), range(12)))
 def test_random_stencils_of_any_size_compute_what_the_source_does(seed, tmp_path):
     source = random.Random(1000 + seed)
     text, extents = next((text, extents) for text, extents in iter(lambda: random_stencil(source), None)
@@ -421,10 +432,11 @@ def random_stencil(source: random.Random) -> tuple[str, tuple[int, ...]]:
             + "\n}\n#pragma endscop\n}\n", sizes)
 
 
-def test_random_stencils_compute_what_the_source_does(tmp_path):
+@pytest.mark.parametrize(("seeds", "least"), and_campaign([((0, 10), 4)], [((10, 16), 2)]))
+def test_random_stencils_compute_what_the_source_does(seeds, least, tmp_path):
     """And are split often enough for this to say something."""
     split = 0
-    for seed in range(10):
+    for seed in range(*seeds):
         source = random.Random(seed)
         text, sizes = random_stencil(source)
         edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in sizes))
@@ -432,7 +444,7 @@ def test_random_stencils_compute_what_the_source_does(tmp_path):
                                          (*sizes, 1, 1)[:3])
         assert ours == expected, f"seed {seed}: {text}\n{shape(tiled)}"
         split += shape(tiled)[0] == "tile0"
-    assert split >= 4
+    assert split >= least
 
 
 def test_a_size_that_the_user_names_is_what_the_model_counts_with():

@@ -1,0 +1,146 @@
+"""`polysched onnx`: an ONNX model compiled to one shared object, verified and timed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polysched.cli.conventions import STANDARD, add_cc, add_json, add_size
+from polysched.cli.shown.output import prepared
+from polysched.errors import UsageError
+
+if TYPE_CHECKING:
+    from polysched.graph import Graph
+
+NAME = "onnx"
+HELP = "Compile an ONNX model, verify it on random inputs, and time it beside ONNX Runtime."
+EPILOG = """\
+examples:
+  polysched onnx model.onnx                                      its inputs, outputs, sizes and operators
+  polysched onnx model.onnx --size batch=1 --verify reference    against the references of the operators in NumPy
+  polysched onnx model.onnx --size batch=1 --verify onnxruntime --time --json result.json
+  polysched onnx model.onnx --size batch=1 --inputs inputs.npz --verify onnxruntime
+
+a model with sizes that are open is only inspected; exit code 4 when an output differs beyond its tolerance"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    add_size(parser, "the model is compiled for it")
+    parser.add_argument("--inputs", metavar="FILE.npz", help="arrays by the names of the inputs (default: random ones)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random inputs (default: %(default)s)")
+    parser.add_argument("--verify", choices=("onnxruntime", "reference"),
+                        help="compare the outputs with those of ONNX Runtime, or of the operators' references in NumPy")
+    parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
+    add_cc(parser)
+    add_json(parser, "what was found")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Inspect, compile, verify, time."""
+    from polysched.graph import load
+    if arguments.threads is not None and arguments.threads < 1:
+        raise UsageError("at least one thread is needed", witness=f"--threads {arguments.threads}")
+    with prepared(arguments.json) as report:
+        graph = load(arguments.model)
+        sizes = dict(arguments.size)
+        unknown = [name for name in sizes if name not in graph.symbols]
+        if unknown:
+            raise UsageError(f"the model has no size {unknown[0]!r}",
+                             hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+        found = _inspected(graph, sizes)
+        missing = [name for name in graph.symbols if name not in sizes]
+        if missing and (arguments.verify or arguments.time):
+            raise UsageError(f"these sizes are open: {', '.join(missing)}", hint=f"--size {missing[0]}=1")
+        if not missing:
+            found |= _compiled(arguments, graph, sizes)
+        if report is not None:
+            report.write_json(found)
+    if arguments.json != STANDARD:
+        _show(found)
+    return 0
+
+
+def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """What the file says."""
+    from collections import Counter
+
+    from polysched.graph.evaluation.steering import steering_inputs
+    return {"model": graph.name, "inputs": {name: str(t) for name, t in graph.inputs}, "outputs": list(graph.outputs),
+            "sizes": {name: sizes.get(name) for name in graph.symbols}, "steering_inputs": list(steering_inputs(graph)),
+            "operators": dict(Counter(node.op for node in graph.walk()).most_common())}
+
+
+def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]) -> dict[str, Any]:
+    """What the compiled model is, computes and takes."""
+    from polysched.graph.evaluation.steering import steering_inputs
+    from polysched.graph.passes.simple import bind
+    from polysched.model import compile_graph
+    from polysched.model.verification import by_interpreter, by_onnxruntime, check, timed
+    from polysched.pipeline import PipelineOptions
+    threads = arguments.threads or len(os.sched_getaffinity(0))
+    os.environ["OMP_NUM_THREADS"] = str(threads)   # read when the model is loaded
+    bound = bind(graph, sizes)
+    arrays = _inputs(arguments, bound)
+    values = {name: arrays[name] for name in steering_inputs(graph)}
+    started = time.perf_counter()
+    model = compile_graph(graph, sizes=sizes, values=values, options=PipelineOptions(cc=arguments.cc))
+    kernels = len(model.kernels)
+    found: dict[str, Any] = {
+        "kernels": len(model.plan.kernels), "different_kernels": kernels, "islands": [],
+        "copies": len(model.plan.steps) - len(model.plan.kernels), "library": str(model.library),
+        "compile_seconds": round(time.perf_counter() - started, 3), "arena_bytes": model.plan.arena.bytes,
+        "peak_bytes": model.plan.arena.peak_bytes, "threads": threads, "verified": None}
+    own = {name: arrays[name] for name, _ in model.graph.inputs}
+    results = model.run(own)
+    if arguments.verify:
+        other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
+        found |= {"largest_difference": check(results, other(arrays), arguments.verify), "verified": arguments.verify}
+    if arguments.time:
+        times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
+        found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
+    return found
+
+
+def _inputs(arguments: argparse.Namespace, graph: Graph) -> dict[str, Any]:
+    """The arrays of a file, or random ones."""
+    import numpy as np
+
+    from polysched.model.verification import random_inputs
+    if arguments.inputs is None:
+        return random_inputs(graph, arguments.seed)
+    try:
+        with np.load(Path(arguments.inputs), allow_pickle=False) as file:
+            given = {name: file[name] for name in file.files}
+    except (OSError, ValueError) as error:
+        raise UsageError("the inputs cannot be read", where=arguments.inputs, witness=str(error),
+                         hint="write them by numpy.savez(FILE, name=array, ...)") from None
+    missing = [name for name, _ in graph.inputs if name not in given]
+    if missing:
+        raise UsageError(f"the file has no input {missing[0]!r}", where=arguments.inputs)
+    return given
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    """What was found, as lines."""
+    print(f"{found['model']}: {sum(found['operators'].values())} nodes of {len(found['operators'])} operators")
+    for name, its_type in found["inputs"].items():
+        print(f"  input  {name}: {its_type}" + (" (decides about shapes)" if name in found["steering_inputs"] else ""))
+    for name in found["outputs"]:
+        print(f"  output {name}")
+    if "kernels" not in found:
+        print(f"  open sizes: {', '.join(n for n, v in found['sizes'].items() if v is None)}; --size compiles it")
+        return
+    print(f"  {found['kernels']} kernels, {found['different_kernels']} of them different, {found['copies']} copies, "
+          f"arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    if found["verified"]:
+        print(f"  verified against {found['verified']}: largest difference {found['largest_difference']:.3g}")
+    if "ratio" in found:
+        print(f"  {found['seconds'] * 1e3:.3f} ms on {found['threads']} threads, {found['ratio']['onnxruntime']:.2f} "
+              f"times as fast as ONNX Runtime ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})")

@@ -1,0 +1,1 @@
+"""Subcommands that answer questions about what the others do."""

@@ -1,0 +1,163 @@
+"""A compiled model beside another evaluation of the same graph: inputs, results, differences, times."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from polysched.errors import UsageError, WrongResultError
+from polysched.graph.evaluation.interpreter import interpret
+from polysched.graph.values.graph import Graph
+from polysched.model.limits import LIMITS
+
+Arrays = Mapping[str, np.ndarray]
+Run = Callable[[Arrays], dict[str, np.ndarray]]
+
+
+def random_inputs(graph: Graph, seed: int = 1) -> dict[str, np.ndarray]:
+    """Arrays for a graph without symbols: floats of a normal distribution, whole numbers 0 and 1."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, np.ndarray] = {}
+    for name, its_type in graph.inputs:
+        if its_type.dtype.is_float:
+            found[name] = rng.normal(size=its_type.extents).astype(its_type.numpy)
+        else:
+            found[name] = rng.integers(0, 2, its_type.extents).astype(its_type.numpy)
+    return found
+
+
+def by_interpreter(graph: Graph) -> Run:
+    """The graph in NumPy."""
+    return lambda arrays: interpret(graph, arrays)
+
+
+def by_onnxruntime(model: str | Path, threads: int) -> Run:
+    """The model file by ONNX Runtime.
+
+    Raises
+    ------
+    UsageError : the package is not there.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise UsageError("the package onnxruntime is missing", hint="python -m pip install onnxruntime") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    wanted = {i.name for i in session.get_inputs()}
+
+    def run(arrays: Arrays) -> dict[str, np.ndarray]:
+        results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
+        return dict(zip(names, results, strict=True))
+    return run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """How far an output is from what is wanted.
+
+    Parameters
+    ----------
+    output : its name.
+    largest : the largest absolute difference.
+    place : of the element that exceeds its tolerance the most; None where none does.
+    found, wanted : that element.
+    """
+
+    output: str
+    largest: float
+    place: tuple[int, ...] | None = None
+    found: float = 0.0
+    wanted: float = 0.0
+
+
+def differences(found: Arrays, wanted: Arrays) -> list[Difference]:
+    """The difference of every output; NaN equals NaN.
+
+    A float may differ by a share of itself, and by a share of the largest element; other elements are equal.
+    """
+    result = []
+    for name, right in wanted.items():
+        left = found[name]
+        if left.shape != right.shape or left.dtype != right.dtype:
+            raise WrongResultError(f"the output {name!r} has another type", witness=f"{left.dtype}{left.shape}, "
+                                   f"wanted {right.dtype}{right.shape}")
+        result.append(_difference(name, left, right))
+    return result
+
+
+def _difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
+    if not left.size:
+        return Difference(output=name, largest=0.0)
+    wide, other = left.astype(np.float64), right.astype(np.float64)
+    finite = np.abs(other[np.isfinite(other)])
+    allowed = np.zeros(right.shape)
+    if right.dtype.kind == "f":
+        largest = float(finite.max()) if finite.size else 0.0
+        allowed = LIMITS.relative_tolerance * np.abs(other) + LIMITS.absolute_share * largest
+    with np.errstate(invalid="ignore"):
+        same = (wide == other) | (np.isnan(wide) & np.isnan(other))
+        far = np.where(same, 0.0, np.abs(wide - other))
+        beyond = np.where(same, -1.0, np.where(np.isfinite(far), far - allowed, np.inf))
+    worst = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    most = float(np.nan_to_num(far, nan=np.inf).max())
+    if beyond[worst] <= 0:
+        return Difference(output=name, largest=most)
+    return Difference(output=name, largest=most, place=tuple(int(p) for p in worst), found=float(wide[worst]),
+                      wanted=float(other[worst]))
+
+
+def check(found: Arrays, wanted: Arrays, what: str) -> float:
+    """The largest absolute difference.
+
+    Raises
+    ------
+    WrongResultError : an element differs by more than its tolerance.
+    """
+    all_of_them = differences(found, wanted)
+    for each in all_of_them:
+        if each.place is not None:
+            raise WrongResultError(f"the output {each.output!r} is not what {what} computes",
+                                   witness=f"element {list(each.place)}: {each.found:g}, wanted {each.wanted:g}")
+    return max((each.largest for each in all_of_them), default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Two runs timed in alternation.
+
+    Parameters
+    ----------
+    seconds : the median of ours.
+    ratio : the median of other / ours; above 1 ours is faster.
+    interval : the quarter and three quarters of those ratios.
+    """
+
+    seconds: float
+    ratio: float
+    interval: tuple[float, float]
+
+
+def timed(ours: Run, other: Run, arrays: Arrays, *, rounds: int = 0) -> Times:
+    """Times of both, each round one after the other."""
+    pairs = []
+    for run in (ours, other):
+        run(arrays)
+    for _ in range(rounds or LIMITS.rounds):
+        pairs.append((_seconds(ours, arrays), _seconds(other, arrays)))
+    ratios = [b / a for a, b in pairs]
+    low, _, high = statistics.quantiles(ratios, n=4)
+    return Times(seconds=statistics.median(a for a, _ in pairs), ratio=statistics.median(ratios), interval=(low, high))
+
+
+def _seconds(run: Run, arrays: Arrays) -> float:
+    started = time.perf_counter()
+    run(arrays)
+    return time.perf_counter() - started

@@ -1,0 +1,224 @@
+"""What was done to each loop of a region, and why not more: gathered from the values of all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from polysched.dependence.legality import witness_of
+from polysched.dependence.questions.preventing import across
+from polysched.dependence.questions.program_loops import ProgramLoop, loops_of
+from polysched.emit_c.loop_ir.loops import For, RegisterTile, walk_nodes
+from polysched.emit_c.packed_buffers import buffer_text
+from polysched.emit_c.teams import Team, team_lines, teams
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.unchanged import told_coarse, told_unchanged
+from polysched.scop.shown import Shown
+from polysched.tiling.tiled_schedule import BandTiling
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedLoop:
+    """One loop of the program as written.
+
+    Parameters
+    ----------
+    loop : its counter.
+    statements : those inside.
+    line : the first source line of a statement inside; 0 when there is none.
+    done : what was done to it, a few words each.
+    not_more : why it is not on threads or has no tiles, a sentence each.
+    """
+
+    loop: str
+    statements: tuple[str, ...]
+    line: int
+    done: tuple[str, ...]
+    not_more: tuple[str, ...]
+
+    def __str__(self) -> str:
+        where = f", line {self.line}" if self.line else ""
+        head = f"loop {self.loop} around {', '.join(self.statements)}{where}: {'; '.join(self.done) or 'as written'}"
+        return "\n".join([head, *(f"  {line}" for line in self.not_more)])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"loop": self.loop, "statements": list(self.statements), "line": self.line or None,
+                "done": list(self.done), "not_more": list(self.not_more)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained(Shown):
+    """A region and its loops.
+
+    Parameters
+    ----------
+    name : the function around it.
+    unchanged : why the region stays as it was written, in one line; empty where it does not.
+    steps : how the schedule and what is around it came about.
+    loops : those of the program as written, in pre-order.
+    packed : contiguous copies of operands, one line each.
+    notes : what was not transformed, or known less exactly, with file and line.
+    """
+
+    name: str
+    unchanged: str
+    steps: tuple[str, ...]
+    loops: tuple[ExplainedLoop, ...]
+    packed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def headline(self) -> str:
+        """For instance `of product: 3 loops`."""
+        return f"of {self.name}: {len(self.loops)} loops"
+
+    def __str__(self) -> str:
+        lines = [f"function {self.name}", *([f"  {self.unchanged}"] if self.unchanged else []),
+                 *(f"  {line}" for line in self.steps),
+                 *(f"  {line}" for loop in self.loops for line in str(loop).split("\n")),
+                 *(f"  packed: {line}" for line in self.packed), *(f"  note: {line}" for line in self.notes)]
+        return "\n".join(lines) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"name": self.name, "unchanged": self.unchanged or None, "steps": list(self.steps),
+                "loops": [loop.to_json() for loop in self.loops], "packed": list(self.packed),
+                "notes": list(self.notes)}
+
+
+def explained(made: Optimized) -> Explained:
+    """Gather what the stages of a region say of its loops.
+
+    The loops are those of the program that was scheduled: with expanded temporaries, and without the statements that
+    instructions compute.
+    """
+    steps = [line for line in made.steps() if not line.startswith("band ")]
+    facts = _Facts(made)
+    return Explained(
+        name=made.scop.name, unchanged=told_unchanged(made) or "", steps=tuple(steps),
+        loops=tuple(map(facts.of_loop, facts.loops)),
+        packed=tuple(buffer_text(buffer) for buffer in made.source.packed),
+        notes=(*made.scop.notes, *told_coarse(made)))
+
+
+class _Facts:
+    """What was decided, by band and member."""
+
+    def __init__(self, made: Optimized) -> None:
+        self.made = made
+        self.scop = made.tiled.schedule.scop
+        self.bands = {band.band: band for band in made.tiled.bands}
+        self.teams = teams(made.source, threads=made.options.parallel)
+        nodes = list(walk_nodes(made.source.loops))
+        self.lanes = {(n.mark.band, n.mark.member) for n in nodes if isinstance(n, For) and n.mark.simd}
+        self.blocks = any(isinstance(n, RegisterTile) for n in nodes)
+        self.loops = loops_of(self.scop)
+        self.counted = _counted(self.loops, list(_numbered(loops_of(self.scop, made.tiled.schedule.tree))))
+
+    def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
+        counted = self.counted[loop.number]
+        done = [words for band, member in counted for words in self._done(band, member)]
+        return ExplainedLoop(
+            loop=loop.name, statements=loop.statements, line=loop.line,
+            done=() if self.made.as_written else tuple(dict.fromkeys(done)) or ("a loop as scheduled",),
+            not_more=tuple(dict.fromkeys(self._not_more(loop, counted))))
+
+    def _done(self, band: int, member: ProgramLoop) -> Iterator[str]:
+        """What became of one loop of the schedule."""
+        decided = self.bands.get(band, BandTiling(band=band))
+        at = member.member
+        if " " in member.name:
+            yield f"runs as {member.counts}"
+        if decided.sizes:
+            yield f"tiles of {decided.sizes[at]}" if at < len(decided.sizes) else "inside tiles"
+        if decided.wavefront:
+            yield "wavefronts of tiles"
+        if decided.pieces:
+            yield f"split into {decided.pieces} pieces"
+        if decided.strip:
+            yield f"in strips of {decided.strip}"
+        yield from (f"a part of the reduction per thread ({team.variable})" if team.in_parts
+                    else f"on threads ({team.variable})" for team in self.teams
+                    if (team.band, team.member) == (band, at))
+        yield from self._lanes(decided, at)
+
+    def _lanes(self, decided: BandTiling, at: int) -> Iterator[str]:
+        """What registers or lanes hold of a loop of a band."""
+        shape = decided.plan.shape if decided.plan is not None and self.blocks and decided.register else None
+        if shape is not None and at in (shape.rows, shape.columns):
+            yield (f"{shape.column_count} at once in lanes of registers" if at == shape.columns
+                   else f"{shape.row_count} at once in registers")
+        elif (decided.band, at) in self.lanes:
+            yield "in lanes"
+
+    def _not_more(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
+        """Why the loop is not on threads, and has no tiles."""
+        on_threads = {(team.band, team.member) for team in self.teams}
+        if not any((band, member.member) in on_threads for band, member in counted):
+            yield from self._alone(loop, counted)
+        for band, _ in counted:
+            decided = self.bands.get(band)
+            if decided is not None and decided.untiled is not None:
+                yield f"no tiles: {decided.untiled.reason}"
+
+    def _alone(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
+        """Why no threads share the loop: its dependences, or else what the emission says of its bands."""
+        parts = across(self.made.tiled.schedule.dependences, loop)
+        if parts:
+            pair = parts[0].dependence
+            found = witness_of(parts[0], "", least=True)
+            sizes = "".join(f", {name} = {value}" for name, value in found.parameters.items())
+            others = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+            yield (f"not on threads: it carries the {pair.kind.value} dependence of {pair.array} from "
+                   f"{pair.source}{list(found.source)} to {pair.sink}{list(found.sink)}{sizes}{others}")
+            return
+        for band, _ in counted:
+            decided = self.bands.get(band)
+            marked = decided is not None and decided.parallel_member is not None
+            for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
+                yield f"not on threads itself: {_reason(line, band, self.teams)}"
+
+
+def _reason(line: str, band: int, found: tuple[Team, ...]) -> str:
+    """What `team_lines` says, as half a sentence about one loop."""
+    words = line.strip().removeprefix("threads: ").removeprefix("none: ")
+    own = next((team for team in found if team.band == band), None)
+    return words if own is None else f"loop {own.variable} of the same nest is, and teams do not nest"
+
+
+def _numbered(members: tuple[ProgramLoop, ...]) -> Iterator[tuple[int, ProgramLoop]]:
+    """The members of the bands of a tree with the numbers of their bands, in pre-order."""
+    band = -1
+    for member in members:
+        band += member.member == 0
+        yield band, member
+
+
+def _counted(loops: tuple[ProgramLoop, ...], members: list[tuple[int, ProgramLoop]]
+             ) -> dict[int, list[tuple[int, ProgramLoop]]]:
+    """Per loop as written the loops of the schedule in its place, with their bands.
+
+    For a statement that is the first one that counts its iterator, and that no loop around it has already: i + j
+    inside a loop of i is in the place of j.
+    """
+    found: dict[int, list[tuple[int, ProgramLoop]]] = {loop.number: [] for loop in loops}
+    for name in dict.fromkeys(name for loop in loops for name in loop.statements):
+        own = [(band, member) for band, member in members if name in member.statements]
+        for loop in loops:
+            if name not in loop.statements:
+                continue
+            fitting = [entry for entry in own if _share(loop.values[name], entry[1].values[name])]
+            if fitting:
+                own.remove(fitting[0])
+                if fitting[0] not in found[loop.number]:
+                    found[loop.number].append(fitting[0])
+    return found
+
+
+def _share(first: isl.PwAff, second: isl.PwAff) -> bool:
+    """Whether two functions of the iterators of a statement have one in common."""
+    return any(first.involves_dims(isl.dim_type.in_, k, 1) and second.involves_dims(isl.dim_type.in_, k, 1)
+               for k in range(first.dim(isl.dim_type.in_)))

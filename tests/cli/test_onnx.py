@@ -1,0 +1,60 @@
+"""`polysched onnx`: inspection, verification, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.cli.command import is_refusal, polysched
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", ["batch", 4]), ("y", None)))
+    weights = onnx.numpy_helper.from_array(np.arange(8, dtype=np.float32).reshape(4, 2) / 8, "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Softmax", ["a"], ["y"])]
+    graph = helper.make_graph(nodes, "small", [x], [y], initializer=[weights])
+    onnx.save(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 20)]), tmp_path / "m.onnx")
+    return tmp_path
+
+
+def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
+    shown = polysched("onnx", "m.onnx", folder=folder).stdout
+    assert "small: 2 nodes of 2 operators" in shown
+    assert "input  x: float32[batch, 4]" in shown
+    assert "open sizes: batch" in shown
+
+
+@pytest.mark.parametrize("other", ["reference", "onnxruntime"])
+def test_a_model_is_verified(other: str, folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", other, "--json", folder=folder)
+    found = json.loads(done.stdout)
+    assert (found["verified"], found["kernels"], found["islands"]) == (other, 5, [])
+    assert found["largest_difference"] < 1e-5
+    assert found["arena_bytes"] >= found["peak_bytes"] > 0
+
+
+def test_inputs_come_from_a_file_and_times_beside_onnxruntime(folder: Path) -> None:
+    np.savez(folder / "in.npz", x=np.ones((2, 4), np.float32))
+    done = polysched("onnx", "m.onnx", "--size", "batch=2", "--inputs", "in.npz", "--time", "--verify", "onnxruntime",
+                     "--threads", "1", folder=folder)
+    assert "verified against onnxruntime" in done.stdout
+    assert "times as fast as ONNX Runtime" in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("m.onnx", "--size", "N=3"), "the model has no size 'N'"),
+    (("m.onnx", "--verify", "reference"), "these sizes are open: batch"),
+    (("none.onnx",), "cannot read the model"), (("bad.onnx",), "no ONNX model"),
+    (("m.onnx", "--size", "batch=2", "--inputs", "none.npz"), "the inputs cannot be read"),
+    (("m.onnx", "--threads", "0"), "at least one thread")])
+def test_refusals(arguments: tuple[str, ...], message: str, folder: Path) -> None:
+    (folder / "bad.onnx").write_bytes(b"no model")
+    done = polysched("onnx", *arguments, folder=folder)
+    assert is_refusal(done)
+    assert message in done.stderr

@@ -1,0 +1,47 @@
+"""Differences of outputs: tolerances, NaN, types, times."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import WrongResultError
+from polysched.graph import from_text
+from polysched.model.verification import by_interpreter, check, differences, random_inputs, timed
+
+GRAPH = from_text("graph f(x: float32[2], n: int64[3], b: bool[2]) {\n  let y = Neg(x)\n  return y\n}")
+
+
+def test_random_inputs_have_the_types_of_the_graph() -> None:
+    found = random_inputs(GRAPH)
+    assert {n: (a.dtype.name, a.shape) for n, a in found.items()} == {
+        "x": ("float32", (2,)), "n": ("int64", (3,)), "b": ("bool", (2,))}
+    assert np.array_equal(by_interpreter(GRAPH)(found)["y"], -found["x"])
+
+
+def test_floats_may_differ_a_little_and_nan_equals_nan() -> None:
+    wanted = {"y": np.array([1, np.nan, np.inf, 0], np.float32)}
+    near = {"y": np.array([1.0005, np.nan, np.inf, 1e-6], np.float32)}
+    assert check(near, wanted, "it") == pytest.approx(5e-4, rel=1e-2)
+    assert differences(near, wanted)[0].place is None
+
+
+@pytest.mark.parametrize("found", [
+    np.array([1.01, 2], np.float32), np.array([np.nan, 2], np.float32), np.array([np.inf, 2], np.float32)])
+def test_what_differs_is_refused_with_an_element(found: np.ndarray) -> None:
+    with pytest.raises(WrongResultError, match="the output 'y' is not what it computes") as refusal:
+        check({"y": found}, {"y": np.array([1, 2], np.float32)}, "it")
+    assert "element [0]" in str(refusal.value)
+
+
+def test_whole_numbers_are_equal_and_types_fit() -> None:
+    with pytest.raises(WrongResultError):
+        check({"y": np.array([1, 3])}, {"y": np.array([1, 2])}, "it")
+    with pytest.raises(WrongResultError, match="another type"):
+        check({"y": np.array([1.0])}, {"y": np.array([1])}, "it")
+    assert check({"y": np.zeros(0)}, {"y": np.zeros(0)}, "it") == 0
+
+
+def test_times_are_ratios() -> None:
+    run = by_interpreter(GRAPH)
+    times = timed(run, run, random_inputs(GRAPH), rounds=5)
+    assert times.seconds > 0
+    assert times.interval[0] <= times.ratio <= times.interval[1]

@@ -1,0 +1,64 @@
+"""What was done to each loop of a region, and why not more."""
+
+import json
+
+import pytest
+
+from polysched.pipeline import optimize
+from polysched.pipeline.explained import Explained, explained
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
+
+PROGRAM = """void f(int n, double C[n][n], double A[n][n], double B[n][n], double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+  for (int p = 1; p < n; p++)
+    x[p] = x[p-1] * 0.5 + C[p][0];
+#pragma endscop
+}"""
+
+
+@pytest.fixture(scope="module")
+def told() -> Explained:
+    return explained(optimize(from_c_text(PROGRAM), PipelineOptions(tensorize=None)))
+
+
+def test_every_loop_of_the_program_is_told_of(told: Explained) -> None:
+    assert [(loop.loop, loop.line) for loop in told.loops] == [("i", 6), ("j", 6), ("k", 6), ("p", 8)]
+    assert told.headline() == "of f: 4 loops"
+
+
+def test_tiles_threads_and_lanes_are_told(told: Explained) -> None:
+    i, j, _, _ = told.loops
+    assert any(words.startswith("tiles of ") for words in i.done)
+    assert any(words.startswith("on threads (") for words in i.done)
+    assert any("lanes" in words for words in j.done)
+    assert any("of the same nest is, and teams do not nest" in line for line in j.not_more)
+
+
+def test_why_not_more_has_the_least_pair(told: Explained) -> None:
+    assert told.loops[3].not_more == (
+        "not on threads: it carries the flow dependence of x from S1[1] to S1[2], n = 3",
+        "no tiles: one loop alone has nothing to reuse between tiles")
+    assert "flow dependence of C from S0[0, 0, 0] to S0[0, 0, 1]" in told.loops[2].not_more[0]
+
+
+def test_text_and_json(told: Explained) -> None:
+    assert "  loop p around S1, line 8: a loop as scheduled\n    not on threads: it carries" in str(told)
+    assert json.loads(json.dumps(told.to_json()))["loops"][3]["loop"] == "p"
+
+
+def test_a_skewed_loop_stands_in_the_place_of_one_as_written() -> None:
+    scop = from_c_text("""void f(int t_end, int n, double a[n]) {
+#pragma scop
+  for (int t = 0; t < t_end; t++)
+    for (int i = 1; i < n - 1; i++)
+      a[i] = a[i-1] + a[i] + a[i+1];
+#pragma endscop
+}""")
+    first, second = explained(optimize(scop, PipelineOptions(tile=(16, 32)))).loops
+    assert "tiles of 16" in first.done
+    assert second.done[:2] == ("runs as t + i", "tiles of 32")
