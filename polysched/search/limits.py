@@ -48,6 +48,8 @@ class SearchLimits:
     # variants.py
     regret_unit: int = constant(10000, unit="1", source="integers per doubling, for the integer program")
     variant_seconds: float = constant(20.0, unit="s", source="deterministic time of the integer program")
+    # importance.py
+    least_to_explain: int = constant(12, unit="trials", source="with times; fewer explain nothing")
     # pool.py
     build_seconds: float = constant(120.0, unit="s", source="for the code of one recipe: six of TILING_SECONDS")
     # database.py

@@ -62,9 +62,7 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) ->
         raise UsageError("there are no times to choose variants by" if not sizes else "at least one variant is kept",
                          witness=f"most={most}")
     recipes = tuple(seconds)
-    best = {size: min(times[size] for times in seconds.values() if size in times) for size in sizes}
-    costs = {(k, size): _cost(seconds[recipe][size] / best[size]) for k, recipe in enumerate(recipes)
-             for size in sizes if size in seconds[recipe]}
+    costs = _costs([seconds[recipe] for recipe in recipes], sizes)
     taken = _solved(costs, len(recipes), sizes, most)
     if taken is None:
         raise UsageError("no so few recipes have times at all sizes", witness=f"most={most}")
@@ -72,6 +70,12 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) ->
     regret = sum(costs[taken[size], size] for size in sizes) / len(sizes) / LIMITS.regret_unit
     return Variants(recipes=tuple(recipes[k] for k in kept), regret=2.0**regret,
                     of_size={size: kept.index(taken[size]) for size in sizes})
+
+
+def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """What taking a recipe at a size costs, by their numbers."""
+    best = {size: min(times[size] for times in seconds if size in times) for size in sizes}
+    return {(k, size): _cost(taken / best[size]) for k, times in enumerate(seconds) for size, taken in times.items()}
 
 
 def _cost(ratio: float) -> int:
