@@ -8,6 +8,7 @@ from typing import Any
 
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.graph.limits import LIMITS as GRAPH
+from polysched.mesh.limits import LIMITS as MESH
 from polysched.model.limits import LIMITS as MODEL
 from polysched.pipeline.limits import LIMITS as PIPELINE
 from polysched.scheduling.limits import LIMITS as SCHEDULING
@@ -34,6 +35,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of search", "search/limits.py", "", SEARCH),
     ("Limits of graphs", "graph/limits.py", "", GRAPH),
     ("Limits of models", "model/limits.py", "", MODEL),
+    ("Limits of placement on a mesh", "mesh/limits.py", "", MESH),
 )
 HEAD = """\
 # Constants

@@ -82,6 +82,10 @@ class ModelFileError(PolyschedError):
     """A model file is damaged, refers outside its folder, or asks for more than its limits; nothing was run."""
 
 
+class PlacementError(PolyschedError):
+    """Operators do not fit onto a mesh of cores, or a placement is not what it says of itself; names the operator."""
+
+
 class IllegalScheduleError(PolyschedError):
     """A schedule or a step breaks a dependence; the witness is one violated pair of instances."""
 

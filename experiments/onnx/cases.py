@@ -73,9 +73,37 @@ def difference(result: np.ndarray, wanted: Any, rtol: float, atol: float) -> str
     return f"{int((~close).sum())} of {close.size} elements, {result[worst]} for {expected[worst]}"
 
 
-def run(case: Any) -> dict[str, Any]:
+class OnnxRuntime:
+    """ONNX Runtime behind the interface that our backend has."""
+
+    class Refused(PolyschedError):
+        """Whatever it raises while it loads or runs a model."""
+
+    @staticmethod
+    def prepare(model: Any) -> Any:
+        import onnxruntime
+        try:
+            session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        except Exception as error:  # its own classes of errors are many
+            raise OnnxRuntime.Refused(str(error)[:200]) from None
+
+        class Ready:
+            """One session."""
+
+            @staticmethod
+            def run(inputs: list[Any]) -> list[Any]:
+                names = [i.name for i in session.get_inputs()]
+                try:
+                    return list(session.run(None, dict(zip(names, inputs, strict=False))))
+                except Exception as error:
+                    raise OnnxRuntime.Refused(str(error)[:200]) from None
+        return Ready
+
+
+def run(case: Any, backend: str = "polysched") -> dict[str, Any]:
     """One case as a record."""
-    from polysched.model import onnx_backend
+    from polysched.model import onnx_backend as ours
+    onnx_backend = OnnxRuntime if backend == "onnxruntime" else ours
     model, data = data_sets(case)
     ops = [n.op_type for n in model.graph.node]
     record: dict[str, Any] = {"name": case.name, "op": ops[0] if len(ops) == 1 else "", "ops": sorted(set(ops))}
@@ -98,14 +126,14 @@ def run(case: Any) -> dict[str, Any]:
     return record | {"seconds": round(time.process_time() - started, 3)}
 
 
-def child(kind: str, out: Path, match: str, skip: set[str]) -> None:
+def child(kind: str, out: Path, match: str, skip: set[str], backend: str) -> None:
     """Run what is not done, one after the other; the name is written before the case runs."""
     for case in cases(kind):
         if case.name in skip or match not in case.name:
             continue
         with out.open("a") as file:
             file.write(json.dumps({"name": case.name, "status": "crashed"}) + "\n")
-        record = run(case)
+        record = run(case, backend)
         with out.open("a") as file:
             file.write(json.dumps(record) + "\n")
 
@@ -135,6 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--kind", default="node")
+    parser.add_argument("--backend", default="polysched", choices=("polysched", "onnxruntime"))
     parser.add_argument("--match", default="")
     parser.add_argument("--again", default="", help="statuses that are run again, with commas between")
     parser.add_argument("--table", action="store_true")
@@ -143,11 +172,11 @@ def main() -> None:
     again = set(arguments.again.split(",")) - {""}
     if arguments.child:
         done = {n for n, r in read(arguments.results).items() if r["status"] not in again}
-        child(arguments.kind, arguments.results, arguments.match, done)
+        child(arguments.kind, arguments.results, arguments.match, done, arguments.backend)
         return
     while not arguments.table:
         command = [sys.executable, __file__, str(arguments.results), "--kind", arguments.kind, "--match",
-                   arguments.match, "--again", ",".join(sorted(again)), "--child"]
+                   arguments.match, "--backend", arguments.backend, "--again", ",".join(sorted(again)), "--child"]
         if subprocess.run(command, check=False).returncode >= 0:
             break
         again = set()

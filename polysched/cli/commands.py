@@ -23,6 +23,7 @@ from polysched.cli import (
     match,
     onnx,
     passes,
+    place,
     report,
     run,
     schedule,
@@ -48,4 +49,4 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
-    onnx, fuzz, doctor, completion)
+    onnx, place, fuzz, doctor, completion)

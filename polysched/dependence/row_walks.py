@@ -74,8 +74,7 @@ def _pair(scop: Scop, node: isl.ScheduleNode, path: tuple[int, ...]) -> RowLoops
     if outer is None or inner is None or not all(s.domain.is_subset(here.extract_set(s.domain.get_space()))
                                                  for s in statements):
         return None
-    rows = {_row(scop, s, outer, inner) for s in statements}
-    row = rows.pop() if len(rows) == 1 else None
+    row = _common_row(scop, statements, outer, inner)
     if row is None:
         return None
     position = {name: outer.counters[name][0] for name in names}
@@ -86,6 +85,12 @@ def _pair(scop: Scop, node: isl.ScheduleNode, path: tuple[int, ...]) -> RowLoops
             return None
         walked.update(found)
     return RowLoops(path=path, position=position, row=row, walked=walked) if walked else None
+
+
+def _common_row(scop: Scop, statements: Sequence[Statement], outer: SourceLoop, inner: SourceLoop) -> int | None:
+    """Iterations of the inner loop, where they are the same for all statements."""
+    rows = {_row(scop, s, outer, inner) for s in statements}
+    return rows.pop() if len(rows) == 1 else None
 
 
 def _row(scop: Scop, statement: Statement, outer: SourceLoop, inner: SourceLoop) -> int | None:
@@ -216,18 +221,23 @@ def consistent(scop: Scop, pairs: list[RowLoops]) -> list[RowLoops]:
 
     Rows that a pair walks with a shift may only be read: distances of whole rows would be long ones afterwards.
     """
+    array_of = {a.reference: a.array for s in scop.statements for a in s.accesses}
     while True:
-        walked = {reference: pair.row for pair in pairs for reference in pair.walked}
-        shifted = {r for pair in pairs for r, shift in pair.walked.items() if not shift.is_zero}
-        accesses = [a for s in scop.statements for a in s.accesses]
-        written = {a.array for a in accesses if a.is_write}
-        bad = {a.array for a in accesses
-               if a.reference not in walked or (a.reference in shifted and a.array in written)}
-        array_of = {a.reference: a.array for a in accesses}
+        bad = _walked_otherwise(scop, pairs)
         kept = [pair for pair in pairs if not any(array_of[r] in bad for r in pair.walked)]
         if len(kept) == len(pairs):
             return kept
         pairs = kept
+
+
+def _walked_otherwise(scop: Scop, pairs: Sequence[RowLoops]) -> set[str]:
+    """The arrays with an access that walks no rows, or that are written and walked with a shift."""
+    walked = {reference for pair in pairs for reference in pair.walked}
+    shifted = {r for pair in pairs for r, shift in pair.walked.items() if not shift.is_zero}
+    accesses = [a for s in scop.statements for a in s.accesses]
+    written = {a.array for a in accesses if a.is_write}
+    return {a.array for a in accesses
+            if a.reference not in walked or (a.reference in shifted and a.array in written)}
 
 
 def joint_iterator(scop: Scop, statement: Statement, p: int) -> str:

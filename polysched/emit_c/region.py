@@ -195,18 +195,21 @@ class RegionPrinter:
             if tile.panels:
                 raise
             return self.lines(as_loops(tile), place)
-        comment = []
-        row = len(tile.edges) == 1 and tile.edges[0].simd and tile.edges[0].is_own_variable
-        if self.options.comments and tile.edges and not row and (tile.loops or len(tile.edges) > 1):
-            cut = _on_copy(tile)
-            comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)}{cut} */"]
-        if self.options.comments and tile.partials:
-            comment = [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
-        if self.options.comments and tile.loops and not tile.edges:
-            comment = self.comments.before(tile.loops[0], above=place.above)
+        comment = self._tile_comment(tile, place) if self.options.comments else []
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
                  if not edge.is_own_variable]
         return [*comment, *bases, *lines]
+
+    def _tile_comment(self, tile: RegisterTile, place: Place) -> list[str]:
+        """What is said of a tile: the statements of a loop, what lies in lanes, or the shape; nothing of a row."""
+        if tile.loops and not tile.edges:
+            return self.comments.before(tile.loops[0], above=place.above)
+        if tile.partials:
+            return [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
+        row = len(tile.edges) == 1 and tile.edges[0].simd and tile.edges[0].is_own_variable
+        if row or not tile.edges or (not tile.loops and len(tile.edges) == 1):
+            return []
+        return [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)}{_on_copy(tile)} */"]
 
     def has_form(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile can be printed as straight code; nothing is declared by asking."""

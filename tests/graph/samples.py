@@ -162,6 +162,15 @@ SAMPLES: list[Sample] = [
     sample("GRU", floats(2, 3, 2), floats(1, 6, 2), floats(1, 6, 2), results=2, layout=1, linear_before_reset=1),
     sample("LSTM", floats(2, 3, 2), floats(1, 8, 2), floats(1, 8, 2), None, None, floats(1, 3, 2), floats(1, 3, 2),
            floats(1, 6), results=3, clip=1.0),
+    sample("BitCast", floats(2, 3), to="int32"), sample("BitCast", ints(3, dtype="int8"), to="uint8"),
+    *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
+      for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),
+    sample("Rank", floats(2, 5), axis=0, largest=0),
+    sample("ConvInteger", ints(1, 2, 5, dtype="uint8", low=0), ints(3, 2, 2, dtype="int8"), np.array(3, np.uint8),
+           ints(3, dtype="int8"), pads=(1, 1)),
+    sample("QLinearConv", ints(1, 2, 5, dtype="uint8", low=0), np.array(0.1, np.float32), np.array(3, np.uint8),
+           ints(3, 2, 2, dtype="int8"), floats(3, low=0.1), ints(3, dtype="int8"), np.array(0.2, np.float32),
+           np.array(10, np.uint8), ints(3)),
     sample("Shape", floats(2, 3), start=1), sample("Size", floats(2, 3)), sample("EyeLike", floats(2, 3), k=1),
     sample("ConstantOfShape", whole(2, 1), value=3, dtype="int32"),
     sample("Range", whole(1), whole(8), whole(3)), sample("Range", np.array(1, np.float32), np.array(-1, np.float32),
@@ -188,7 +197,7 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
 
     def value(name: str) -> np.ndarray:
         own = plan.type_of(name)
-        return memory[plan.roots[name]].reshape(own.extents)
+        return memory[plan.roots[name]].view(own.numpy).reshape(own.extents)
     for step in plan.steps:
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in made:

@@ -18,7 +18,7 @@ section 2.2 (only what is not in the cache); there the distance is one of iterat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -136,7 +136,11 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
             seen |= {touch.row for touch in touches}   # more than a single element
     if not hosts:
         return loop
-    place, host, columns = max(hosts, key=lambda found: _work(found[1], scop))
+    return _fetching(loop, rows, *max(hosts, key=lambda found: _work(found[1], scop)), scop)
+
+
+def _fetching(loop: For, rows: Sequence[_Row], place: int, host: RegisterTile, columns: _Columns, scop: Scop) -> Node:
+    """The loop whose part at some place fetches the rows with the same columns; as it was where they are too many."""
     long = _work(host, scop) >= LONG_OPERATIONS
     fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count)
                     and row.may_be_fetched(place, stores=long))

@@ -114,9 +114,7 @@ def _parts(node: Node) -> list[_Part] | None:
             below = [_parts(child) for child in node.children]
             return None if None in below else [part for some in below for part in some or ()]
         case If(otherwise=None):
-            inner = _parts(node.then)
-            joined = not isinstance(node.condition, Comparison) and node.condition.op == "&&"
-            arms = node.condition.arms if joined and not isinstance(node.condition, Comparison) else (node.condition,)
+            inner, arms = _parts(node.then), _conjuncts(node.condition)
             return None if inner is None else [replace(p, conditions=(*arms, *p.conditions)) for p in inner]
         case For() if is_plain(node) and node.mark.simd:
             plain = straight(node.body)
@@ -126,6 +124,11 @@ def _parts(node: Node) -> list[_Part] | None:
             return None if inner is None else [replace(p, between=(node, *p.between)) for p in inner]
         case _:
             return None
+
+
+def _conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """The conditions that all hold where this one does."""
+    return (condition,) if isinstance(condition, Comparison) or condition.op != "&&" else condition.arms
 
 
 def _apart(loop: For, part: _Part, facts: Facts) -> tuple[For, _Part] | None:

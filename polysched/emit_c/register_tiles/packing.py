@@ -199,18 +199,16 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     vector = tiles.vector
     assert vector is not None
     in_lanes = vector.variable in used
-    movers = _movers(tiles) if in_lanes else []
-    ranges = _ranges(tiles, used, movers)
+    ranges = _ranges(tiles, used, _movers(tiles) if in_lanes else [])
     if ranges is not None and not tiles.rectangular:
         ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
     if ranges is None or (not in_lanes and _repeats(accesses, iterators, [r.variable for r in ranges])):
         return None
     main = max(accesses, key=lambda access: len(_variables(access, iterators) & used))
-    order = _memory_order(main, iterators, ranges)
-    nested = order
+    order = nested = _memory_order(main, iterators, ranges)
     if in_lanes:
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
-        if how not in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) or (tiles.in_place and how is Lanes.UNIT):
+        if not _gains_by_copy(how, tiles):
             return None
         order, nested = _orders_in_lanes(order, vector.variable, apart=how is not Lanes.UNIT)
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
@@ -220,6 +218,11 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
+
+
+def _gains_by_copy(lanes: Lanes, tiles: TileBlock) -> bool:
+    """Whether an operand in lanes is copied: its elements lie along them, and it is not to be read where it is."""
+    return lanes in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) and not (tiles.in_place and lanes is Lanes.UNIT)
 
 
 def _orders_in_lanes(order: Sequence[PanelRange], lane: str, *, apart: bool
@@ -267,34 +270,32 @@ def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[P
     """
     if len(movers) > len(tiles.between):
         return None  # nothing reuses the operand
-    ranges = []
-    for loop in movers:
-        extent = constant_extent(loop)
-        if extent is None or loop.step != 1:
-            return None
-        ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
-                                 upper=loop.upper, is_edge=False, is_block=True))
-    blocks = frozenset(loop.variable for loop in movers)
-    for loop in tiles.loops:
-        if loop.variable in used:
-            extent = constant_extent(loop)
-            if extent is None:
-                return None
-            ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
-                                     upper=loop.upper, is_edge=False))
-    for part in tiles.ranges:
-        if part.edge.variable in used:
-            hull = _hull(part, () if part.edge is tiles.vector else tiles.between)
-            if hull is None:
-                return None
-            ranges.append(hull)
-    for r in ranges:
-        fixed = tiles.inside - blocks if tiles.vector and r.variable == tiles.vector.variable else tiles.inside
-        if any(depends_on(bound, fixed) for bound in (r.origin, r.lower, r.upper)):
-            return None
+    found = [_range_of(loop, is_block=True) if loop.step == 1 else None for loop in movers]
+    found += [_range_of(loop, is_block=False) for loop in tiles.loops if loop.variable in used]
+    found += [_hull(part, () if part.edge is tiles.vector else tiles.between) for part in tiles.ranges
+              if part.edge.variable in used]
+    ranges = [r for r in found if r is not None]
+    if len(ranges) < len(found):
+        return None
+    if any(_is_moved(r, tiles, frozenset(loop.variable for loop in movers)) for r in ranges):
+        return None
     if used & tiles.inside - {r.variable for r in ranges}:
         return None  # a loop between moves the operand, and is no dimension of the panel
     return ranges
+
+
+def _is_moved(found: PanelRange, tiles: TileBlock, blocks: frozenset[str]) -> bool:
+    """Whether something inside the loop around moves a range, other than blocks its lanes."""
+    fixed = tiles.inside - blocks if tiles.vector and found.variable == tiles.vector.variable else tiles.inside
+    return any(depends_on(bound, fixed) for bound in (found.origin, found.lower, found.upper))
+
+
+def _range_of(loop: For, *, is_block: bool) -> PanelRange | None:
+    """The values of a loop's variable; None where their number is not constant."""
+    extent = constant_extent(loop)
+    return None if extent is None else PanelRange(
+        variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower, upper=loop.upper, is_edge=False,
+        is_block=is_block)
 
 
 def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:

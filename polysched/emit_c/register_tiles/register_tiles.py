@@ -227,15 +227,10 @@ def _is_rectangular(nest: RegisterNest, facts: Facts) -> bool:
 def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
            facts: Facts, how: Separation) -> Node | None:
     """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
-    *rows, last = nest.ranges
     full = tuple(r.edge for r in nest.ranges)
-    crossing = _crossing(last)
-    everywhere = _spread(crossing, full[:-1])
-    if everywhere is None or any(r.cross_lowers or r.cross_uppers for r in rows):
-        return None
-    conditions = (*(c for whole in wholes[:-1] for c in whole), *(c for c in everywhere if not facts.imply(c)))
-    main = _on_copy(_build(nest, full, facts), facts, how)
-    if main is None:
+    conditions = _of_full_rows(nest, wholes, facts)
+    main = None if conditions is None else _on_copy(_build(nest, full, facts), facts, how)
+    if conditions is None or main is None:
         return None
     if isinstance(main, RegisterTile) and main.within and not conditions and not wholes[-1]:
         return main
@@ -243,13 +238,29 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     if short is not None and not wholes[-1]:
         return If(junction("&&", conditions), main, short)
     padded = _padded(nest, full, spans, facts, how) if conditions or wholes[-1] else None
-    if padded is not None:
-        rest = padded if short is None else If(junction("&&", wholes[-1]), short, padded)
-        return If(junction("&&", (*conditions, *wholes[-1])), main, rest)
-    many = _columns(nest, full, wholes[-1], spans[-1], facts)
+    if padded is None:
+        return _cut_off(nest, wholes, conditions, spans, facts, how)
+    rest = padded if short is None else If(junction("&&", wholes[-1]), short, padded)
+    return If(junction("&&", (*conditions, *wholes[-1])), main, rest)
+
+
+def _of_full_rows(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]],
+                  facts: Facts) -> tuple[Comparison, ...] | None:
+    """What holds where all rows are full and no bound crosses the columns; None where one crosses the rows."""
+    *rows, last = nest.ranges
+    everywhere = _spread(_crossing(last), tuple(r.edge for r in rows))
+    if everywhere is None or any(r.cross_lowers or r.cross_uppers for r in rows):
+        return None
+    return (*(c for whole in wholes[:-1] for c in whole), *(c for c in everywhere if not facts.imply(c)))
+
+
+def _cut_off(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], conditions: Sequence[Comparison],
+             spans: Sequence[tuple[Linear, Linear]], facts: Facts, how: Separation) -> Node | None:
+    """All points without padded tiles: full rows where the conditions hold, and one row after the other elsewhere."""
+    many = _columns(nest, tuple(r.edge for r in nest.ranges), wholes[-1], spans[-1], facts)
     if many is None or not conditions:
         return many
-    one = _row_by_row(nest, (*wholes[-1], *crossing), spans, facts, how)
+    one = _row_by_row(nest, (*wholes[-1], *_crossing(nest.ranges[-1])), spans, facts, how)
     return None if one is None else If(junction("&&", conditions), many, one)
 
 

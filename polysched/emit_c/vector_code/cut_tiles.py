@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, constant, extreme, substitute, variable
@@ -234,9 +235,7 @@ def sums_of(tile: RegisterTile, scop: Scop, accesses: Sequence[TileAccess],
     NotVectorised : a point outside could change what is kept, read what does not exist, or trap.
     """
     sums: dict[str, Reach] = {}
-    count = 1
-    for edge in tile.edges:
-        count *= edge.count
+    count = prod(edge.count for edge in tile.edges)
     for access in accesses:
         array = access.generic.array
         if access.writes and levels.get(array) != 0:
@@ -250,11 +249,15 @@ def sums_of(tile: RegisterTile, scop: Scop, accesses: Sequence[TileAccess],
     simd = frozenset(edge.variable for edge in tile.edges if edge.simd)
     if any(depends_on(form, simd) for form in _operand_forms(tile, scop, frozenset(sums))):
         raise NotVectorised("an operand beyond the edge may not exist")
-    for instance in instances(tile.body):
-        for top in statement_expressions(scop.statement(instance.statement).body):
-            if any(isinstance(e, Binary) and e.op in ("/", "%") and e.dtype.is_integer for e in walk(top)):
-                raise NotVectorised("an integer division beyond the edge may trap")
+    if _divides_integers(tile, scop):
+        raise NotVectorised("an integer division beyond the edge may trap")
     return sums
+
+
+def _divides_integers(tile: RegisterTile, scop: Scop) -> bool:
+    tops = (top for instance in instances(tile.body)
+            for top in statement_expressions(scop.statement(instance.statement).body))
+    return any(isinstance(e, Binary) and e.op in ("/", "%") and e.dtype.is_integer for top in tops for e in walk(top))
 
 
 def _operand_forms(tile: RegisterTile, scop: Scop, sums: frozenset[str]) -> Iterator[Linear]:

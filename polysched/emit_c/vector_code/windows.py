@@ -82,15 +82,19 @@ def windows(accesses: Sequence[TileAccess], unrolled: frozenset[str], *, array: 
         first = tuple(substitute(form, at_first) for form in reach.subscripts)
         read = array(reach.array)
         template = element_template(read, len(reach.subscripts), local_names)
-        steps = [[form - start for form, start in zip(key.subscripts or (), first, strict=True)] for key in access.keys]
-        if not template.endswith("[{}]" * (len(first) - where)) or any(
-                any(f != constant(0) for f in step[:where]) or not all(_is_inside(f, unrolled) for f in step[where:])
-                for step in steps):
+        if not template.endswith("[{}]" * (len(first) - where)) or not _all_inside(access, first, where, unrolled):
             continue
         name = fresh(f"{identifier_of(reach.array)}_window", frozenset(w.name for w in found.values()))
         found[reach] = Window(name=name, array=read, access=access, template=template, first=first,
                               outer=where)
     return tuple(found.values())
+
+
+def _all_inside(access: TileAccess, first: Sequence[Linear], where: int, unrolled: frozenset[str]) -> bool:
+    """Whether all elements of an access have the first subscripts of its first one, and others a number from its."""
+    steps = [[form - start for form, start in zip(key.subscripts or (), first, strict=True)] for key in access.keys]
+    return all(f == constant(0) for step in steps for f in step[:where]) and all(
+        _is_inside(f, unrolled) for step in steps for f in step[where:])
 
 
 def _is_inside(step: Linear, unrolled: frozenset[str]) -> bool:

@@ -317,19 +317,25 @@ class _Drawer:
         found: list[Expr] = []
         for at, name in enumerate(("A", "B", "W")[:count]):
             self.arrays[name] = self.random.choice(types or (*NARROW, *NARROW, *WIDE[2:]))
-            own = [n for n in known if self.random.random() < (0.8 if len(known) > 1 or at == 0 else 0.75)]
-            if at == 0:
-                own = own or known[:1]
-            if reduced and at < 2 and "k" not in own:
-                own.append("k")
+            own = self.loops_of(at, known, summed=reduced and at < 2)
             if at == count - 1:
-                missing = [n for n in known if n not in own and n not in _names(found)]
-                own += missing
-            subscripts = [affine((n, 1)) for n in own] or [Affine()]
-            if self.random.random() < 0.06:
-                subscripts.insert(self.random.randrange(len(subscripts) + 1), Affine((), self.random.choice((0, 1))))
-            found.append(Element(name, tuple(subscripts)))
+                own += [n for n in known if n not in own and n not in _names(found)]
+            found.append(Element(name, self.subscripts(own)))
         return found
+
+    def loops_of(self, at: int, known: list[str], *, summed: bool) -> list[str]:
+        """The loops that move an operand: the first one always has some, factors of a sum have its loop."""
+        own = [n for n in known if self.random.random() < (0.8 if len(known) > 1 or at == 0 else 0.75)]
+        if at == 0:
+            own = own or known[:1]
+        return [*own, "k"] if summed and "k" not in own else own
+
+    def subscripts(self, names: list[str]) -> tuple[Affine, ...]:
+        """Iterators as subscripts, seldom a constant among them."""
+        found = [affine((n, 1)) for n in names] or [Affine()]
+        if self.random.random() < 0.06:
+            found.insert(self.random.randrange(len(found) + 1), Affine((), self.random.choice((0, 1))))
+        return tuple(found)
 
     def perhaps_converted(self, e: Expr) -> Expr:
         return Converted(self.random.choice((*NARROW, *WIDE)), e) if self.random.random() < 0.3 else e

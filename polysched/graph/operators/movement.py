@@ -12,6 +12,7 @@ from polysched.graph.operators.moves import Move, Place, gathered
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.sizes import Size, product
 from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL, BY_NAME
 
 Moves = tuple[tuple[Move, ...], ...]
 
@@ -126,7 +127,15 @@ def _identity_types(site: Site) -> tuple[TensorType, ...]:
     return (site.type(),)
 
 
+def _bitcast_types(site: Site) -> tuple[TensorType, ...]:
+    name, own = site.attribute("to"), site.type()
+    if name not in BY_NAME or BY_NAME[name].bits != own.dtype.bits or BOOL in (own.dtype, BY_NAME[name]):
+        raise site.refusal(f"the bits of {own.dtype} as {name}")
+    return (own.with_dtype(BY_NAME[name]),)
+
+
 VIEWS = (
+    view("BitCast", _bitcast_types, lambda site, x: x.view(site.attribute("to"))),
     view("Identity", _identity_types, lambda site, x: x),
     view("Reshape", _reshape_types, _np_reshape, steering=(1,)),
     view("Flatten", _flatten_types, _np_flatten),

@@ -9,6 +9,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.operators.products import product_shape
+from polysched.graph.operators.windows import conv_shape, np_conv
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BY_NAME, INT32, UINT8, DType
 
@@ -186,7 +187,69 @@ def _np_q_matmul(site: Site, a: np.ndarray, a_scale: np.ndarray, a_zero: np.ndar
     return _np_requantised(np.matmul(left, right), (a_scale, b_scale, y_scale), y_zero)
 
 
+def _int_conv_types(site: Site) -> tuple[TensorType, ...]:
+    for place in (0, 1):
+        if site.type(place).dtype.bits != 8 or site.type(place).dtype.is_float:
+            raise site.refusal(f"products of {site.type(place).dtype}")
+    return (TensorType(INT32, conv_shape(site, site.type(0), site.type(1))),)
+
+
+def _int_conv(site: Site, build: Builder, x: str, w: str, x_zero: str = "", w_zero: str = "") -> str:
+    data, weights = build.op("Cast", x, to="int32"), build.op("Cast", w, to="int32")
+    if x_zero:
+        data = build.op("Sub", data, build.op("Cast", x_zero, to="int32"))
+    if w_zero:
+        offset = build.op("Cast", w_zero, to="int32")
+        place = site.node.inputs.index(w_zero)
+        if site.type(place).elements != 1:
+            offset = build.op("Unsqueeze", offset, build.constant(list(range(1, site.type(1).rank))))
+        weights = build.op("Sub", weights, offset)
+    return build.op("Conv", data, weights, **dict(site.node.attributes))
+
+
+def _np_int_conv(site: Site, x: np.ndarray, w: np.ndarray, x_zero: np.ndarray | None = None,
+                 w_zero: np.ndarray | None = None) -> np.ndarray:
+    data, weights = x.astype(np.int32), w.astype(np.int32)
+    if x_zero is not None:
+        data = data - x_zero.astype(np.int32)
+    if w_zero is not None:
+        weights = weights - w_zero.astype(np.int32).reshape(-1, *(1,) * (w.ndim - 1))
+    return np_conv(site, data, weights)
+
+
+def _q_conv_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type(1).elements != 1 or site.type(6).elements != 1 or site.type(4).elements not in (
+            1, site.type(3).shape[0]):
+        raise site.refusal("one scale for data and results, and one or one per channel for the weights, are wanted")
+    return (TensorType(site.type(7).dtype, conv_shape(site, site.type(0), site.type(3))),)
+
+
+def _q_conv(site: Site, build: Builder, x: str, x_scale: str, x_zero: str, w: str, w_scale: str, w_zero: str,
+            y_scale: str, y_zero: str, bias: str = "") -> str:
+    product = build.op("ConvInteger", x, w, x_zero, w_zero, **dict(site.node.attributes))
+    rest = build.constant(list(range(1, site.type().rank - 1)))
+    if bias:
+        product = build.op("Add", product, build.op("Unsqueeze", bias, rest))
+    if site.type(4).elements != 1:
+        w_scale = build.op("Unsqueeze", w_scale, rest)
+    return _requantised(build, product, (x_scale, w_scale, y_scale), y_zero, site.type(7).dtype)
+
+
+def _np_q_conv(site: Site, *operands: np.ndarray) -> np.ndarray:
+    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = operands[:8]
+    bias = operands[8] if len(operands) > 8 else None
+    product = _np_int_conv(site, x, w, x_zero, w_zero)
+    column = (-1, *(1,) * (x.ndim - 2))
+    if bias is not None:
+        product = product + bias.reshape(column)
+    return np.asarray(_np_requantised(product, (x_scale, w_scale.reshape(column), y_scale), y_zero))
+
+
 OPERATORS = (
+    Operator(name="ConvInteger", kind=Kind.OUTPUT_FUSABLE, types=_int_conv_types, reference=_np_int_conv,
+             composition=_int_conv),
+    Operator(name="QLinearConv", kind=Kind.OUTPUT_FUSABLE, types=_q_conv_types, reference=_np_q_conv,
+             composition=_q_conv),
     Operator(name="QuantizeLinear", kind=Kind.BROADCAST, types=_quantise_types, reference=_np_quantise,
              composition=_quantise),
     Operator(name="DequantizeLinear", kind=Kind.BROADCAST, types=_dequantise_types, reference=_np_dequantise,

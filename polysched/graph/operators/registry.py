@@ -12,6 +12,7 @@ from polysched.graph.operators import (
     indexing,
     movement,
     normalisation,
+    ordering,
     products,
     quantised,
     recurrent,
@@ -24,7 +25,8 @@ from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, contraction, resampling, recurrent, control, generation)
+            sequential, contraction, resampling, recurrent, ordering, control,
+            generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 

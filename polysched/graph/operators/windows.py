@@ -134,16 +134,28 @@ def zero(dtype: DType) -> Expression:
 
 
 def _conv_types(site: Site) -> tuple[TensorType, ...]:
-    x, w, groups = site.type(0), site.type(1), site.attribute("group", 1)
     dtype = one_type(site, range(len(site.inputs)))
+    if site.has(2) and site.type(2).shape != site.type(1).shape[:1]:
+        raise site.refusal("a bias per output channel is wanted", witness=str(site.type(2)))
+    return (TensorType(dtype, conv_shape(site, site.type(0), site.type(1))),)
+
+
+def conv_shape(site: Site, x: TensorType, w: TensorType) -> tuple[Size, ...]:
+    """The shape of a convolution of data by weights.
+
+    Raises
+    ------
+    UnsupportedGraphError : they do not fit together.
+    """
+    groups = site.attribute("group", 1)
     if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[1] * groups != x.shape[1]:
         raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
-    if int(w.shape[0]) % groups or (site.has(2) and site.type(2).shape != w.shape[:1]):
+    if int(w.shape[0]) % groups:
         raise site.refusal("the output channels do not fit", witness=f"{w} in {groups} groups")
     size = tuple(int(e) for e in w.shape[2:])
     if tuple(site.attribute("kernel_shape", size)) != size:
         raise site.refusal("kernel_shape is not that of the weights", witness=str(w))
-    return (TensorType(dtype, (x.shape[0], w.shape[0], *windows(site, size).places)),)
+    return (x.shape[0], w.shape[0], *windows(site, size).places)
 
 
 def _conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
@@ -186,7 +198,8 @@ def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
     return result
 
 
-def _np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    """A convolution in NumPy, in float64 or in the type of whole numbers."""
     groups, rank = site.attribute("group", 1), x.ndim - 2
     wide = np.float64 if x.dtype.kind == "f" else x.dtype
     cut = _cut(x.astype(wide), windows(site, w.shape[2:]), 0)
@@ -403,7 +416,7 @@ def _np_over_space(reduce: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 
 OPERATORS = (
-    Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=_np_conv, expression=_conv),
+    Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv),
     Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
              expression=_transposed_conv),
     Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_max_pool,

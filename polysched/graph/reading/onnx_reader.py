@@ -212,7 +212,7 @@ class _Reader:
         if proto.ref_attr_name:
             raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there",
                                         where=where)
-        if op in ("Cast", "ConstantOfShape", "EyeLike", "RandomNormal", "Bernoulli", "BitCast", "QuantizeLinear",
+        if op in ("Cast", "ConstantOfShape", "EyeLike", "BitCast", "QuantizeLinear",
                   "DequantizeLinear") and proto.name in ("to", "dtype", "output_dtype") and proto.type == kinds.INT:
             return {proto.name: type_name(onnx, proto.i)}
         plain: dict[int, Any] = {kinds.INT: proto.i, kinds.FLOAT: float(proto.f), kinds.INTS: tuple(proto.ints),

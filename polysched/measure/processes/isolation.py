@@ -235,26 +235,24 @@ class _Watch:
         return bool(lines)
 
 
+def _how_it_ended(watch: _Watch, returncode: int, *, hung: bool, crossed_limit: bool) -> End:
+    """How the child ended: what it reported last counts most, then its silence, its memory, and its exit status."""
+    said = next((report["end"] for report in reversed(watch.reports) if "end" in report), None)
+    if said in (End.FINISHED.value, End.MEMORY.value):
+        return End(said)
+    if hung:
+        return End.HUNG
+    if returncode != 0 and (crossed_limit or returncode == -signal.SIGKILL):   # killed from outside
+        return End.MEMORY
+    if returncode == -signal.SIGXCPU:
+        return End.HUNG
+    return End.CRASHED if returncode < 0 else End.FAILED
+
+
 def _judge(watch: _Watch, returncode: int, *, hung: bool, seconds: float, peak_bytes: int,
            limits: Limits) -> ChildEnd:
     """Decide how the child ended from its reports, its exit status and the memory it used."""
-    said = [r for r in watch.reports if "end" in r]
-    crossed_limit = peak_bytes > NEAR_THE_LIMIT * limits.memory_bytes
-    killed_from_outside = not hung and returncode == -signal.SIGKILL
-    if said and said[-1]["end"] == End.FINISHED.value:
-        end = End.FINISHED
-    elif said and said[-1]["end"] == End.MEMORY.value:
-        end = End.MEMORY
-    elif hung:
-        end = End.HUNG
-    elif returncode != 0 and (crossed_limit or killed_from_outside):
-        end = End.MEMORY
-    elif returncode == -signal.SIGXCPU:
-        end = End.HUNG
-    elif returncode < 0:
-        end = End.CRASHED
-    else:
-        end = End.FAILED
+    end = _how_it_ended(watch, returncode, hung=hung, crossed_limit=peak_bytes > NEAR_THE_LIMIT * limits.memory_bytes)
     phases = [r["phase"] for r in watch.reports if "phase" in r]
     return ChildEnd(
         end=end, reports=tuple(watch.reports), phase=phases[-1] if phases else "",

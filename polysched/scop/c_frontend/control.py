@@ -46,6 +46,7 @@ from polysched.scop.c_frontend.opaque import (
     refused,
 )
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
+from polysched.scop.c_frontend.parse import listed
 from polysched.scop.c_frontend.remarks import assume, is_remark
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import condition, may_be
@@ -72,10 +73,9 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
     """Read one C statement on a domain."""
     if node is None or isinstance(node, c_ast.EmptyStatement | c_ast.Pragma | c_ast.Typedef):
         return Walked(None, domain)
-    if isinstance(node, c_ast.Compound):
-        return walk_all(x, tuple(node.block_items or ()), domain)
-    if isinstance(node, c_ast.DeclList | c_ast.ExprList):
-        return walk_all(x, tuple(node.decls if isinstance(node, c_ast.DeclList) else node.exprs), domain)
+    items = listed(node)
+    if items is not None:
+        return walk_all(x, items, domain)
     x.at = node
     if isinstance(node, c_ast.For):
         return Walked(_for(x, node, domain), domain)
@@ -85,14 +85,24 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
         return Walked(_while(x, node, domain), domain)
     if isinstance(node, c_ast.Break | c_ast.Continue) and x.exits:
         return _leave(x, node, domain)
+    if isinstance(node, c_ast.Label) and node.name not in x.jump_targets:
+        return walk(x, node.stmt, domain)
+    return _simple(x, node, domain)
+
+
+def _simple(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Walked:
+    """Read a statement without others inside: a declaration, an assignment or a remark.
+
+    Raises
+    ------
+    UnsupportedScopError : it is none of these.
+    """
     if isinstance(node, c_ast.Decl) and isinstance(node.init, c_ast.InitList) and node in x.bindings.declared:
         return walk_all(x, initial_assignments(x, node, x.bindings.declared[node]), domain)
     if isinstance(node, c_ast.Decl):
         return Walked(declaration(x, node, domain), domain)
     if isinstance(node, c_ast.Assignment) or is_increment(node):
         return Walked(assignment(x, node, domain), domain)
-    if isinstance(node, c_ast.Label) and node.name not in x.jump_targets:
-        return walk(x, node.stmt, domain)
     if is_remark(x, node):
         assume(x, node, domain)
         return Walked(None, domain)

@@ -29,7 +29,7 @@ from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.order import Tree, sequence
-from polysched.scop.c_frontend.parse import everything, place
+from polysched.scop.c_frontend.parse import everything, listed, place
 from polysched.scop.c_frontend.remarks import is_remark
 from polysched.scop.c_frontend.subscripts.affine import may_be
 from polysched.scop.c_frontend.subscripts.members import is_fixed
@@ -132,15 +132,11 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     x = b.x
     if node is None or isinstance(node, c_ast.EmptyStatement | c_ast.Pragma | c_ast.Typedef):
         return ()
-    if isinstance(node, c_ast.Compound | c_ast.ExprList | c_ast.DeclList):
-        items = {c_ast.Compound: "block_items", c_ast.ExprList: "exprs", c_ast.DeclList: "decls"}[type(node)]
-        return _one_after_the_other(b, getattr(node, items) or (), domain)
+    items = listed(node)
+    if items is not None:
+        return _one_after_the_other(b, items, domain)
     if isinstance(node, c_ast.If):
-        test = expression(b, node.cond, domain)
-        then_domain, else_domain = (may_be(x, node.cond, domain, truth=truth) for truth in (True, False))
-        forget(x, node)
-        with x.perhaps():
-            return (If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain)),)
+        return (_choice(b, node, domain),)
     if isinstance(node, c_ast.While | c_ast.DoWhile):
         with x.perhaps():
             return _repeated(b, node, domain)
@@ -162,6 +158,15 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if is_remark(x, node):
         return ()
     raise refused(x, node)
+
+
+def _choice(b: StatementBuilder, node: c_ast.If, domain: isl.Set) -> If:
+    """Both branches, each where its condition may hold."""
+    test = expression(b, node.cond, domain)
+    then_domain, else_domain = (may_be(b.x, node.cond, domain, truth=truth) for truth in (True, False))
+    forget(b.x, node)
+    with b.x.perhaps():
+        return If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain))
 
 
 def _one_after_the_other(b: StatementBuilder, items: Sequence[c_ast.Node],

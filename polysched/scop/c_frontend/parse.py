@@ -150,6 +150,15 @@ def everything(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
             yield from everything(child)
 
 
+def listed(node: c_ast.Node | None) -> tuple[c_ast.Node, ...] | None:
+    """What a block or a list of expressions or declarations has in it; None for anything else."""
+    if isinstance(node, c_ast.Compound):
+        return tuple(node.block_items or ())
+    if isinstance(node, c_ast.ExprList):
+        return tuple(node.exprs or ())
+    return tuple(node.decls or ()) if isinstance(node, c_ast.DeclList) else None
+
+
 def replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:
     """Set a child by the name that `children` gives it (`stmt`, `exprs[2]`)."""
     if "[" not in name:

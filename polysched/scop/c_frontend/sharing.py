@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from itertools import combinations
 
 from pycparser import c_ast
@@ -24,22 +24,34 @@ def no_alias(x: Extraction) -> tuple[Assumption, ...]:
     Objects of different types do not overlap in a valid program (C11 6.5p7), except through character
     types; two named objects, and what `restrict` pointers lead to, do not overlap either.
     """
-    written = {a.array for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
-    used = {a.array for s in x.open_statements for a in s.accesses}
-    arrays = [a for a in x.arrays.values() if a.name in used]
+    arrays = [a for a in x.arrays.values() if a.name in _used(x)]
+    written = _written(x)
     pairs = [(a, b) for a, b in combinations(arrays, 2)
              if (a.name in written or b.name in written) and _may_overlap(x, a, b)]
     found = _exposed_parameters(x, [a for a in arrays if a.name in written])
     found += [Assumption(kind="no-alias", text=f"the pointers stored in {a.name} lead to rows that do not overlap",
                          apart=((a.name, a.name),))
               for a in arrays if a.name in written & x.through_memory]
-    if pairs:
-        names = sorted({array.name for pair in pairs for array in pair})
-        conditions = [disjoint(a, b) for a, b in pairs]
-        condition = None if any(c is None for c in conditions) else " && ".join(f"({c})" for c in conditions)
-        found.append(Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
-                                condition=condition, apart=tuple((a.name, b.name) for a, b in pairs)))
-    return tuple(found)
+    return tuple([*found, _all_apart(pairs)] if pairs else found)
+
+
+def _used(x: Extraction) -> set[str]:
+    """The arrays that the region accesses."""
+    return {a.array for s in x.open_statements for a in s.accesses}
+
+
+def _written(x: Extraction) -> set[str]:
+    """The arrays that the region may write."""
+    return {a.array for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
+
+
+def _all_apart(pairs: Sequence[tuple[Array, Array]]) -> Assumption:
+    """That no pair of arrays overlaps, with the condition that tests it where all extents are known."""
+    names = sorted({array.name for pair in pairs for array in pair})
+    conditions = [disjoint(a, b) for a, b in pairs]
+    condition = None if None in conditions else " && ".join(f"({c})" for c in conditions)
+    return Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
+                      condition=condition, apart=tuple((a.name, b.name) for a, b in pairs))
 
 
 def _exposed_parameters(x: Extraction, written: list[Array]) -> list[Assumption]:
@@ -79,23 +91,26 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     ------
     UnsupportedScopError : assuming that they do not overlap would be wrong.
     """
-    used = {a.array for s in x.open_statements for a in s.accesses}
-    symbols = {x.array_symbols[name] for name in used}
+    symbols = {x.array_symbols[name] for name in _used(x)}
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
     sources = {s: frozenset(n for n in _sources(region, s) if n in leading or not n.isidentifier())
                for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
     deciding = set(map(_variable, x.parameters))
     for symbol in sources:
         _check_addresses(x, region, symbol, symbols | deciding)
-    written = {x.array_symbols[a.array] for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
+    written = {x.array_symbols[name] for name in _written(x)}
     for symbol, named in sources.items():
         for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
-            shared = named & sources.get(other, frozenset()) or {other.name} & {
-                next(iter(_WORD.findall(n)), n) for n in named}   # `p->d` may be what `p` leads to
+            shared = named & sources.get(other, frozenset()) or _leading_to(other, named)
             if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
                                witness=f"both lead to `{min(shared)}`",
                                hint="use one name for one array, or declare the pointers `restrict` if they never meet")
+
+
+def _leading_to(other: Symbol, named: Set[str]) -> Set[str]:
+    """A variable's name where it is one of the sources of a pointer, or holds one: `p->d` may be what `p` leads to."""
+    return {other.name} & {next(iter(_WORD.findall(n)), n) for n in named}
 
 
 def _check_addresses(x: Extraction, region: SyntaxRegion, symbol: Symbol, used: Set[Symbol | None]) -> None:

@@ -42,11 +42,7 @@ def build(outputs: Tensor | Step | Sequence[Tensor | Step], *, name: str | None 
     UnsupportedScopError : a subscript is not affine, or outside its tensor for all sizes but empty ones.
     """
     items = (outputs,) if isinstance(outputs, (Tensor, Update, Loop, When)) else tuple(outputs)
-    order: dict[Tensor | Step, None] = {}
-    for item in items:
-        if isinstance(item, Tensor) and item.definition is None:
-            raise UsageError(f"{item.name} is an input, not the result of a stage")
-        _visit(item, order)
+    order = _in_order(items)
     results = [item for item in items if isinstance(item, Tensor)]
     changed = {t for item in items if not isinstance(item, Tensor) for t in targets_of(item)}
     inputs = [t for t in order if isinstance(t, Tensor) and t.definition is None and not t.temporary]
@@ -64,6 +60,21 @@ def build(outputs: Tensor | Step | Sequence[Tensor | Step], *, name: str | None 
     scop = maker.region.finish()
     _refuse_empty(scop)
     return scop
+
+
+def _in_order(items: Sequence[Tensor | Step]) -> dict[Tensor | Step, None]:
+    """The inputs, stages and updates that results need, each behind what it needs.
+
+    Raises
+    ------
+    UsageError : a result is an input.
+    """
+    order: dict[Tensor | Step, None] = {}
+    for item in items:
+        if isinstance(item, Tensor) and item.definition is None:
+            raise UsageError(f"{item.name} is an input, not the result of a stage")
+        _visit(item, order)
+    return order
 
 
 def _last_name(items: Sequence[Tensor | Step]) -> str:

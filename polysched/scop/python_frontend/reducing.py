@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from polysched.scop.construction import values
 from polysched.scop.construction.promotion import promote_types, sum_type
@@ -56,6 +57,32 @@ def einsum(region: Region, subscripts: str, operands: Sequence[ArrayValue]) -> P
     ------
     CannotExpress : subscripts that do not fit the operands, or an ellipsis.
     """
+    inputs, output = _einsum_letters(subscripts, operands)
+    extents = _einsum_extents(region, subscripts, inputs, operands)
+    if any(c not in extents for c in output) or len(set(output)) != len(output):
+        raise CannotExpress(f"the output of {subscripts!r} has a letter that no operand has, or one twice")
+    reduced = [c for c in dict.fromkeys("".join(inputs)) if c not in output]
+    dtype = reduce(promote_types, (o.dtype for o in operands))
+
+    def element(out: Indices, inner: Indices) -> Value:
+        place = dict(zip(output, out, strict=True)) | dict(zip(reduced, inner, strict=True))
+        factors = [o.element(stretched(tuple(place[c] for c in letters), o.shape))
+                   for letters, o in zip(inputs, operands, strict=True)]
+        return values.cast(reduce(partial(values.arithmetic, "*"), factors), dtype)
+    shape = tuple(extents[c] for c in output)
+    sources = frozenset[str]().union(*(o.sources for o in operands))
+    if not reduced:
+        return ArrayValue(shape, dtype, lambda out: element(out, ()), sources)
+    return Pending("sum", shape, tuple(extents[c] for c in reduced), dtype, element, sources)
+
+
+def _einsum_letters(subscripts: str, operands: Sequence[ArrayValue]) -> tuple[list[str], str]:
+    """The letters of every operand and of the output: those that stand once, in order, where no arrow says it.
+
+    Raises
+    ------
+    CannotExpress : subscripts that do not fit the operands, or an ellipsis.
+    """
     text = subscripts.replace(" ", "")
     if "." in text:
         raise CannotExpress("an ellipsis in the subscripts of einsum", "write a letter per dimension")
@@ -66,6 +93,17 @@ def einsum(region: Region, subscripts: str, operands: Sequence[ArrayValue]) -> P
                             "one letter per dimension, one group per operand")
     if not arrow:
         output = "".join(sorted(c for c in set(inputs_text) - {","} if inputs_text.count(c) == 1))
+    return inputs, output
+
+
+def _einsum_extents(region: Region, subscripts: str, inputs: Sequence[str],
+                    operands: Sequence[ArrayValue]) -> dict[str, Value]:
+    """The extent of every letter; one stretches to the extents of other operands.
+
+    Raises
+    ------
+    CannotExpress : a letter has extents that are never equal.
+    """
     extents: dict[str, Value] = {}
     for letters, operand in zip(inputs, operands, strict=True):
         for letter, extent in zip(letters, operand.shape, strict=True):
@@ -74,26 +112,7 @@ def einsum(region: Region, subscripts: str, operands: Sequence[ArrayValue]) -> P
                 extents[letter] = extent
             elif not is_one(extent) and not same_extent(region, known, extent):
                 raise CannotExpress(f"the extents of {letter} in {subscripts!r} differ")
-    if any(c not in extents for c in output) or len(set(output)) != len(output):
-        raise CannotExpress(f"the output of {subscripts!r} has a letter that no operand has, or one twice")
-    reduced = [c for c in dict.fromkeys("".join(inputs)) if c not in output]
-    dtype = operands[0].dtype
-    for operand in operands[1:]:
-        dtype = promote_types(dtype, operand.dtype)
-
-    def element(out: Indices, inner: Indices) -> Value:
-        place = dict(zip(output, out, strict=True)) | dict(zip(reduced, inner, strict=True))
-        factors = [o.element(stretched(tuple(place[c] for c in letters), o.shape))
-                   for letters, o in zip(inputs, operands, strict=True)]
-        result = factors[0]
-        for factor in factors[1:]:
-            result = values.arithmetic("*", result, factor)
-        return values.cast(result, dtype)
-    shape = tuple(extents[c] for c in output)
-    sources = frozenset[str]().union(*(o.sources for o in operands))
-    if not reduced:
-        return ArrayValue(shape, dtype, lambda out: element(out, ()), sources)
-    return Pending("sum", shape, tuple(extents[c] for c in reduced), dtype, element, sources)
+    return extents
 
 
 def result_dtype(kind: str, dtype: DType) -> DType:

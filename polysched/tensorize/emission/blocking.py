@@ -38,24 +38,32 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
     wanted : iterations unrolled of the two loops, as the nest orders them; by the model when None.
     rank : which of the model's blocks, 0 for the best; the last one where there are fewer.
     """
-    spatial = [loop for loop in loops if not loop.reduction]
     found: list[tuple[float, float, tuple[NestLoop, ...]]] = []
-    for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
-        for factors in itertools.product(*(_factors(loop) for loop in pair)):
-            if wanted is not None and factors != wanted[: len(factors)]:
-                continue
-            chosen = tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
-            registers, loads, starved = pressure(match, chosen)
-            tiles = {o.name: math.prod(loop.unroll for loop in chosen if uses(match, o.name, loop))
-                     for o in match.intrinsic.operands}
-            if registers <= min(o.register.count for o in match.intrinsic.operands) and match.intrinsic.holds(tiles):
-                wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
-                wasted *= math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
-                read = sum(tiles[v.name] * v.elements * v.dtype.bytes for v in match.intrinsic.inputs)
-                found.append(((loads + starved) * wasted, read / math.prod(loop.unroll for loop in chosen), chosen))
+    for chosen in _unrolled([loop for loop in loops if not loop.reduction], wanted):
+        registers, loads, starved = pressure(match, chosen)
+        tiles = {o.name: math.prod(loop.unroll for loop in chosen if uses(match, o.name, loop))
+                 for o in match.intrinsic.operands}
+        if registers <= min(o.register.count for o in match.intrinsic.operands) and match.intrinsic.holds(tiles):
+            read = sum(tiles[v.name] * v.elements * v.dtype.bytes for v in match.intrinsic.inputs)
+            found.append(((loads + starved) * _wasted(match, chosen), read / math.prod(loop.unroll for loop in chosen),
+                          chosen))
     found.sort(key=lambda f: f[:2])
     names = {loop.name: loop for loop in found[min(rank, len(found) - 1)][2]} if found else {}
     return [names.get(loop.name, loop) for loop in loops]
+
+
+def _unrolled(spatial: Sequence[NestLoop], wanted: tuple[int, int] | None) -> Iterator[tuple[NestLoop, ...]]:
+    """Pairs of loops, and single ones, unrolled by all factors or by those that are wanted."""
+    for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
+        for factors in itertools.product(*map(_factors, pair)):
+            if wanted is None or factors == wanted[: len(factors)]:
+                yield tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
+
+
+def _wasted(match: Match, chosen: tuple[NestLoop, ...]) -> float:
+    """What is executed per iteration of the loops, padding and ragged last blocks included, as a factor."""
+    wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
+    return wasted * math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
 
 
 def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:

@@ -7,7 +7,7 @@ the C compiler sees interleaved vector copies; what the padding excludes is left
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
 from polysched.tensorize.limits import LIMITS
@@ -28,9 +28,7 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
     joined = _joined(copy)
     loops, unrolled = _order(joined)
     if parallel and loops and int(joined.elements) >= PARALLEL_ELEMENTS:
-        deep = 2 if len(loops) > 2 and not any(joined.is_padded(a.coordinate) for a in loops[:2]) else 1
-        enough = f" if({joined.elements} >= {PARALLEL_ELEMENTS})" if is_general(joined.elements) else ""
-        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "") + enough
+        yield _on_threads(joined, loops)
     for depth, axis in enumerate(loops):
         yield "    " * depth + _for(joined, axis, [*loops[:depth]])
     pad = "    " * len(loops)
@@ -44,6 +42,13 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
         yield pad + (f"if ({' && '.join(guards)}) {text}" if guards else text)
     for depth in reversed(range(len(loops))):
         yield "    " * depth + "}"
+
+
+def _on_threads(copy: CopyPlan, loops: Sequence[Axis]) -> str:
+    """The pragma that shares the outer loops among threads: two where both have all iterations and others are left."""
+    deep = len(loops) > 2 and not any(copy.is_padded(a.coordinate) for a in loops[:2])
+    enough = f" if({copy.elements} >= {PARALLEL_ELEMENTS})" if is_general(copy.elements) else ""
+    return "#pragma omp parallel for" + (" collapse(2)" if deep else "") + enough
 
 
 def is_turned(copy: CopyPlan) -> bool:

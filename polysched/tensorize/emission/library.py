@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from polysched.scop.body import Load, walk
+from polysched.scop.body import Expr, Load, walk
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.description.semantics import C_NAMES
@@ -39,27 +40,17 @@ def library_call(match: Match, name: str, scale: Scale | None = None) -> str:
     scale : what the result is multiplied by ahead of the sum.
     """
     fragment = match.fragment
-    words: dict[str, str] = {}
-    for group, part in enumerate(match.groups):
-        for dimension in match.intrinsic.contraction.dimensions:
-            if dimension.name in part.dimensions and isinstance(dimension.extent, str):
-                words[dimension.extent] = str(match.fused_extent(group))
-    for layout in match.layouts:
-        words |= _operand_words(match, layout)
     numbers = {o.name: match.assignment.expression(o.name) for o in match.intrinsic.operands
                if o.mode is LoadMode.VALUE and o.name in match.assignment.held}
+    words = _extent_words(match)
+    for layout in match.layouts:
+        words |= _operand_words(match, layout)
     words |= {n: value_c(match, e, match.intrinsic.output.dtype) for n, e in numbers.items()}
-    if match.intrinsic.contraction.scale:
-        words[match.intrinsic.contraction.scale] = "1" if scale is None else value_c(
-            replace(match, fragment=scale.fragment), scale.value, match.intrinsic.output.dtype)
-    lines = []
+    words |= _scale_words(match, scale)
     outer = [loop for loop in match.outer if loop not in fragment.kept]
-    for depth, loop in enumerate(outer):
-        extent = fragment.loop(loop).extent
-        lines.append("    " * (depth + 1) + f"for (long o_{loop} = 0; o_{loop} < {extent}; o_{loop}++)")
-    chosen_by = sorted({n for e in numbers.values() for n in fragment.loops_of(e)})
-    iterators = [f"long {n} = {argument_name(n) if n in fragment.kept else f'o_{n} + {fragment.loop(n).lower}'};"
-                 for n in chosen_by]
+    lines = ["    " * (depth + 1) + f"for (long o_{loop} = 0; o_{loop} < {fragment.loop(loop).extent}; o_{loop}++)"
+             for depth, loop in enumerate(outer)]
+    iterators = _iterators_of(match, numbers.values())
     body = " ".join([*iterators, fill_in(match.intrinsic.template, **words)])
     lines.append("    " * (len(outer) + 1) + (f"{{ {body} }}" if iterators else body))
     arrays = library_arrays(match, scale)
@@ -67,6 +58,29 @@ def library_call(match: Match, name: str, scale: Scale | None = None) -> str:
     parameters = ", ".join([*(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
                               for a in arrays), *kept_parameters(match)])
     return "\n".join([f"void {name}({parameters})", "{", *lines, "}", ""])
+
+
+def _iterators_of(match: Match, numbers: Iterable[Expr]) -> list[str]:
+    """Variables for the iterators of the program that numbers are computed from."""
+    fragment = match.fragment
+    return [f"long {n} = {argument_name(n) if n in fragment.kept else f'o_{n} + {fragment.loop(n).lower}'};"
+            for n in sorted({n for e in numbers for n in fragment.loops_of(e)})]
+
+
+def _extent_words(match: Match) -> dict[str, str]:
+    """What the extents that a call chooses put into the template."""
+    return {dimension.extent: str(match.fused_extent(group)) for group, part in enumerate(match.groups)
+            for dimension in match.intrinsic.contraction.dimensions
+            if dimension.name in part.dimensions and isinstance(dimension.extent, str)}
+
+
+def _scale_words(match: Match, scale: Scale | None) -> dict[str, str]:
+    """What the factor of the old result puts into the template, where the function has one."""
+    name = match.intrinsic.contraction.scale
+    if not name:
+        return {}
+    return {name: "1" if scale is None else value_c(
+        replace(match, fragment=scale.fragment), scale.value, match.intrinsic.output.dtype)}
 
 
 def _operand_words(match: Match, layout: OperandLayout) -> dict[str, str]:

@@ -32,42 +32,67 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     ----------
     zero : results start at zero; what memory holds does not count.
     """
-    intrinsic = plan.match.intrinsic
-    operands = [_parameter(plan, p) for p in plan.places]
-    sizes = [f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match)]
-    operands += sizes
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
-    first = 0 if plan.handed_out else sum(may_exceed(loop.tiles, 1) for loop in plan.loops)
-    shared = heads[:first + 1] if parallel and len(heads) > len([*_tile_heads(plan)]) else []
-    writer, part = _Lines(), _Lines()
-    configure = intrinsic.configure if not emulated else ""
-    finish = intrinsic.finish if not emulated else ""
-    helpers = list(_own_function(f"{name}_configure", configure)) if shared else []
-    helpers += list(_own_function(f"{name}_finish", finish)) if shared else []
+    shared = heads[:_first_shared(plan) + 1] if parallel and len(heads) > len([*_tile_heads(plan)]) else []
+    operands = [*(_parameter(plan, p) for p in plan.places),
+                *(f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match))]
+    rest = [head for _, head in heads[len(shared):]]
     if shared:
-        writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
-        writer.put(*([f"{name}_configure();"] if configure else []))
-        for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
-            how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
-            writer.put(*([f"#pragma omp for {how} nowait"] if at == first else []))
-            writer.open(head)
-        words = ", ".join([*(p.operand for p in plan.places), *size_arguments(plan.match), *(v for v, _ in shared)])
-        writer.put(f"{name}_part({words});")
-        writer.close(len(shared))
-        writer.put(*([f"{name}_finish();"] if finish else []))
-        writer.close_all()
-    own = part if shared else writer
-    own.put(*(configure.splitlines() if not shared else []))
-    _block_c(own, plan, [head for _, head in heads[len(shared):]], emulated=emulated, zero=zero)
-    own.put(*([finish] if finish and not shared else []))
-    own.close_all()
+        functions, body = _part_and_team(plan, name, shared, rest, operands, emulated=emulated, zero=zero)
+    else:
+        functions, body = [], _alone(plan, rest, emulated=emulated, zero=zero)
     ragged = [] if emulated else [*_ragged_helpers([case for _, case in block_cases(plan)], name)]
-    parameters = ", ".join(operands)
-    if shared:
-        helpers += [f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
-                    *part.lines, "}", ""]
-    return "\n".join([*ragged, *helpers, f"static void {name}_nest({parameters})", "{", *writer.lines, "}",
+    return "\n".join([*ragged, *functions, f"static void {name}_nest({', '.join(operands)})", "{", *body, "}",
                       ""]).replace("{function}", name)
+
+
+def _first_shared(plan: Plan) -> int:
+    """The number of the loop that threads share: the first over tiles where they take these one by one."""
+    return 0 if plan.handed_out else sum(may_exceed(loop.tiles, 1) for loop in plan.loops)
+
+
+def _alone(plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool) -> list[str]:
+    """The whole nest, between what the instruction asks for ahead of and behind its executions."""
+    writer = _Lines()
+    writer.put(*([] if emulated else plan.match.intrinsic.configure.splitlines()))
+    _block_c(writer, plan, heads, emulated=emulated, zero=zero)
+    writer.put(*_if_any("" if emulated else plan.match.intrinsic.finish))
+    return writer.closed()
+
+
+def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], heads: Sequence[str],
+                   operands: Sequence[str], *, emulated: bool, zero: bool) -> tuple[list[str], list[str]]:
+    """The functions that every thread calls, and the parallel region that shares the loop among them.
+
+    Parameters
+    ----------
+    shared : variable and head of the loops down to the one that threads share.
+    heads : of the loops inside.
+    operands : the declarations of the nest's arguments.
+    """
+    intrinsic = plan.match.intrinsic
+    configure, finish = ("", "") if emulated else (intrinsic.configure, intrinsic.finish)
+    part = _Lines()
+    _block_c(part, plan, heads, emulated=emulated, zero=zero)
+    functions = [*_own_function(f"{name}_configure", configure), *_own_function(f"{name}_finish", finish),
+                 f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
+                 *part.closed(), "}", ""]
+    writer = _Lines()
+    writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
+    writer.put(*_if_any(configure and f"{name}_configure();"))
+    for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
+        how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
+        writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
+        writer.open(head)
+    words = ", ".join([*(p.operand for p in plan.places), *size_arguments(plan.match), *(v for v, _ in shared)])
+    writer.put(f"{name}_part({words});")
+    writer.close(len(shared))
+    writer.put(*_if_any(finish and f"{name}_finish();"))
+    return functions, writer.closed()
+
+
+def _if_any(line: str) -> list[str]:
+    return [line] if line else []
 
 
 def _parameter(plan: Plan, place: Place) -> str:
@@ -157,8 +182,10 @@ class _Lines:
             self.depth -= 1
             self.put("}")
 
-    def close_all(self) -> None:
+    def closed(self) -> list[str]:
+        """The lines, with every block closed."""
         self.close(self.depth - 1)
+        return self.lines
 
 
 def operand_type(plan: Plan, operand: str) -> str:
@@ -272,22 +299,31 @@ def _announced_results(plan: Plan, names: _Registers) -> Iterator[str]:
     output = plan.match.intrinsic.output
     place, inner = plan.place(output.name), next((loop for loop in reversed(plan.loops) if loop.reduction), None)
     rows = int(output.shape[0]) if len(output.shape) > 1 else 1
-    if plan.match.intrinsic.operand(output.name).register.c_type or place.packed or inner is None \
-            or is_general(inner.blocks, place.row_stride_bytes) or inner.tiles > 1 \
-            or place.row_stride_bytes < FAR_ROWS_BYTES or inner.blocks < 2:
+    if inner is None or not _stores_far_rows(plan, place) or is_general(inner.blocks) or inner.tiles > 1 \
+            or inner.blocks < 2:
         return
     each = -(-rows // inner.blocks)
     row = inner.name if each == 1 else f"({inner.name} * {each} + ps_row)"
     if each > 1:
         yield f"for (long ps_row = 0; ps_row < {each}; ps_row++)"
-    guards = [f"{loop.name} == 0" for loop in plan.loops
-              if loop.reduction and loop is not inner and may_exceed(loop.blocks, 1)]
-    guards += [f"{row} < {rows}"] if inner.blocks * each > rows else []
+    guards = [*_first_of_others(plan, inner), *([f"{row} < {rows}"] if inner.blocks * each > rows else [])]
     yield f"if ({' && '.join(guards)}) {{" if guards else "{"
     for at in names.points(output.name):
         line = f"(const char *)({pointer(plan, place, at)}) + {row} * {place.row_stride_bytes}"
         yield f"    __builtin_prefetch({line}, 1);"
     yield "}"
+
+
+def _first_of_others(plan: Plan, inner: NestLoop) -> list[str]:
+    """Conditions for the first iterations of the reductions around the innermost one."""
+    return [f"{loop.name} == 0" for loop in plan.loops
+            if loop.reduction and loop is not inner and may_exceed(loop.blocks, 1)]
+
+
+def _stores_far_rows(plan: Plan, place: Place) -> bool:
+    """Whether a tile register is stored in place, each of its rows to lines of its own."""
+    return not (plan.match.intrinsic.operand(place.operand).register.c_type or place.packed
+                or is_general(place.row_stride_bytes)) and place.row_stride_bytes >= FAR_ROWS_BYTES
 
 
 def _streamed_panels(plan: Plan) -> Iterator[str]:

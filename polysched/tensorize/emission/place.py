@@ -72,14 +72,20 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     if source is None or partial:
         return _packed(match, operand, mine, None)
     blocks = block_copy(match, operand, source, mine)
-    total = not any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
-    general = is_general(*match.fragment.sizes.values())
-    windows = window_copy(match, operand, source, mine) if total and not (output or emulated or general) else None
-    if windows is not None and (blocks is None or windows.elements < blocks.elements):
-        window = _windowed(match, operand, source, mine, windows)
-        if window is not None:
-            return window
-    return _packed(match, operand, mine, blocks)
+    windowed = None if output or emulated else _smaller_window(match, operand, source, mine, blocks)
+    return _packed(match, operand, mine, blocks) if windowed is None else windowed
+
+
+def _smaller_window(match: Match, operand: str, source: Load, mine: list[NestLoop],
+                    blocks: CopyPlan | None) -> Place | None:
+    """The operand within its array in another order, where that copies fewer elements than blocks have; else None."""
+    divided = any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
+    if divided or is_general(*match.fragment.sizes.values()):
+        return None
+    windows = window_copy(match, operand, source, mine)
+    if windows is None or (blocks is not None and windows.elements >= blocks.elements):
+        return None
+    return _windowed(match, operand, source, mine, windows)
 
 
 def _is_cut_out(match: Match, operand: str) -> bool:
@@ -99,20 +105,25 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
     if emulated and row != natural and len(variable.shape) > 1:
         return None
     whole = is_whole(match, operand, mine)
-    general = is_general(*(loop.count for loop in mine))
-    if not whole and (emulated or not (output or (
-            not general and is_whole(match, operand, [x for x in mine if x.group >= 0])))):
-        return None   # last iterations of the program's own loops get a nest of their own
-    blocks, unrolled = {}, {}
-    steps = match.fragment.memory_steps[held.reference] or {}
-    for loop in mine:
-        one = steps.get(loop.source, 0)
-        if loop.group >= 0:
-            one = (group_step(match, held, loop.group) or 0) * match.extent(loop.group)
-        unrolled[loop.name] = one
-        blocks[loop.name] = one * loop.unroll
+    if not whole and (emulated or not (output or _has_whole_executions(match, operand, mine))):
+        return None
+    unrolled = {loop.name: _step(match, held, loop) for loop in mine}
+    blocks = {loop.name: unrolled[loop.name] * loop.unroll for loop in mine}
     return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled,
                  base=first_element(match, held), elements=0, row_stride_bytes=row, ragged=output and not whole)
+
+
+def _step(match: Match, held: Load, loop: NestLoop) -> int:
+    """Elements of the program's array from one execution to the next along a loop."""
+    if loop.group >= 0:
+        return (group_step(match, held, loop.group) or 0) * match.extent(loop.group)
+    return (match.fragment.memory_steps[held.reference] or {}).get(loop.source, 0)
+
+
+def _has_whole_executions(match: Match, operand: str, mine: list[NestLoop]) -> bool:
+    """Whether only blocks of the program's own loops are ragged: their last iterations get a nest of their own."""
+    return not is_general(*(loop.count for loop in mine)) and is_whole(
+        match, operand, [loop for loop in mine if loop.group >= 0])
 
 
 def is_whole(match: Match, operand: str, mine: list[NestLoop]) -> bool:

@@ -171,11 +171,7 @@ class Circuit:
             return self.flag(self.comparison(e), e.dtype)
         a = self.resized(e.left, e.dtype)
         if e.op in ("<<", ">>"):
-            if not isinstance(e.right, Literal):
-                raise NotACircuit("shift by a variable")
-            amount = int(e.right.value)
-            fill = a[-1] if e.dtype.is_signed and e.op == ">>" else -1
-            return ([-1] * amount + a)[: len(a)] if e.op == "<<" else (a + [fill] * amount)[amount:]
+            return self.shifted(e, a)
         b = self.resized(e.right, e.dtype)
         match e.op:
             case "+":
@@ -191,6 +187,14 @@ class Circuit:
             case "^":
                 return [self.differ(x, y) for x, y in zip(a, b, strict=True)]
         raise NotACircuit(e.op)
+
+    def shifted(self, e: Binary, a: Word) -> Word:
+        """The bits of a shift by a constant; signed numbers are filled with their sign."""
+        if not isinstance(e.right, Literal):
+            raise NotACircuit("shift by a variable")
+        amount = int(e.right.value)
+        fill = a[-1] if e.dtype.is_signed and e.op == ">>" else -1
+        return ([-1] * amount + a)[: len(a)] if e.op == "<<" else (a + [fill] * amount)[amount:]
 
     def comparison(self, e: Binary) -> int:
         common = usual_conversion(e.left.dtype, e.right.dtype)

@@ -220,30 +220,21 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
                numerics: Numerics) -> FunctionMatch | list[str]:
     """The match of one variant with a part of a program; else why there is none."""
     wanted, outputs = described(variant), outputs_of(variant)
-    if len(part.least_live) > len(outputs):
-        return [f"{part}: it leaves values in {', '.join(part.least_live)}, {variant.name} in {', '.join(outputs)}"]
-    live = part.live
+    live = _comparable(part, variant, wanted)
     if isinstance(live, str):
         return [f"{part}: {live}"]
-    if len(live) != len(outputs):
-        return [f"{part}: it leaves values in {', '.join(live) or 'nothing'}, {variant.name} in {', '.join(outputs)}"]
-    if len(wanted.recursive) != len(part.program.recursive):
-        return [f"{part}: {_recursive(part.program)}, and in {variant.name} {_recursive(wanted)}"]
     prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
                     packs=function.packs)
     start = State(context=part.program.iterations)
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
-                guard = _guard(variant, part, state, packs=function.packs)
-                why = _refusal(variant, wanted, part.program, state)
-                if guard is not None and guard.is_empty():
-                    told = variant.requires or "what its text takes for granted"
-                    why = f"{variant.name} needs {told}, which does not hold"
                 made = FunctionMatch(
                     function=function, variant=variant, dependences=part.dependences, statements=part.names,
                     depth=part.depth, outer=part.outer, program=part.program, state=state, outputs=tuple(order),
-                    dead=tuple(a for a in part.program.written if a not in live), context=part.context, guard=guard)
+                    dead=tuple(a for a in part.program.written if a not in live), context=part.context,
+                    guard=_guard(variant, part, state, packs=function.packs))
+                why = _refusal(made, wanted)
                 if not why and proved_again(made):
                     return made
                 prover.differences.append(why or "the proof does not hold once all sizes are known")
@@ -251,6 +242,26 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
         return [f"{part}: {error.problem} ({error.witness})"]
     worth = [d for d in prover.differences if "the program computes" in d] or prover.differences
     return [f"{part}: {worth[0]}"] if worth else []
+
+
+def _comparable(part: _Part, variant: Variant, wanted: Recurrences) -> list[str] | str:
+    """The arrays in which a part leaves values, where it has as many and as many recursions as a variant; else why not.
+
+    Parameters
+    ----------
+    wanted : the variant's equations.
+    """
+    outputs = outputs_of(variant)
+    if len(part.least_live) > len(outputs):
+        return f"it leaves values in {', '.join(part.least_live)}, {variant.name} in {', '.join(outputs)}"
+    live = part.live
+    if isinstance(live, str):
+        return live
+    if len(live) != len(outputs):
+        return f"it leaves values in {', '.join(live) or 'nothing'}, {variant.name} in {', '.join(outputs)}"
+    if len(wanted.recursive) != len(part.program.recursive):
+        return f"{_recursive(part.program)}, and in {variant.name} {_recursive(wanted)}"
+    return live
 
 
 def _recursive(system: Recurrences) -> str:
@@ -339,8 +350,16 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
         prover.differences.append(f"the loops of {ours.name} are not those of the function's {theirs.name}")
 
 
-def _refusal(variant: Variant, described: Recurrences, program: Recurrences, state: State) -> str:
+def _refusal(found: FunctionMatch, described: Recurrences) -> str:
     """Why the call cannot be made although the values are the same; "" where it can."""
+    variant, state = found.variant, found.state
+    if found.guard is not None and found.guard.is_empty():
+        return f"{variant.name} needs {variant.requires or 'what its text takes for granted'}, which does not hold"
+    return _missing(variant, state) or _overlap(described, found.program, state)
+
+
+def _missing(variant: Variant, state: State) -> str:
+    """What an argument of the call needs and the program does not say; "" where it says everything."""
     known = {*(p.spelling for p in variant.scop.parameters if p.name in state.values), *state.operands, *state.numbers}
     missing = [p.name for p in variant.signature.parameters
                if p.name not in known and f"{{{p.name}}}" in variant.template]
@@ -352,7 +371,7 @@ def _refusal(variant: Variant, described: Recurrences, program: Recurrences, sta
     inner = [n for n, v in state.values.items() if n in sizes and any(len(m) > 1 for m in v)]
     if inner:
         return f"{inner[0]} would be no affine function of the program's sizes"
-    return _overlap(described, program, state)
+    return ""
 
 
 def _guard(variant: Variant, part: _Part, state: State, *, packs: bool) -> isl.Set | None:

@@ -32,11 +32,13 @@ from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.semantics import is_table_read, table_of
+from polysched.tensorize.equality.normal_form import Form, Polynomial
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
 from polysched.tensorize.software.elements import scattered
+from polysched.tensorize.software.fragment import Fragment
 
 MOST_MAPPINGS = LIMITS.most_explained_mappings
 
@@ -160,34 +162,48 @@ def _adds(statement: Statement, branch: If) -> bool:
 def _other_form(encoding: Encoding) -> Explanation:
     """The update is another polynomial (or none) of its operands than the instruction's."""
     fragment, intrinsic = encoding.fragment, encoding.intrinsic
-    statement, target = fragment.statement, fragment.target
-    old = fragment.text(fragment.result)
-    mine = fragment.text(fragment.update)
     contraction = intrinsic.contraction
     ideal = ideal_form(contraction.update, {})
-    terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
-    theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}".replace("+ -", "- ")
+    own = ideal.terms if ideal is not None else ()
+    words = sorted((_term(m, c) for m, c in own), key=len)
+    theirs = f"{contraction.output} = {' + '.join(words)}".replace("+ -", "- ")
     if not multiplies(intrinsic):
         theirs = f"{contraction.output} = {_plain_text(contraction.update)}"
-    text = (f"the statement's update has not the form that {intrinsic.name} computes: {old} = {mine} "
-            f"against {theirs}")
+    text = (f"the statement's update has not the form that {intrinsic.name} computes: {fragment.text(fragment.result)} "
+            f"= {fragment.text(fragment.update)} against {theirs}")
     form = ideal_form(fragment.update, {})
-    rewrite = ""
-    if form is not None and multiplies(intrinsic):
-        kept = [(m, c) for m, c in form.terms if target in m]
-        added = [m for m, _ in form.terms if target not in m]
-        numbers = sum(intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs)
-        degree = max((len(m) for m, _ in ideal.terms if str(contraction.output) not in m), default=0) if ideal else 0
-        degree -= numbers   # any product has the factor one
-        products = sum(len(m) >= degree for m in added)   # without one there is nothing that the instruction adds
-        if products and any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
-            rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
-        elif products and not kept and not any(target in atom for m in added for atom in m):
-            rewrite = f"write the sum as {old} += ..., behind a statement that clears it"
-        elif products and len(added) > len(terms) - 1:   # more than the instruction adds
-            rewrite = f"one statement per product: the update adds {len(added)} terms"
+    rewrite = _rewrite_of_form(fragment, form, intrinsic, own) if form is not None and multiplies(intrinsic) else ""
     fact = (Fact("form", text, rewrite),) if rewrite else ()
-    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+    return Explanation(statement=fragment.statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _rewrite_of_form(fragment: Fragment, form: Form, intrinsic: Intrinsic, own: Polynomial) -> str:
+    """What would make an update the sum of products that the instruction computes; "" where nothing is known.
+
+    Parameters
+    ----------
+    form : the update.
+    own : the instruction's polynomial.
+    """
+    target = fragment.target
+    added = [m for m, _ in form.terms if target not in m]
+    if not added or max(map(len, added)) < _degree(intrinsic, own):   # there is nothing that the instruction adds
+        return ""
+    old, kept = fragment.text(fragment.result), [(m, c) for m, c in form.terms if target in m]
+    if any(len(m) > 1 or c != 1 for m, c in kept):
+        return f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
+    if not kept and not any(target in atom for m in added for atom in m):
+        return f"write the sum as {old} += ..., behind a statement that clears it"
+    if len(added) > len(own) - 1:   # more than the instruction adds
+        return f"one statement per product: the update adds {len(added)} terms"
+    return ""
+
+
+def _degree(intrinsic: Intrinsic, own: Polynomial) -> int:
+    """How many factors the instruction's products have; numbers do not count, since any product has the factor one."""
+    contraction = intrinsic.contraction
+    numbers = sum(intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs)
+    return max((len(m) for m, _ in own if str(contraction.output) not in m), default=0) - numbers
 
 
 def _other_results(encoding: Encoding) -> Explanation:

@@ -84,24 +84,33 @@ def _terms(e: Expr) -> Mapping[str, int] | None:
             return {"": e.value}
         case IteratorRef() | ParameterRef():
             return {e.name: 1}
-        case Cast() if e.operand.dtype.is_integer and e.operand.dtype.bits <= e.dtype.bits and (
-                e.dtype.is_signed == e.operand.dtype.is_signed or isinstance(e.operand, Literal)):
-            inner = _terms(e.operand)
-            negative = inner is not None and isinstance(e.operand, Literal) and inner[""] < 0
-            return None if negative and not e.dtype.is_signed else inner
+        case Cast():
+            return _terms(e.operand) if _keeps_value(e) else None
         case Unary(op="-"):
             inner = _terms(e.operand)
             return None if inner is None else {n: -c for n, c in inner.items()}
-        case Binary(op="+" | "-"):
+        case Binary(op="+" | "-" | "*"):
             left, right = _terms(e.left), _terms(e.right)
-            if left is None or right is None:
-                return None
-            sign = 1 if e.op == "+" else -1
-            return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
-        case Binary(op="*"):
-            left, right = _terms(e.left), _terms(e.right)
-            if left is None or right is None or (set(left) != {""} and set(right) != {""}):
-                return None
-            factor, rest = (left[""], right) if set(left) == {""} else (right[""], left)
-            return {n: c * factor for n, c in rest.items()}
+            return None if left is None or right is None else _combined(e.op, left, right)
     return None
+
+
+def _keeps_value(e: Cast) -> bool:
+    """Whether a conversion between integers keeps every value; that of a number to an unsigned type keeps this one."""
+    inner = e.operand
+    if not inner.dtype.is_integer or inner.dtype.bits > e.dtype.bits:
+        return False
+    if isinstance(inner, Literal):
+        return e.dtype.is_signed or not (isinstance(inner.value, int) and inner.value < 0)
+    return e.dtype.is_signed == inner.dtype.is_signed
+
+
+def _combined(op: str, left: Mapping[str, int], right: Mapping[str, int]) -> Mapping[str, int] | None:
+    """The terms of a sum, a difference or a product; None for products of which neither side is a number."""
+    if op == "*":
+        for factor, rest in ((left, right), (right, left)):
+            if set(factor) == {""}:
+                return {n: c * factor[""] for n, c in rest.items()}
+        return None
+    sign = 1 if op == "+" else -1
+    return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}

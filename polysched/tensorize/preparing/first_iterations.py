@@ -39,6 +39,7 @@ def with_starts_apart(dependences: Dependences) -> Dependences | None:
 
 
 def _apart(scop: Scop, statement: Statement) -> Scop | None:
+    """The program with the start of a statement's sum apart; None where it does not start in one of its iterations."""
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign) or item.op is not None:
         return None
@@ -46,21 +47,30 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     if target.kind is not AccessKind.MUST_WRITE or not target.exact:
         return None
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
-    found = {e for e in walk(item.value) if isinstance(e, Select) and any(
-        isinstance(b, Load) and b.reference in old for b in (e.then, e.otherwise))}
-    everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
-    loads = sum(isinstance(e, Load) and e.reference in old for top in everywhere for e in walk(top))
-    if len(found) != 1 or loads != 1:
+    choice = _choice_of_start(statement, item, old)
+    if choice is None or choice.dtype != item.dtype:
         return None
-    choice = next(iter(found))
-    kept, start = (choice.then, choice.otherwise) if isinstance(choice.then, Load) and choice.then.reference in old \
-        else (choice.otherwise, choice.then)
-    condition = choice.condition if start is choice.then else Unary("!", choice.condition, INT32)
+    condition, kept, start = choice.condition, choice.otherwise, choice.then
+    if _reads_one(choice.then, old):
+        condition, kept, start = Unary("!", choice.condition, INT32), choice.then, choice.otherwise
     where = instances_where(scop, statement, condition)
-    if where is None or start.dtype != item.dtype or choice.dtype != item.dtype:
+    if where is None or start.dtype != item.dtype:
         return None
     return _with_start(scop, statement, item, where, start, rebuild(
         item.value, lambda e: kept if e == choice else e), old)
+
+
+def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
+    """The choice between the old value and another one, where the old value is read nowhere else."""
+    found = {e for e in walk(item.value) if isinstance(e, Select)
+             and (_reads_one(e.then, old) or _reads_one(e.otherwise, old))}
+    everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
+    loads = sum(_reads_one(e, old) for top in everywhere for e in walk(top))
+    return next(iter(found)) if len(found) == 1 and loads == 1 else None
+
+
+def _reads_one(e: Expr, references: set[str]) -> bool:
+    return isinstance(e, Load) and e.reference in references
 
 
 def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, value: Expr,

@@ -153,18 +153,23 @@ def _zeros(condition: Expr, *, holds: bool = False) -> Iterator[frozenset[Expr]]
                 yield from (a | b for a in left for b in right)
             else:
                 yield from (*left, *right)
-        case Binary(op="==" | "!=") if (condition.op == "==") is holds:
-            sides = [plain(condition.left), plain(condition.right)]
-            zero = [isinstance(e, Literal) and e.value == 0 for e in sides]
-            yield frozenset(e for e, other in zip(sides, reversed(zero), strict=True) if other)
-        case Binary(op=">") if not holds and not plain(condition.left).dtype.is_signed and _is_zero(condition.right):
-            yield frozenset({plain(condition.left)})   # no unsigned number is less than zero
-        case Binary(op="<") if not holds and not plain(condition.right).dtype.is_signed and _is_zero(condition.left):
-            yield frozenset({plain(condition.right)})
-        case _ if not holds and not (isinstance(condition, Binary) and condition.op in COMPARISON):
-            yield frozenset({plain(condition)})   # a number as a condition
+        case Binary() if condition.op in COMPARISON:
+            yield _zeros_of_comparison(condition, holds=holds)
         case _:
-            yield frozenset()
+            yield frozenset() if holds else frozenset({plain(condition)})   # a number as a condition
+
+
+def _zeros_of_comparison(condition: Binary, *, holds: bool) -> frozenset[Expr]:
+    """What is zero where a comparison is false, or holds: what equals zero, or is unsigned and not above it."""
+    if condition.op in ("==", "!="):
+        sides = [plain(condition.left), plain(condition.right)]
+        zero = [isinstance(e, Literal) and e.value == 0 for e in sides]
+        equal = (condition.op == "==") is holds
+        return frozenset(e for e, other in zip(sides, reversed(zero), strict=True) if other and equal)
+    if holds or condition.op not in ("<", ">"):
+        return frozenset()
+    above, below = (condition.left, condition.right) if condition.op == ">" else (condition.right, condition.left)
+    return frozenset() if plain(above).dtype.is_signed or not _is_zero(below) else frozenset({plain(above)})
 
 
 def _is_zero(e: Expr) -> bool:

@@ -11,6 +11,7 @@ Source: the inverse of accumulator expansion (Allen, Kennedy, "Optimizing Compil
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -63,19 +64,31 @@ class _PartialSum:
 def _partial_sum(scop: Scop, array: Array) -> _PartialSum | None:
     """What a variable of the region is, if it is the sum of something."""
     users = [s for s in scop.statements if any(a.array == array.name for a in s.accesses)]
-    if not (array.is_scalar and array.is_temporary and array.dtype.is_integer and array.dtype.bits >= LEAST_BITS) \
-            or len(users) < 3 or not all(_assignment(s) for s in users):
+    if not _may_hold_sum(array) or len(users) < 3 or not all(_assignment(s) for s in users):
         return None
+    roles = _roles(users, array)
+    if roles is None:
+        return None
+    start, updates, end = roles
+    value = plain(_item(start).value)
+    return _PartialSum(array=array, start=start, updates=updates, end=end,
+                       cleared=isinstance(value, Literal) and value.value == 0)
+
+
+def _roles(users: Sequence[Statement], array: Array) -> tuple[Statement, tuple[Statement, ...], Statement] | None:
+    """The statement that sets a variable, those that add to it, and that which reads the sum; None of other uses."""
     writers = [s for s in users if s.access(_item(s).target).array == array.name]
     starts = [s for s in writers if not _reads(s, array)]
-    updates = [s for s in writers if s not in starts]
+    updates = tuple(s for s in writers if s not in starts)
     ends = [s for s in users if s not in writers]
-    if len(starts) != 1 or len(ends) != 1 or not updates or starts[0].depth != ends[0].depth or \
-            not all(_adds(s) for s in updates):
+    if len(starts) != 1 or len(ends) != 1 or not updates or not all(map(_adds, updates)):
         return None
-    value = plain(_item(starts[0]).value)
-    return _PartialSum(array=array, start=starts[0], updates=tuple(updates), end=ends[0],
-                       cleared=isinstance(value, Literal) and value.value == 0)
+    return (starts[0], updates, ends[0]) if starts[0].depth == ends[0].depth else None
+
+
+def _may_hold_sum(array: Array) -> bool:
+    """Whether it is an integer variable of the region that additions are not cut to."""
+    return array.is_scalar and array.is_temporary and array.dtype.is_integer and array.dtype.bits >= LEAST_BITS
 
 
 def _assignment(statement: Statement) -> bool:

@@ -175,9 +175,7 @@ class Correspondence:
         """The same from some iterations of a box, which is how most mappings are refused; "" proves nothing."""
         fragment = self.fragment
         parts = list(zip(places_of(self.intrinsic.contraction, operand), parts_of(content), strict=True))
-        used = [x for _, part in parts for x in walk(part) if isinstance(x, Load)]
-        affine = all(i.affine for x in used for i in fragment.indices[x.reference])
-        if not fragment.is_box or fragment.kept or not affine:
+        if not fragment.is_box or fragment.kept or not all(_is_affine(fragment, part) for _, part in parts):
             return ""
         points = self._sampled_points({n for members in loops for n in members})
         rows = [(self._sampled_place(operand, element, loops, points), self._sampled_elements(part, points))
@@ -285,6 +283,11 @@ class Correspondence:
     def shapes(self) -> dict[str, str]:
         """Names of expressions without the elements and iterators that they are computed from."""
         return {}
+
+
+def _is_affine(fragment: Fragment, content: Expr) -> bool:
+    """Whether the elements in an expression are found by affine subscripts."""
+    return all(i.affine for x in walk(content) if isinstance(x, Load) for i in fragment.indices[x.reference])
 
 
 def _numbered(columns: Sequence[Column]) -> Column:

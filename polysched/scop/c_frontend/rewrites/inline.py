@@ -117,9 +117,7 @@ class Inliner:
         self.open_calls.append(node.name.name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        recursive = any(isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID) and n.name.name == node.name.name
-                        for n in everything(made))
-        return None if recursive else made
+        return None if _calls_function(made, node.name.name) else made
 
     def captures(self, function: c_ast.FuncDef) -> bool:
         """Whether a global name of the function means something else at the region."""
@@ -222,7 +220,7 @@ class _Callee:
         """The body as a block, with its own names made new."""
         changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
         items = _without_returns(items)
-        if any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i)):
+        if _jumps(items):
             return None
         heads: list[c_ast.Node] = []
         own = {d.name for d in (*self.parameters, *everything(self.function.body)) if isinstance(d, c_ast.Decl)}
@@ -237,11 +235,15 @@ class _Callee:
                 return None
             else:
                 self.values[parameter.name] = self.pointer(parameter.type, argument)
+        self.rename(items)
+        return c_ast.Compound([*heads, *(self.substituted(i) for i in items)], self.call.coord)
+
+    def rename(self, items: list[c_ast.Node]) -> None:
+        """Give what statements declare names that nothing has."""
         for item in items:
             for node in everything(item):
                 if isinstance(node, c_ast.Decl) and node.name is not None:
                     self.values[node.name] = c_ast.ID(self.inliner.fresh(node.name), self.call.coord)
-        return c_ast.Compound([*heads, *(self.substituted(i) for i in items)], self.call.coord)
 
     def substituted(self, node: c_ast.Node) -> c_ast.Node:
         """A copy with the callee's names replaced."""
@@ -320,8 +322,18 @@ def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
     return made
 
 
+def _jumps(items: list[c_ast.Node]) -> bool:
+    """Whether control may go elsewhere than to the end of the statements."""
+    return any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i))
+
+
 def _calls(node: c_ast.Node) -> bool:
     return any(isinstance(n, c_ast.FuncCall) for n in everything(node))
+
+
+def _calls_function(node: c_ast.Node, name: str) -> bool:
+    return any(isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID) and n.name.name == name
+               for n in everything(node))
 
 
 def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
@@ -329,22 +341,30 @@ def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
 
     Rewrite:  if (c) return; rest   ->   if (!c) { rest }
     """
-    items = [part for item in items for part in (_block(item) if _ends(item) else [item])]
+    items = _opened(items)
     for at, item in enumerate(items):
         if isinstance(item, c_ast.Return) and item.expr is None:
             return items[:at]
         if isinstance(item, c_ast.Compound) and at == len(items) - 1:
             return [*items[:at], c_ast.Compound(_without_returns(_block(item)), item.coord)]
         if isinstance(item, c_ast.If) and item.iffalse is None:
-            then = [part for below in _block(item.iftrue) for part in (_block(below) if _ends(below) else [below])]
+            then = _opened(_block(item.iftrue))
             if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
                 rest = c_ast.Compound(_without_returns(items[at + 1:]), item.coord)
-                before = c_ast.Compound(then[:-1], item.coord) if then[:-1] else None
-                opposite = c_ast.UnaryOp("!", item.cond, item.coord)
-                kept = c_ast.If(opposite, rest, None, item.coord) if before is None else \
-                    c_ast.If(item.cond, before, rest, item.coord)
-                return [*items[:at], kept]
+                return [*items[:at], _either(item, then[:-1], rest)]
     return items
+
+
+def _opened(items: list[c_ast.Node]) -> list[c_ast.Node]:
+    """Statements with those of a block in its place where it ends with a `return` and declares nothing."""
+    return [part for item in items for part in (_block(item) if _ends(item) else [item])]
+
+
+def _either(choice: c_ast.If, then: list[c_ast.Node], rest: c_ast.Compound) -> c_ast.If:
+    """Statements under the condition of a choice, if there are any, and others under the opposite one."""
+    if then:
+        return c_ast.If(choice.cond, c_ast.Compound(then, choice.coord), rest, choice.coord)
+    return c_ast.If(c_ast.UnaryOp("!", choice.cond, choice.coord), rest, None, choice.coord)
 
 
 def _ends(node: c_ast.Node) -> bool:

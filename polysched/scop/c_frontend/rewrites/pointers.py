@@ -129,9 +129,8 @@ class LocalPointers:
                 n for item in self.region.items for n in assigned_names(item)}:
             return None
         changed = set(assigned_names(body)) | set(addressed_names(body)) - {_base(values[0])}
-        plain = all(isinstance(n, c_ast.ID | c_ast.Constant | c_ast.BinaryOp | c_ast.ArrayRef)
-                    or (isinstance(n, c_ast.UnaryOp) and n.op == "&") for n in everything(values[0]))
-        return values[0] if plain and self._is_address(values[0]) and not identifiers_in(values[0]) & changed else None
+        fixed = _is_plain(values[0]) and not identifiers_in(values[0]) & changed
+        return values[0] if fixed and self._is_address(values[0]) else None
 
     def _is_address(self, value: c_ast.Node) -> bool:
         """Whether a value is `p`, `p + e`, `&p[e]`: no memory is read for it."""
@@ -142,6 +141,12 @@ class LocalPointers:
             return isinstance(value.expr.name, c_ast.ID) and not _reads(value.expr.subscript)
         return (isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-") and self._is_address(value.left)
                 and not _reads(value.right))
+
+
+def _is_plain(value: c_ast.Node) -> bool:
+    """Whether a value is made of variables, numbers, elements and their addresses by two-sided operations alone."""
+    return all(isinstance(n, c_ast.ID | c_ast.Constant | c_ast.BinaryOp | c_ast.ArrayRef)
+               or (isinstance(n, c_ast.UnaryOp) and n.op == "&") for n in everything(value))
 
 
 def _base(value: c_ast.Node) -> str | None:

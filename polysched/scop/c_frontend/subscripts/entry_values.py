@@ -22,9 +22,9 @@ def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
     None where the statement may run again or behind a change, and for variables that pointers reach.
     """
     ctype = symbol.ctype
-    if (x.region is None or x.loops or x.guards or x.maybe or not isinstance(ctype, Scalar) or ctype.volatile
-            or not ctype.dtype.is_integer or symbol.origin not in (Origin.LOCAL, Origin.PARAMETER) or symbol.static
-            or symbol.name in x.bindings.addressed or x.bindings.visible.get(symbol.name) is not symbol):
+    if x.region is None or x.loops or x.guards or x.maybe or not isinstance(ctype, Scalar) or not _is_own(x, symbol):
+        return None
+    if ctype.volatile or not ctype.dtype.is_integer:
         return None
     if symbol.name in _assigned_before(x.region.items, at):
         return None
@@ -40,6 +40,12 @@ def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
         x.add_parameter(key, Parameter(name, ctype.dtype))
         x.saved.append(f"const {ctype.dtype.c_name} {name} = {symbol.name};")
     return Affine(polyhedra.symbol(x.parameters[key].name), ctype.dtype)
+
+
+def _is_own(x: Extraction, symbol: Symbol) -> bool:
+    """Whether only the function around the region, by its name there, changes a variable."""
+    return (symbol.origin in (Origin.LOCAL, Origin.PARAMETER) and not symbol.static
+            and symbol.name not in x.bindings.addressed and x.bindings.visible.get(symbol.name) is symbol)
 
 
 def _assigned_before(items: tuple[c_ast.Node, ...], at: c_ast.Node) -> frozenset[str]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from polysched.cli.commands import COMMANDS
 from polysched.cli.options import FUSIONS, SCHEDULERS
-from polysched.cli.reference import command_line_page
+from polysched.cli.shown.reference import command_line_page
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
 
 
 def test_the_page_is_up_to_date(golden: Callable[[Path, str], None]) -> None:

@@ -10,7 +10,7 @@ from polysched.cli.entry import make_parser
 HEAD = """\
 # The command line
 
-This page is made from the program (`pytest tests/cli/test_reference.py --update-golden` writes it anew).
+This page is made from the program (`pytest tests/cli/shown/test_reference.py --update-golden` writes it anew).
 `polysched COMMAND --help` prints the same.
 
 ## Exit codes

@@ -1,0 +1,202 @@
+"""Random operator graphs: elementwise operators, broadcasts, movement, reductions, products, convolutions, gathers.
+
+    graph = random_graph(seed)
+    arrays = graph_inputs(graph, seed)
+
+Every draw is a graph that the interpreter runs; values stay small, so that differences are faults and not roundings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.inference import Inference
+from polysched.graph.values.graph import Attribute, Graph, Node
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+
+EXTENTS = (1, 2, 3, 5, 7, 8, 9)
+NUMBERS = (FLOAT32, FLOAT64, INT32, INT64)
+SMOOTH = ("Tanh", "Sigmoid", "Sin", "Cos", "Erf", "Softsign", "Atan")
+PLAIN = ("Neg", "Abs", "Sign", "Relu")
+PAIRS = ("Add", "Sub", "Max", "Min")
+COMPARED = ("Less", "Greater", "Equal", "LessOrEqual")
+SIZED = 600
+
+
+class _Drawing:
+    """A graph that grows by one operator at a time."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = Random(seed)
+        self.nodes: list[Node] = []
+        self.constants: dict[str, np.ndarray] = {}
+        self.inputs: list[tuple[str, TensorType]] = []
+        self.inference = Inference(Graph(name="drawn", inputs=(), nodes=(), outputs=()))
+        for number in range(self.draw.randint(1, 3)):
+            rank = self.draw.randint(1, 4)
+            own = TensorType.of(self.draw.choice(NUMBERS), [self.draw.choice(EXTENTS) for _ in range(rank)])
+            if int(own.elements) <= SIZED:
+                self.inputs.append((f"x{number}", own))
+        self.inputs = self.inputs or [("x", TensorType.of(FLOAT32, (3, 5)))]
+        self.inference.types |= dict(self.inputs)
+
+    def any(self, wanted: Callable[[TensorType], bool] = lambda t: t.dtype != BOOL) -> str | None:
+        """A value of a kind; the newest are drawn the most."""
+        fitting = [n for n, t in self.inference.types.items() if n not in self.constants and wanted(t)]
+        return self.draw.choice(fitting[-6:]) if fitting else None
+
+    def constant(self, values: object, dtype: DType = INT64) -> str:
+        """The name of a constant."""
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.array(values, dtype.name)
+        self.inference.bind(name, self.constants[name])
+        return name
+
+    def add(self, op: str, *inputs: str, results: int = 1, **attributes: Attribute) -> None:
+        """One more node, where its results are small and its operator takes the operands."""
+        outputs = [f"v{len(self.nodes)}_{r}" for r in range(results)]
+        node = Node.of(op, inputs, outputs, attributes)
+        try:
+            self.inference.take(node)
+        except UnsupportedGraphError:
+            return
+        if any(int(self.inference.types[o].elements) > SIZED for o in outputs):
+            for output in outputs:
+                del self.inference.types[output]
+            return
+        self.nodes.append(node)
+
+    def elementwise(self) -> None:
+        x = self.any()
+        if x is None:
+            return
+        own = self.inference.types[x]
+        if own.dtype.is_float and self.draw.random() < 0.6:
+            self.add(self.draw.choice(SMOOTH), x)
+        else:
+            self.add(self.draw.choice(PLAIN), x)
+
+    def pair(self) -> None:
+        x = self.any()
+        if x is None:
+            return
+        own = self.inference.types[x]
+        y = self.any(lambda t: t.dtype == own.dtype)
+        if self.draw.random() < 0.5 or y is None:
+            shape = [e if self.draw.random() < 0.6 else 1 for e in own.extents][self.draw.randint(0, own.rank):]
+            y = self.constant(np.random.default_rng(self.draw.getrandbits(30)).integers(-3, 4, shape), own.dtype)
+        op = self.draw.choice((*PAIRS, *COMPARED, "Mul"))
+        if op == "Mul" and own.dtype.is_float:
+            self.add("Mul", x, self.constant(0.5, own.dtype))
+        else:
+            self.add("Add" if op == "Mul" else op, x, y)
+
+    def select(self) -> None:
+        c = self.any(lambda t: t.dtype == BOOL)
+        x = self.any()
+        if c is not None and x is not None:
+            self.add("Where", c, x, self.constant(1, self.inference.types[x].dtype))
+
+    def convert(self) -> None:
+        x = self.any()
+        if x is not None:
+            own = self.inference.types[x].dtype
+            to = self.draw.choice([d for d in NUMBERS if d.is_float or own.is_integer])
+            self.add("Cast", x, to=to.name)
+
+    def reshape(self) -> None:
+        x = self.any()
+        if x is None:
+            return
+        own = self.inference.types[x]
+        way = self.draw.randrange(4)
+        if way == 0:
+            self.add("Reshape", x, self.constant([-1, own.extents[-1]] if own.rank else [-1]))
+        elif way == 1:
+            self.add("Transpose", x, perm=tuple(self.draw.sample(range(own.rank), own.rank)))
+        elif way == 2:
+            self.add("Unsqueeze", x, self.constant([self.draw.randint(0, own.rank)]))
+        else:
+            self.add("Flatten", x, axis=self.draw.randint(0, own.rank))
+
+    def cut(self) -> None:
+        x = self.any(lambda t: t.rank > 0)
+        if x is None:
+            return
+        own = self.inference.types[x]
+        axis = self.draw.randrange(own.rank)
+        extent = own.extents[axis]
+        way = self.draw.randrange(4)
+        if way == 0:
+            step = self.draw.choice((1, 2, -1))
+            start, end = (self.draw.randint(0, extent), extent) if step > 0 else (extent, -extent - 1)
+            self.add("Slice", x, *(self.constant([v]) for v in (start, end, axis, step)))
+        elif way == 1:
+            self.add("Concat", x, x, axis=axis)
+        elif way == 2 and extent > 1:
+            first = self.draw.randint(1, extent - 1)
+            self.add("Split", x, self.constant([first, extent - first]), results=2, axis=axis)
+        elif extent:
+            index = [self.draw.randrange(-extent, extent) for _ in range(self.draw.randint(1, 4))]
+            self.add("Gather", x, self.constant(index), axis=axis)
+
+    def reduce(self) -> None:
+        x = self.any(lambda t: t.rank > 0)
+        if x is None:
+            return
+        own = self.inference.types[x]
+        axes = self.draw.sample(range(own.rank), self.draw.randint(1, own.rank))
+        op = self.draw.choice(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "Softmax", "ArgMax", "CumSum"))
+        if op in ("Softmax", "ArgMax"):
+            self.add(op, x, axis=axes[0])
+        elif op == "CumSum":
+            self.add(op, x, self.constant(axes[0]))
+        elif op != "ReduceMean" or own.dtype.is_float:
+            self.add(op, x, self.constant(axes), keepdims=self.draw.randint(0, 1))
+
+    def product(self) -> None:
+        x = self.any(lambda t: t.rank > 1)
+        if x is None:
+            return
+        own = self.inference.types[x]
+        rng = np.random.default_rng(self.draw.getrandbits(30))
+        if own.rank in (3, 4) and own.dtype.is_float and self.draw.random() < 0.5:
+            window = [min(self.draw.randint(1, 3), e) for e in own.extents[2:]]
+            weights = rng.normal(size=(2, own.extents[1], *window)) / 4
+            self.add("Conv", x, self.constant(weights, own.dtype), pads=(1,) * 2 * len(window))
+        else:
+            factors = rng.integers(-1, 2, (own.extents[-1], self.draw.choice(EXTENTS)))
+            self.add("MatMul", x, self.constant(factors, own.dtype))
+
+
+def random_graph(seed: int, *, nodes: int = 8) -> Graph:
+    """A graph that is the same for the same seed.
+
+    Parameters
+    ----------
+    nodes : how many operators are drawn; those that do not fit are left out.
+    """
+    drawn = _Drawing(seed)
+    ways = (drawn.elementwise, drawn.elementwise, drawn.pair, drawn.pair, drawn.select, drawn.convert, drawn.reshape,
+            drawn.reshape, drawn.cut, drawn.cut, drawn.reduce, drawn.reduce, drawn.product)
+    for _ in range(nodes):
+        drawn.draw.choice(ways)()
+    read = {i for node in drawn.nodes for i in node.inputs}
+    made = [o for node in drawn.nodes for o in node.outputs]
+    outputs = [o for o in made if o not in read] or [drawn.inputs[0][0]]
+    extra = [o for o in made if o in read and drawn.draw.random() < 0.2]
+    return Graph(name=f"random_{seed}", inputs=tuple(drawn.inputs), nodes=tuple(drawn.nodes),
+                 outputs=(*outputs, *extra), constants=drawn.constants)
+
+
+def graph_inputs(graph: Graph, seed: int) -> dict[str, np.ndarray]:
+    """Small values for a graph's inputs."""
+    rng = np.random.default_rng(seed)
+    drawn = {name: rng.uniform(-2, 2, t.extents) if t.dtype.is_float else rng.integers(-4, 5, t.extents)
+             for name, t in graph.inputs}
+    return {name: drawn[name].astype(t.numpy) for name, t in graph.inputs}

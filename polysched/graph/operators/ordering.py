@@ -1,0 +1,73 @@
+"""TopK: every element's rank among those along the axis, then a scatter to the places of the ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL, INT64
+from polysched.scop.expression import Expression, Tensor, axis, compute, equal, where
+from polysched.scop.expression import sum as sum_of
+
+
+def _rank_types(site: Site) -> tuple[TensorType, ...]:
+    if site.type().dtype == BOOL:
+        raise site.refusal("truth values have no order")
+    site.axis(site.attribute("axis", -1))
+    return (site.type().with_dtype(INT64),)
+
+
+def _rank(site: Site, x: Tensor) -> Tensor:
+    """How many elements come before: larger ones (or smaller ones), and equal ones in front."""
+    own, place = site.type(), site.axis(site.attribute("axis", -1))
+    j = axis("j", extent_of(own.shape[place]))
+
+    def element(*i: Expression) -> Expression:
+        other = x[tuple(j if d == place else v for d, v in enumerate(i))]
+        before = other > x[i] if site.attribute("largest", 1) else other < x[i]
+        tied = where(j < i[place], where(equal(other, x[i]), 1, 0), 0)
+        return sum_of(where(before, 1, tied).astype(INT64), over=j)
+    return compute([extent_of(e) for e in own.shape], element, name="y", dtype=INT64)
+
+
+def _np_rank(site: Site, x: np.ndarray) -> Any:
+    place = site.attribute("axis", -1)
+    order = np.argsort(-x.astype(np.float64) if site.attribute("largest", 1) else x, axis=place, kind="stable")
+    return np.argsort(order, axis=place, kind="stable").astype(np.int64)
+
+
+def _top_types(site: Site) -> tuple[TensorType, ...]:
+    own, k = site.type(), site.numbers(1)[0]
+    place = site.axis(site.attribute("axis", -1))
+    if own.dtype == BOOL or not 0 <= k <= int(own.shape[place]):
+        raise site.refusal(f"the first {k} of {own.shape[place]} elements of {own.dtype}")
+    result = own.with_shape([k if d == place else e for d, e in enumerate(own.shape)])
+    return result, result.with_dtype(INT64)
+
+
+def _top(site: Site, build: Builder, x: str, _: str) -> tuple[str, ...]:
+    own, k = site.type(), site.numbers(1)[0]
+    place = site.axis(site.attribute("axis", -1))
+    rank = build.op("Rank", x, axis=place, largest=site.attribute("largest", 1))
+    count = int(own.shape[place])
+    column = np.arange(count, dtype=np.int64).reshape([-1 if d == place else 1 for d in range(own.rank)])
+    places = build.constant(np.ascontiguousarray(np.broadcast_to(column, own.extents)))
+    ends = [build.constant([v]) for v in (0, k, place)]
+    return tuple(build.op("Slice", build.op("ScatterElements", v, rank, v, axis=place), *ends) for v in (x, places))
+
+
+def _np_top(site: Site, x: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, ...]:
+    place = site.attribute("axis", -1)
+    order = np.argsort(-x.astype(np.float64) if site.attribute("largest", 1) else x, axis=place, kind="stable")
+    first = np.take(order, np.arange(int(k.ravel()[0])), axis=place)
+    return np.take_along_axis(x, first, axis=place), first.astype(np.int64)
+
+
+OPERATORS = (
+    Operator(name="Rank", kind=Kind.REDUCTION, types=_rank_types, reference=_np_rank, expression=_rank),
+    Operator(name="TopK", kind=Kind.OPAQUE, types=_top_types, reference=_np_top, composition=_top, steering=(1,)))

@@ -1,0 +1,15 @@
+"""Placement of operator graphs on a mesh of cores: rectangles, positions, routes, loads, and bounds beside them.
+
+    from polysched.mesh import MeshTarget, place, read_graph
+    placement = place(read_graph(text), MeshTarget(rows=8, columns=8))
+"""
+
+from polysched.mesh.operators import Message, Operator, OperatorGraph, chain, read_graph
+from polysched.mesh.placement import Figure, Placement, Route
+from polysched.mesh.placing import PlaceOptions, place
+from polysched.mesh.shapes import Rectangle, Shape
+from polysched.mesh.target import MeshTarget, read_target
+from polysched.mesh.walker import verify, walk
+
+__all__ = ["Figure", "MeshTarget", "Message", "Operator", "OperatorGraph", "PlaceOptions", "Placement", "Rectangle",
+           "Route", "Shape", "chain", "place", "read_graph", "read_target", "verify", "walk"]

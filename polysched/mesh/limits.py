@@ -1,0 +1,49 @@
+"""The limits of this room: what a placement weighs, and the budgets of its searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshLimits:
+    """By the module that asks for them."""
+
+    # target.py
+    most_cores: int = constant(
+        1 << 22, unit="cores", source="of a mesh: four times the million that partitioning was built for")
+    # operators.py
+    most_operators: int = constant(
+        1 << 20, unit="operators", source="of a file: more belong to arrays, not to a JSON list")
+    # shapes.py
+    buffers: int = constant(
+        2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
+    # cost.py
+    congestion_weight: int = constant(
+        100, unit="1", source="bytes that travel one hop are worth 1, bytes on the most loaded link so much")
+    # placing.py
+    fill_step: float = constant(
+        0.05, unit="1", source="of the cores that shapes may take, given back where they cannot be packed")
+    # exact.py
+    exact_cores: int = constant(
+        64, unit="cores", source="of a mesh for CP-SAT: on 16x16 its bound of 40 operators was no use")
+    exact_time: float = constant(
+        20.0, unit="s of deterministic time", source="of CP-SAT: about as many seconds on one idle core")
+    exact_slack: float = constant(
+        1e-6, unit="B", source="a whole-numbered bound comes back as a float, and is rounded up")
+    # annealing.py
+    moves_per_operator: int = constant(
+        600, unit="moves", source="of annealing: some seconds for 40 operators")
+    most_moves: int = constant(
+        60_000, unit="moves", source="of annealing: about 10 seconds where a move takes 0.2 ms")
+    hot_share: float = constant(
+        0.05, unit="1", source="of the first score, as the first temperature: a move that costs so much is often taken")
+    cold_share: float = constant(
+        1e-4, unit="1", source="of the first score, as the last temperature")
+    near_share: float = constant(
+        0.5, unit="1", source="of the moves, to a place beside an operator that messages go to or come from")
+
+
+LIMITS = MeshLimits()

@@ -1,0 +1,125 @@
+"""`place`: shapes, positions and routes of a graph of operators on a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polysched.errors import PlacementError, UsageError
+from polysched.mesh.annealing import anneal
+from polysched.mesh.cost import Ledger, as_array, scored, turn_routes
+from polysched.mesh.exact import fewest_hop_bytes
+from polysched.mesh.figures import figures_of
+from polysched.mesh.limits import LIMITS
+from polysched.mesh.operators import OperatorGraph
+from polysched.mesh.packing import greedy, largest_first, row_major
+from polysched.mesh.placement import Placement, Route
+from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts
+from polysched.mesh.target import MeshTarget
+
+METHODS = ("anneal", "exact", "greedy", "row-major")
+ROUTINGS = ("adaptive", "xy")
+Packer: TypeAlias = Callable[[OperatorGraph, Sequence[Shape], MeshTarget], "tuple[Rectangle, ...] | None"]
+_ALL: tuple[Packer, ...] = (greedy, row_major, largest_first)
+_PACKERS: dict[str, tuple[Packer, ...]] = {
+    "anneal": _ALL, "exact": _ALL, "greedy": (greedy, largest_first), "row-major": (row_major,)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceOptions:
+    """How operators are placed.
+
+    Parameters
+    ----------
+    method : `anneal` from the best first placement; `exact`, CP-SAT from there, which proves a bound of the byte hops
+        for at most `LIMITS.exact_cores` cores, and annealing again from what it found; `greedy` and `row-major` are
+        first placements, as baselines.
+    routing : `adaptive`, each message along its row or its column first, whichever loads links less; or `xy`.
+    seed : of the annealing.
+    shapes : of the operators, where the allocation's are not wanted.
+
+    Raises
+    ------
+    UsageError : no such method or routing.
+    """
+
+    method: str = "anneal"
+    routing: str = "adaptive"
+    seed: int = 0
+    shapes: tuple[Shape, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("method", self.method, METHODS), ("routing", self.routing, ROUTINGS)):
+            if value not in known:
+                raise UsageError(f"{name} is one of {', '.join(known)}", witness=repr(value))
+
+
+def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None = None) -> Placement:
+    """A placement of a graph on a mesh, with its figures and bounds.
+
+    Shapes are those with which the slowest operator is as fast as the cores allow; then positions make
+    `LIMITS.congestion_weight` times the largest load plus all byte hops small; then messages are turned.
+
+    Raises
+    ------
+    PlacementError : an operator fits nowhere, or all together have too few cores.
+    UsageError : shapes are given, but not one of each operator.
+    """
+    options = options or PlaceOptions()
+    if options.shapes is not None and len(options.shapes) != len(graph.operators):
+        raise UsageError("there is a shape of each operator, or none", witness=f"{len(options.shapes)} shapes of "
+                         f"{len(graph.operators)} operators")
+    choices = fronts(graph, target)
+    shapes, rectangles, note = _packed(graph, choices, target, options)
+    if options.method in ("anneal", "exact"):
+        rectangles = anneal(graph, target, rectangles, seed=options.seed)
+    proven, notes = 0, (note,)
+    if options.method == "exact":
+        rectangles, proven, told = _solved(graph, shapes, target, rectangles, options.seed)
+        notes = (*notes, told)
+    ledger = Ledger(graph, target, rectangles)
+    turned = turn_routes(ledger) if options.routing == "adaptive" else 0
+    slowest = max(range(len(shapes)), key=lambda n: shapes[n].seconds)
+    notes = (*notes, f"{graph.operators[slowest].name} is the slowest operator, on {shapes[slowest].text} cores",
+             f"{turned} of {len(graph.messages)} messages go along their column first")
+    return Placement(graph=graph, target=target, shapes=shapes, rectangles=tuple(ledger.rectangles),
+                     routes=tuple(Route(o, f.detours) for o, f in zip(ledger.orders, ledger.flows, strict=True)),
+                     loads=as_array(ledger.loads, target), figures=figures_of(ledger, shapes, choices, proven),
+                     method=f"{options.method}, {options.routing} routes", notes=notes)
+
+
+def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: MeshTarget,
+            options: PlaceOptions) -> tuple[tuple[Shape, ...], tuple[Rectangle, ...], str]:
+    """Shapes and first places: the largest shapes that can be packed, and a sentence about them."""
+    cores = target.live_cores
+    least = sum(front[0].cores for front in choices)
+    if least > cores:
+        raise PlacementError(f"the operators need {least} cores, and {cores} live", where=f"graph {graph.name}",
+                             hint="a larger mesh, cores with more memory, or operators fused before")
+    tried: set[tuple[Shape, ...]] = set()
+    for step in range(round(1 / LIMITS.fill_step) + 1):
+        budget = max(least, int(cores * (1 - step * LIMITS.fill_step)))
+        shapes = options.shapes or allocate(choices, budget)
+        if shapes is None or shapes in tried:
+            continue
+        tried.add(shapes)
+        found = [r for packer in _PACKERS[options.method] if (r := packer(graph, shapes, target)) is not None]
+        if found:
+            best = min(found, key=lambda r: scored(graph, target, r))
+            return shapes, best, f"shapes take {sum(s.cores for s in shapes)} of {cores} cores"
+    raise PlacementError("no packing of the operators' rectangles was found", where=f"graph {graph.name}",
+                         witness=f"{len(graph.operators)} operators on {target.headline()}",
+                         hint="a larger mesh, or fewer dead cores")
+
+
+def _solved(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, rectangles: tuple[Rectangle, ...],
+            seed: int) -> tuple[tuple[Rectangle, ...], int, str]:
+    """The better of given rectangles and of what CP-SAT and annealing come to; the proved byte hops; a sentence."""
+    solved = fewest_hop_bytes(graph, shapes, target, rectangles)
+    told = ("CP-SAT found the fewest byte hops of these shapes" if solved.proved else
+            f"CP-SAT proved {solved.bound} byte hops within its budget, and not the fewest")
+    if solved.rectangles is None:
+        return rectangles, solved.bound, told
+    found = anneal(graph, target, solved.rectangles, seed=seed)
+    return min(rectangles, found, key=lambda r: scored(graph, target, r)), solved.bound, told

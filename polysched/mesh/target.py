@@ -1,0 +1,108 @@
+"""`MeshTarget`: a mesh of cores with a memory each, and links between neighbours."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from polysched.errors import UsageError
+from polysched.mesh.limits import LIMITS
+from polysched.scop.shown import Shown
+from polysched.target.constant import constant
+from polysched.target.json_record import read_record
+
+_SIZE = re.compile(r"(\d+)x(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshTarget(Shown):
+    """A mesh: every core has a link to and one from each of up to four neighbours.
+
+    Parameters
+    ----------
+    rows, columns : of cores.
+    memory : of one core, in bytes.
+    compute : of one core, in operations per second.
+    link : of one link in one direction, in bytes per second.
+    hop : latency of one link with its router, in seconds.
+    dead : cores that neither compute nor pass anything on, as (row, column).
+
+    Raises
+    ------
+    UsageError : a number is out of its range, or a dead core is outside.
+    """
+
+    rows: int
+    columns: int
+    memory: int = constant(1 << 20, unit="B", source="round figure of a scratchpad beside a core, no product's")
+    compute: float = constant(1e11, unit="operations/s", source="round figure of a small matrix unit, no product's")
+    link: float = constant(1e10, unit="B/s", source="round figure: 10 bytes a cycle at 1 GHz, no product's")
+    hop: float = constant(5e-9, unit="s", source="round figure: a router of five cycles at 1 GHz, no product's")
+    dead: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.columns < 1 or self.rows * self.columns > LIMITS.most_cores:
+            raise UsageError(f"a mesh has 1 to {LIMITS.most_cores} cores", witness=f"{self.rows}x{self.columns}")
+        for name, value in (("memory", self.memory), ("compute", self.compute), ("link", self.link)):
+            if not (value > 0 and isfinite(value)):
+                raise UsageError(f"{name} of a mesh is a positive number", witness=str(value))
+        if not (self.hop >= 0 and isfinite(self.hop)):
+            raise UsageError("hop of a mesh is at least 0", witness=str(self.hop))
+        for core in self.dead:
+            if len(core) != 2 or not (0 <= core[0] < self.rows and 0 <= core[1] < self.columns):
+                raise UsageError("a dead core is outside of the mesh", witness=str(tuple(core)))
+        if self.live_cores == 0:
+            raise UsageError("every core of the mesh is dead")
+
+    @cached_property
+    def alive(self) -> np.ndarray:
+        """Whether each core lives, shape (rows, columns); not to be changed."""
+        result = np.ones((self.rows, self.columns), dtype=bool)
+        for row, column in self.dead:
+            result[row, column] = False
+        result.flags.writeable = False
+        return result
+
+    @property
+    def live_cores(self) -> int:
+        """How many cores live."""
+        return self.rows * self.columns - len(set(self.dead))
+
+    @cached_property
+    def live_links(self) -> int:
+        """How many links, by direction, join two cores that live."""
+        a = self.alive
+        return 2 * int((a[:, 1:] & a[:, :-1]).sum() + (a[1:] & a[:-1]).sum())
+
+    def headline(self) -> str:
+        """Its size and its dead cores."""
+        return f"{self.rows}x{self.columns}" + (f", {len(set(self.dead))} dead" if self.dead else "")
+
+    def __str__(self) -> str:
+        return (f"mesh {self.headline()}: {self.memory} B and {self.compute:g} operations/s a core, "
+                f"{self.link:g} B/s a link, {self.hop:g} s a hop")
+
+
+def read_target(text: str) -> MeshTarget:
+    """The mesh that a word names: `16x16`, or a JSON file with the fields of `MeshTarget`.
+
+    Raises
+    ------
+    UsageError : it is neither.
+    """
+    size = _SIZE.fullmatch(text)
+    if size:
+        return MeshTarget(rows=int(size[1]), columns=int(size[2]))
+    try:
+        return read_record(MeshTarget, json.loads(Path(text).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError("a mesh is ROWSxCOLUMNS, or a JSON file that can be read", witness=f"{text}: {error.strerror}",
+                         hint="--mesh 16x16") from None
+    except ValueError as error:
+        raise UsageError("the file is no mesh", where=text, witness=str(error)) from None

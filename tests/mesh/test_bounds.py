@@ -1,0 +1,85 @@
+"""Bounds against all placements of small graphs, and by hand."""
+
+import itertools
+import random
+
+import pytest
+
+from polysched.mesh import MeshTarget, Message, Operator, OperatorGraph, Rectangle, chain
+from polysched.mesh.bounds import (
+    hop_bytes_bound,
+    interval_bound,
+    latency_bound,
+    layers_bound,
+    least_hop_bytes,
+    load_bound,
+    sides,
+)
+from polysched.mesh.cost import Ledger, turn_routes
+from polysched.mesh.shapes import Shape, fronts
+from polysched.mesh.traffic import Traffic
+from tests.mesh.random_graphs import random_graph
+
+MESH = MeshTarget(rows=4, columns=5)
+
+
+def places(shape: Shape, target: MeshTarget):
+    return [Rectangle(r, c, shape.rows, shape.columns) for r in range(target.rows - shape.rows + 1)
+            for c in range(target.columns - shape.columns + 1)]
+
+
+def apart(a: Rectangle, b: Rectangle) -> bool:
+    return (a.row >= b.row + b.rows or b.row >= a.row + a.rows or a.column >= b.column + b.columns
+            or b.column >= a.column + a.columns)
+
+
+@pytest.mark.parametrize("cut", ["cells", "rows", "columns"])
+def test_the_least_byte_hops_of_a_message_are_those_of_all_pairs_of_places(cut) -> None:
+    traffic, draw = Traffic(MESH), random.Random(5)
+    for _ in range(12):
+        source, sink = (Shape(draw.randint(1, 3), draw.randint(1, 3), 0.0, 0) for _ in range(2))
+        message = Message(source="a", sink="b", bytes=draw.randint(1, 60), cut=cut)
+        best = min((traffic.flow(message, a, b, "xy").hop_bytes for a in places(source, MESH)
+                    for b in places(sink, MESH) if apart(a, b)), default=None)
+        if best is not None:
+            assert least_hop_bytes(message, source, sink, MESH) == best
+
+
+def test_no_placement_of_a_small_graph_is_below() -> None:
+    target = MeshTarget(rows=3, columns=3)
+    for seed in range(3):
+        graph = random_graph(seed, 4, single=True)
+        shapes = [f[0] for f in fronts(graph, target)]
+        hops, load = hop_bytes_bound(graph, shapes, target), load_bound(graph, shapes, target)[0]
+        cores = [Rectangle(r, c, 1, 1) for r in range(3) for c in range(3)]
+        for chosen in itertools.islice(itertools.permutations(cores, 4), 0, None, 37):
+            ledger = Ledger(graph, target, chosen)
+            turn_routes(ledger)
+            assert ledger.hop_bytes >= hops
+            assert ledger.largest >= load
+
+
+def test_sides_at_the_edge_of_the_mesh_have_no_links() -> None:
+    assert sides(Shape(2, 3, 0.0, 0), MESH) == 2 * 2 + 2 * 3
+    assert sides(Shape(4, 4, 0.0, 0), MESH) == 4
+    assert sides(Shape(4, 5, 0.0, 0), MESH) == 0
+
+
+def test_times_by_hand() -> None:
+    target = MeshTarget(rows=2, columns=2, compute=10.0, link=1.0, hop=0.5)
+    graph = chain("c", [Operator(name="a", work=100, extents=(1, 4), result=0), Operator(name="b", work=20)])
+    choices = fronts(graph, target)
+    assert interval_bound(graph, choices, target) == (5.0, "all operators share the cores")   # 1x2 and 1x1
+    assert layers_bound(choices) == 5.0 + 2.0
+    assert latency_bound(graph, choices, target) == 7.0
+    sending = OperatorGraph(name="s", operators=graph.operators, messages=(Message(source="a", sink="b", bytes=400),))
+    assert latency_bound(sending, choices, target) == 7.5
+    assert interval_bound(sending, choices, target) == (400 / 4, "sides of one operator")
+
+
+def test_a_broad_operator_sends_over_its_own_sides() -> None:
+    shapes = [Shape(1, 1, 0.0, 0), Shape(2, 2, 0.0, 0)]
+    graph = chain("c", [Operator(name="a", work=1, result=80), Operator(name="b", work=1)])
+    assert load_bound(graph, shapes, MeshTarget(rows=4, columns=4)) == (20, "what the cores of b pass on")
+    single = [Shape(1, 1, 0.0, 0), Shape(1, 1, 0.0, 0)]
+    assert load_bound(graph, single, MeshTarget(rows=4, columns=4)) == (20, "sides of b")
