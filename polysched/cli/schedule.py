@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_assume, add_json, add_target, chosen_target
+from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
 from polysched.cli.options import add_scheduling, add_source, known_sizes, read_regions, scheduling_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
+from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.dependence.expansion import Expansion
     from polysched.scheduling import Schedule
+    from polysched.scop.scop import Scop
 
 NAME = "schedule"
+FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop")
 FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
@@ -27,6 +32,8 @@ examples:
   polysched schedule jacobi.c --concurrent-start 1     hyperplanes for diamond tiling
   polysched schedule ring.c --iss                      time tiles for a periodic stencil
   polysched schedule gemm.c --strategy strategy.json   cost functions and rows per dimension
+  polysched schedule gemm.c --form pluto               lines like T(S1): (i, j, k)
+  polysched schedule gemm.c --given order.txt          what these dependences say of somebody's schedule
 
 The schedule is that of `c2c` and `run` with the same options, temporaries with a copy per iteration included, but for
 one case that only the emitted code shows: copies that need more memory than all arrays go back to one for all."""
@@ -40,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="whose updates may run in another order (default: keep)")
     parser.add_argument("--inputs", action="store_true", help="keep reads of one element close together, too")
     parser.add_argument("--memory-based", action="store_true", help="dependences on every earlier access of an element")
+    parser.add_argument("--given", type=Input, metavar="FILE",
+                        help="instead of scheduling, check a schedule: a stored one, a tree or a union map in isl's "
+                             "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), or OpenScop; "
+                             "- reads standard input")
+    parser.add_argument("--form", choices=FORMS,
+                        help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
+                             "the text for people")
     add_assume(parser)
     add_target(parser)
     add_json(parser, "the same, with the tree in isl's notation,")
@@ -55,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
             report.write_json_of_regions([_as_json(schedule, expansion) for schedule, expansion in schedules])
     if arguments.json != STANDARD:
         for schedule, expansion in schedules:
+            if arguments.form is not None:
+                print(schedule.to_text(arguments.form), end="")
+                continue
             print(*_lines(schedule, expansion), sep="\n")
             print(tree_text(schedule.tree), end="")
     return 0
@@ -65,20 +82,43 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
     from dataclasses import replace
 
     from polysched.pipeline import analysed, scheduled
+    from polysched.scheduling import Schedule
     options = scheduling_options(arguments)
     options = replace(options, tiling=replace(options.tiling, target=chosen_target(arguments)))
     shown.step(f"reading {arguments.source}")
     scops = read_regions(arguments)
+    given = _given(arguments.given, scops)
     assumed = known_sizes(arguments.assume, scops, arguments.source)
     schedules = []
     for scop in scops:
         shown.step(f"finding the dependences of {scop.name}")
         expansion = analysed(scop, expand=options.expand, value_based=not arguments.memory_based,
                              inputs=arguments.inputs, reductions=arguments.reductions)
+        if given is not None:
+            schedules.append((Schedule.from_text(given, expansion.dependences), expansion))
+            continue
         shown.step(f"scheduling {scop.name}")
         schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs,
                                     parameters=assumed), expansion))
     return schedules
+
+
+def _given(name: str | None, scops: tuple[Scop, ...]) -> str | None:
+    """The text of a schedule for the only region; None where none is given.
+
+    Raises
+    ------
+    UsageError : the file cannot be read, or there are several regions.
+    """
+    if name is None:
+        return None
+    if len(scops) > 1:
+        raise UsageError("a schedule is of one region", witness=", ".join(scop.name for scop in scops),
+                         hint="give a file with that region alone")
+    try:
+        return sys.stdin.read() if name == STANDARD else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the schedule cannot be read", where=name, witness=str(error)) from error
 
 
 def _lines(schedule: Schedule, expansion: Expansion) -> Iterator[str]:

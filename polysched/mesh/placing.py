@@ -74,7 +74,8 @@ def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None
     shapes, rectangles, note = _packed(graph, choices, target, options)
     if options.method in ("anneal", "exact"):
         rectangles = anneal(graph, target, rectangles, seed=options.seed)
-    proven, notes = 0, (note,)
+    proven = 0
+    notes: tuple[str, ...] = (note,)
     if options.method == "exact":
         rectangles, proven, told = _solved(graph, shapes, target, rectangles, options.seed)
         notes = (*notes, told)

@@ -17,6 +17,8 @@ from polysched.scheduling.tree.promises import check_promises, require_readable_
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 
+STORED = "stored"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -85,17 +87,32 @@ class Schedule(Shown):
     def scop(self) -> Scop:
         return self.dependences.scop
 
-    def to_text(self) -> str:
-        """The schedule as JSON text that `from_text` reads: tree in isl's notation, algorithm, rungs and steps."""
+    def to_text(self, form: str = STORED) -> str:
+        """The schedule as text that `from_text` reads.
+
+        Parameters
+        ----------
+        form : `stored`, JSON with the tree in isl's notation, algorithm, rungs and steps; or only the order: `tree`
+            and `map` in isl's notation, `pluto`, lines like `T(S1): (k, i, j)`, `halide`, the steps as chains of calls,
+            `openscop`, the region with the order as its scattering.
+
+        Raises
+        ------
+        UsageError : there is no such form, or it cannot say this schedule.
+        """
+        if form != STORED:
+            from polysched.scheduling.interchange.forms import written
+            return written(self, form)
         return json.dumps({"format": TEXT_FORMAT, "program": self.scop.name, "algorithm": self.algorithm,
                            "rungs": list(self.report.rungs), "steps": [s.to_json() for s in self.steps],
                            "tree": str(self.tree)}, indent=1) + "\n"
 
     @classmethod
     def from_text(cls, text: str, dependences: Dependences) -> Schedule:
-        """Read what `to_text` wrote, or a bare schedule tree in isl's notation, and check it exactly.
+        """Read what `to_text` wrote in any form, or another tool in that form, and check it exactly.
 
-        The flags of its bands and its marks are checked, too; a band without flags stays without.
+        The flags of the bands of a tree and its marks are checked, too; a band without flags stays without.  Those of
+        the other forms, which have none, are exact.
 
         Parameters
         ----------
@@ -107,12 +124,13 @@ class Schedule(Shown):
         UsageError : the text is no schedule, or one of another program.
         IllegalScheduleError : it breaks a dependence, or calls a loop parallel, or a band permutable, that is not.
         """
+        from polysched.scheduling.interchange.forms import foreign_tree
+        from polysched.scheduling.interchange.isl_text import read_tree
+        foreign = foreign_tree(text, dependences)
+        if isinstance(foreign, Schedule):
+            return foreign
         stored = _stored(text)
-        try:
-            tree = isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, stored["tree"])
-        except isl.Error as error:
-            raise UsageError("the schedule tree cannot be read", where=dependences.scop.name, witness=str(error),
-                             hint="Schedule.to_text writes one; isl's own notation is read too") from error
+        tree = read_tree(stored["tree"]) if foreign is None else foreign
         require_readable_marks(tree)
         steps = tuple(step_from_json(s) for s in stored["steps"])
         try:

@@ -10,7 +10,7 @@ import polysched
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
     "dependence": ["questions"],
-    "scheduling": ["tree", "primitives", "solving", "fusion"],
+    "scheduling": ["tree", "primitives", "solving", "fusion", "interchange"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
                   "conformance", "emission"],

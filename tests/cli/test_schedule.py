@@ -124,3 +124,15 @@ def test_every_command_schedules_the_same_program(tmp_path: Path) -> None:
     polysched("c2c", "in.c", "--tile", "8", "--dump-stages", "stages", "-o", "out.c", folder=tmp_path)
     stage = (tmp_path / "stages" / "3-schedule.txt").read_text()
     assert isl.Schedule(shown["tree"]).plain_is_equal(isl.Schedule(stage[stage.index("domain:"):]))
+
+
+def test_forms_and_given_schedules(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched("schedule", "in.c", "--form", "pluto", folder=tmp_path)
+    assert done.stdout == "T(S1): (i, j, k)\n"
+    (tmp_path / "order.txt").write_text("T(S1): (k, i, j)\n")
+    assert "S0: k" in polysched("schedule", "in.c", "--given", "order.txt", folder=tmp_path).stdout
+    (tmp_path / "order.txt").write_text("T(S1): (-k, i, j)\n")
+    refused = polysched("schedule", "in.c", "--quiet", "--given", "order.txt", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "must run before" in refused.stderr

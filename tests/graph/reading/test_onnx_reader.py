@@ -57,3 +57,10 @@ def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_is_refused() -> None:
     with pytest.raises(ModelFileError, match="cannot read the model"):
         load("nowhere.onnx")
+
+
+def test_extents_without_a_name_get_one_and_negative_ones_are_refused() -> None:
+    exp = [helper.make_node("Exp", ["x"], ["y"])]
+    assert str(dict(load(model(exp, shape=(-1, None, "N"))).inputs)["x"]) == "float32[x_1, x_2, N]"
+    with pytest.raises(ModelFileError, match="an extent is negative"):
+        load(model(exp, shape=(-2,)))

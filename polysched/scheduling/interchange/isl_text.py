@@ -1,0 +1,114 @@
+"""Text in isl's notation, and what is wrong with it, in words: isl itself names a line of its own source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import islpy as isl
+
+from polysched.errors import UsageError
+
+_TREE = re.compile(r'\s*\{?\s*"?(domain|context)"?\s*:')
+_QUOTED = re.compile(r'(\w+)"?\s*:\s*"([^"]*)"')
+_KEY = re.compile(r'(?:[{,]|^)\s*"?(\w+)"?\s*:', re.MULTILINE)
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_KEYS = ("domain", "child", "schedule", "permutable", "coincident", "options", "sequence", "set", "filter", "mark",
+         "context", "guard", "extension", "contraction", "expansion", "anchored")
+
+_READERS: dict[str, tuple[str, Callable[[isl.Context, str], object]]] = {
+    "domain": ("a set of instances", isl.UnionSet.read_from_str),
+    "filter": ("a set of instances", isl.UnionSet.read_from_str),
+    "schedule": ("a tuple of affine functions of instances", isl.MultiUnionPwAff.read_from_str),
+    "options": ("a set of options", isl.UnionSet.read_from_str),
+    "context": ("a set of parameters", isl.Set.read_from_str)}
+
+
+def is_tree(text: str) -> bool:
+    """Whether a text begins as a schedule tree does, and no map."""
+    return _TREE.match(text) is not None
+
+
+def read_tree(text: str) -> isl.Schedule:
+    """A schedule tree.
+
+    Raises
+    ------
+    UsageError : it is none; the witness is the first part that is wrong.
+    """
+    try:
+        return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
+    except isl.Error:
+        raise UsageError("the schedule tree cannot be read", witness=_fault_of_tree(text),
+                         hint="Schedule.to_text writes one; isl's own notation is read too") from None
+
+
+def read_map(text: str) -> isl.UnionMap:
+    """A union map from instances to dates.
+
+    Raises
+    ------
+    UsageError : it is none; the witness is the first relation that is wrong.
+    """
+    try:
+        return isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, text)
+    except isl.Error:
+        raise UsageError("the schedule map cannot be read", witness=_fault_of_map(text),
+                         hint="for instance [n] -> { S0[i, j] -> [j, i]; S1[i] -> [i, 0] }") from None
+
+
+def _fault_of_tree(text: str) -> str:
+    if fault := _unbalanced(text):
+        return fault
+    if unknown := [key for key in _KEY.findall(re.sub(r'"[^"]*"(?!\s*:)', '""', text)) if key not in _KEYS]:
+        return f"`{unknown[0]}` is no part of a schedule tree"
+    for key, value in _QUOTED.findall(text):
+        what, reader = _READERS.get(key, ("", None))
+        if reader is not None and not _reads(reader, value):
+            return f'the {key} "{_short(value)}" is not {what}'
+    return "its parts are right, but they are not put together as a tree: a domain, and below it one child"
+
+
+def _fault_of_map(text: str) -> str:
+    if fault := _unbalanced(text):
+        return fault
+    head, brace, rest = text.partition("{")
+    body = rest.rpartition("}")[0]
+    if not brace:
+        return f"`{_short(text)}` has no relation in braces"
+    for piece in body.split(";"):
+        if not _reads(isl.UnionMap.read_from_str, f"{head}{{ {piece} }}"):
+            return f"`{_short(piece)}` is no affine relation: every name has to be an iterator of it or a parameter"
+    return f"`{_short(head)}` is no list of parameters like [n, m] ->"
+
+
+def _reads(reader: Callable[[isl.Context, str], object], text: str) -> bool:
+    try:
+        reader(isl.DEFAULT_CONTEXT, text)
+    except isl.Error:
+        return False
+    return True
+
+
+def _unbalanced(text: str) -> str:
+    """The first bracket without its partner; empty where there is none."""
+    open_at: list[int] = []
+    for position, character in enumerate(text):
+        if character in _PAIRS.values():
+            open_at.append(position)
+        elif character in _PAIRS:
+            if not open_at or text[open_at[-1]] != _PAIRS[character]:
+                return f"`{character}` at character {position + 1}, behind `{_short(text[:position], end=True)}`, " \
+                       "closes nothing that is open there"
+            open_at.pop()
+    if open_at:
+        return f"`{text[open_at[-1]]}` at character {open_at[-1] + 1} is never closed: `{_short(text[open_at[-1]:])}`"
+    return ""
+
+
+def _short(text: str, *, end: bool = False, longest: int = 40) -> str:
+    """As many characters of a text as a message has room for."""
+    text = " ".join(text.split())
+    if len(text) <= longest:
+        return text
+    return f"...{text[-longest:]}" if end else f"{text[:longest]}..."

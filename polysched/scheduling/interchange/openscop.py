@@ -1,0 +1,60 @@
+"""Schedules as the scattering of an OpenScop region, read only for the program that the region is of."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scheduling.interchange.dates import dates_of
+from polysched.scop.openscop import OpenScopRegion, OpenScopStatement, openscop_text, read_openscop
+from polysched.scop.scop import Scop, Statement
+
+
+def has_region(text: str) -> bool:
+    """Whether a text has a region in OpenScop."""
+    return "<OpenScop>" in text
+
+
+def write_region(tree: isl.Schedule, scop: Scop) -> str:
+    """The region with the order of a tree."""
+    return openscop_text(scop, dates_of(tree))
+
+
+def read_region(text: str, scop: Scop) -> isl.UnionMap:
+    """The dates of a region of this program.
+
+    Raises
+    ------
+    UsageError : the text is no OpenScop, or of another program: other statements, iterations or accesses.
+    """
+    region = read_openscop(text)
+    if len(region.statements) != len(scop.statements):
+        raise UsageError("the OpenScop region is of another program", where=scop.name,
+                         witness=f"it has {len(region.statements)} statements, the program {len(scop.statements)}")
+    dates = isl.UnionMap.empty(scop.domain.get_space())
+    for statement, own in zip(region.statements, scop.statements, strict=True):
+        _require_same(region, statement, own, scop)
+        dates = dates.union(isl.UnionMap.from_map(
+            statement.scattering.set_tuple_name(isl.dim_type.in_, own.name)))
+    return dates
+
+
+def _require_same(region: OpenScopRegion, statement: OpenScopStatement, own: Statement, scop: Scop) -> None:
+    """Refuse a statement of other iterations or accesses, within the values that both admit."""
+    if statement.domain.dim(isl.dim_type.set) != own.depth:
+        raise UsageError(f"the OpenScop region has other loops around {own.name}", where=scop.name,
+                         witness=f"{statement.domain.dim(isl.dim_type.set)} instead of {own.depth}")
+    context = scop.context.intersect(region.context)
+    domain = statement.domain.set_tuple_name(own.name).intersect_params(context)
+    known = own.domain.intersect_params(context)
+    for part, where in ((domain.subtract(known), "the region"), (known.subtract(domain), "the program")):
+        if not part.is_empty():
+            raise UsageError(f"the OpenScop region has other iterations of {own.name}", where=scop.name,
+                             witness=f"{part.sample_point()} is only in {where}")
+    for access in own.accesses:
+        wanted = access.relation.reset_tuple_id(isl.dim_type.out).intersect_params(context)
+        if not any(kind is access.kind and array == access.array and relation.dim(isl.dim_type.out) == wanted.dim(
+                isl.dim_type.out) and relation.set_tuple_name(isl.dim_type.in_, own.name).intersect_domain(
+                    known).is_equal(wanted) for kind, array, relation in statement.accesses):
+            raise UsageError(f"the OpenScop region lacks an access of {own.name}", where=scop.name,
+                             witness=f"{access.kind.value} {access.array}: {access.relation}")

@@ -1,0 +1,184 @@
+"""OpenScop text as isl sets and relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.errors import SourceLocation, UsageError
+from polysched.scop.openscop.matrices import Matrix, relation_of
+from polysched.scop.openscop.region import KINDS, OpenScopRegion, OpenScopStatement
+
+_TAG = re.compile(r"<(/?)(\w+)>")
+_INTEGERS = re.compile(r"[-+]?\d+(\s+[-+]?\d+)*")
+
+
+def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
+    """The region of a file.
+
+    Parameters
+    ----------
+    path : for messages.
+
+    Raises
+    ------
+    UsageError : the text is no OpenScop; with the line.
+    """
+    lines = _Lines(text, path)
+    lines.tag("OpenScop")
+    language = lines.word("a language")
+    context = _matrices(lines, {"CONTEXT"})[1]
+    parameters = tuple(lines.strings()) if lines.number("whether parameters have names") else ()
+    if context[0].parameters != len(parameters):
+        lines.refuse(f"{context[0].parameters} parameters and {len(parameters)} names of parameters")
+    statements = tuple(_statement(lines, parameters) for _ in range(lines.number("the number of statements")))
+    names = dict(_arrays(lines))
+    return OpenScopRegion(language=language, parameters=parameters, context=relation_of(context, parameters).params(),
+                          statements=tuple(_named(statement, names) for statement in statements))
+
+
+class _Lines:
+    """The lines of a file without comments, one after the other."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.path = path
+        self.lines = [(number, line) for number, raw in enumerate(text.splitlines(), start=1)
+                      if (line := raw.partition("#")[0].strip())]
+        self.at = 0
+
+    def refuse(self, problem: str) -> None:
+        """Refuse what stands here.
+
+        Raises
+        ------
+        UsageError : always.
+        """
+        number, line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else (0, "nothing")
+        raise UsageError(f"this is no OpenScop: {problem}", where=SourceLocation(self.path, number),
+                         witness=line if self.at < len(self.lines) else "the text ends here")
+
+    def peek(self) -> str:
+        return self.lines[self.at][1] if self.at < len(self.lines) else ""
+
+    def next(self, what: str) -> str:
+        if self.at >= len(self.lines):
+            self.refuse(f"{what} is missing")
+        self.at += 1
+        return self.lines[self.at - 1][1]
+
+    def tag(self, name: str) -> None:
+        if self.peek() != f"<{name}>":
+            self.refuse(f"<{name}> was expected")
+        self.at += 1
+
+    def word(self, what: str) -> str:
+        if not self.peek().isidentifier():
+            self.refuse(f"{what} was expected")
+        return self.next(what)
+
+    def number(self, what: str) -> int:
+        if not self.peek().isdecimal():
+            self.refuse(f"{what} was expected, a number")
+        return int(self.next(what))
+
+    def integers(self, what: str) -> list[int]:
+        if not _INTEGERS.fullmatch(self.peek()):
+            self.refuse(f"{what} was expected, whole numbers")
+        return [int(word) for word in self.next(what).split()]
+
+    def strings(self) -> list[str]:
+        self.tag("strings")
+        words = self.next("the names").split()
+        self.tag("/strings")
+        return words
+
+    def extension(self) -> tuple[str, list[str]] | None:
+        """The name and the lines of the extension that begins here; None where none does."""
+        opening = _TAG.fullmatch(self.peek())
+        if opening is None or opening[1]:
+            return None
+        self.at += 1
+        inside = []
+        while self.peek() != f"</{opening[2]}>":
+            inside.append(self.next(f"</{opening[2]}>"))
+        self.at += 1
+        return opening[2], inside
+
+
+def _matrices(lines: _Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
+    """A relation of one of these kinds: its kind and its parts."""
+    if lines.peek() not in kinds:
+        lines.refuse(f"{' or '.join(sorted(kinds))} was expected")
+    kind = lines.next("a relation")
+    count = lines.number("parts") if lines.peek().isdecimal() else 1
+    return kind, tuple(_matrix(lines) for _ in range(count))
+
+
+def _matrix(lines: _Lines) -> Matrix:
+    head = lines.integers("rows, columns, outputs, inputs, locals, parameters")
+    if len(head) != 6 or head[1] != 2 + sum(head[2:]):
+        lines.at -= 1
+        lines.refuse("columns are one for the kind, one per dimension and one for the constant")
+    rows = []
+    for _ in range(head[0]):
+        row = lines.integers("a constraint")
+        if len(row) != head[1] or row[0] not in (0, 1):
+            lines.at -= 1
+            lines.refuse(f"a constraint has {head[1]} numbers, the first of which is 0 or 1")
+        rows.append(tuple(row))
+    return Matrix(rows=tuple(rows), outputs=head[2], inputs=head[3], locals_=head[4], parameters=head[5])
+
+
+def _statement(lines: _Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
+    relations = [_matrices(lines, {"DOMAIN", "SCATTERING", *KINDS}) for _ in range(lines.number("relations"))]
+    found = {kind: parts for kind, parts in relations if kind in ("DOMAIN", "SCATTERING")}
+    if missing := {"DOMAIN", "SCATTERING"} - set(found):
+        lines.refuse(f"the statement before this line has no {min(missing)}")
+    iterators, body = _body(lines)
+    return OpenScopStatement(
+        domain=relation_of(found["DOMAIN"], parameters).range(), iterators=iterators, body=body,
+        scattering=relation_of(found["SCATTERING"], parameters),
+        accesses=tuple((KINDS[kind], *_access(lines, relation_of(parts, parameters)))
+                       for kind, parts in relations if kind in KINDS))
+
+
+def _access(lines: _Lines, relation: isl.Map) -> tuple[str, isl.Map]:
+    """The number of the array, and the relation without that dimension."""
+    number = relation.range().dim_max_val(0)
+    if not number.is_int() or not relation.range().dim_min_val(0).eq(number):
+        lines.refuse("the first output of an access of the statement before this line is not the number of an array")
+    return str(number), relation.project_out(isl.dim_type.out, 0, 1)
+
+
+def _body(lines: _Lines) -> tuple[tuple[str, ...], str]:
+    """The original iterators and the text of a statement, from its extensions."""
+    iterators: tuple[str, ...] = ()
+    body = ""
+    for _ in range(lines.number("the number of extensions")):
+        extension = lines.extension()
+        if extension is None:
+            lines.refuse("an extension was expected")
+        name, inside = extension or ("", [])
+        if name == "body" and inside and inside[0].isdecimal():
+            named = int(inside[0]) > 0
+            iterators = tuple(inside[1].split()) if named and len(inside) > 1 else ()
+            body = " ".join(inside[1 + named:])
+    return iterators, body
+
+
+def _arrays(lines: _Lines) -> Iterator[tuple[str, str]]:
+    """Number and name of arrays, from the extensions of the region."""
+    while (extension := lines.extension()) is not None:
+        name, inside = extension
+        for line in inside[1:] if name == "arrays" else ():
+            number, _, array = line.partition(" ")
+            yield number, array.strip()
+    lines.tag("/OpenScop")
+
+
+def _named(statement: OpenScopStatement, names: dict[str, str]) -> OpenScopStatement:
+    return replace(statement, accesses=tuple((kind, names.get(array, array), relation)
+                                             for kind, array, relation in statement.accesses))

@@ -1,0 +1,59 @@
+"""`Schedule.to_text` and `Schedule.from_text` in every form."""
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scheduling import Schedule, original, pluto
+from polysched.scheduling.interchange.forms import WRITERS
+from polysched.scheduling.primitives import Tile
+from polysched.scheduling.steps import apply
+from polysched.scop import from_c_text
+from polysched.scop.points import instances_in_order
+
+JACOBI = """void f(int t_end, int n, double a[n], double b[n]) {
+#pragma scop
+  for (int t = 0; t < t_end; t++) {
+    for (int i = 1; i < n - 1; i++) b[i] = a[i-1] + a[i+1];
+    for (int i = 1; i < n - 1; i++) a[i] = b[i];
+  }
+#pragma endscop
+}"""
+
+
+def order(schedule: Schedule) -> list[tuple[str, tuple[int, ...]]]:
+    """The instances at one small size, in order."""
+    return instances_in_order(schedule.scop.domain, schedule.tree, {"t_end": 3, "n": 6},
+                              [s.name for s in schedule.scop.statements])
+
+
+@pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop"])
+def test_every_form_round_trips(form: str) -> None:
+    dependences = analyse(from_c_text(JACOBI))
+    for schedule in (original(dependences), pluto(dependences)):
+        again = Schedule.from_text(schedule.to_text(form), dependences)
+        assert order(again) == order(schedule)
+        assert again.to_text(form) == schedule.to_text(form)
+
+
+def test_steps_round_trip_as_chains() -> None:
+    dependences = analyse(from_c_text("""void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = 1;
+#pragma endscop
+}"""))
+    made = apply(original(dependences), Tile(loops=("i", "j"), sizes=(8, 4)))
+    assert Schedule.from_text(made.to_text("halide"), dependences).tree.get_map().is_equal(made.tree.get_map())
+
+
+def test_refusals() -> None:
+    dependences = analyse(from_c_text(JACOBI))
+    schedule = original(dependences)
+    with pytest.raises(UsageError, match="no form 'xml' of schedules\n  hint: there are stored, tree, map, pluto"):
+        schedule.to_text("xml")
+    with pytest.raises(UsageError, match="no schedule in a form that is known\n  witness: hello"):
+        Schedule.from_text("hello", dependences)
+    for text in ("T(S1): (-t, i, 0)\nT(S2): (-t, i, 1)", "{ S0[t, i] -> [t, i, 1]; S1[t, i] -> [t, i, 0] }"):
+        with pytest.raises(IllegalScheduleError, match=r"witness: S\d\[\d, \d\] must run before"):
+            Schedule.from_text(text, dependences)
+    assert set(WRITERS) == {"tree", "map", "pluto", "halide", "openscop"}

@@ -1,0 +1,79 @@
+"""Chains of calls become steps, and steps chains of calls."""
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scheduling import original, pluto
+from polysched.scheduling.interchange.halide import has_chains, read_chains, write_chains
+from polysched.scheduling.primitives import Interchange, Parallel, Reverse, Tile, Unroll, Vectorize
+from polysched.scheduling.steps import apply
+from polysched.scheduling.tree.tree_text import tree_text
+from tests.scop_builder import build_scop
+
+
+@pytest.fixture(scope="module")
+def product() -> Dependences:
+    return analyse(build_scop(
+        [("S0", "{ S0[i, j, k] : 0 <= i, j, k < N }",
+          ["{ S0[i, j, k] -> C[i, j] }", "{ S0[i, j, k] -> A[i, k] }", "{ S0[i, j, k] -> B[k, j] }"],
+          ["{ S0[i, j, k] -> C[i, j] }"])], "{ S0[i, j, k] -> [i, j, k] }"))
+
+
+def test_a_chain_is_a_row_of_steps(product: Dependences) -> None:
+    text = "S0.tile(i, j, io, jo, ii, ji, 32, 16)   // as Halide's: jo is outermost\n  .reorder(ji, k)\n".replace(
+        "\n  .", "\nS0.") + "S0.parallel(jo).vectorize(ji);\n"
+    assert has_chains(text)
+    made = read_chains(text, product)
+    assert [type(s).__name__ for s in made.steps] == ["StripMine", "StripMine", "Reorder", "Reorder", "Parallel",
+                                                      "Vectorize"]
+    rows = [line.split(": ")[1] for line in tree_text(made.tree).splitlines() if "S0: " in line]
+    assert len(rows) == 5
+    assert rows[2:] == ["k", "i", "j"]
+    assert "16" in rows[0]
+    assert "32" in rows[1]
+
+
+def test_steps_round_trip(product: Dependences) -> None:
+    made = apply(original(product), Tile(loops=("i", "j"), sizes=(32, 16)), Interchange(outer="j", inner="k"),
+                 Parallel(loop=0), Unroll(loop="k", factor=4), Vectorize(loop="j"))
+    text = write_chains(made)
+    assert text == """\
+S0.split(i, i_o, i_i, 32)
+S0.split(j, j_o, j_i, 16)
+S0.reorder(j_i, i_i, j_o, i_o)
+S0.reorder(j_i, k)
+S0.parallel(i_o)
+S0.unroll(k, 4)
+S0.vectorize(j_i)
+"""
+    again = read_chains(text, product)
+    assert again.tree.get_map().is_equal(made.tree.get_map())
+    assert write_chains(again) == text
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("S9.parallel(i)", "line 1: the program has no statement S9"),
+    ("S0.compute_root()", "line 1: no call compute_root\n  hint: there are split, tile"),
+    ("\nS0.parallel(x)", "line 2: no loop x is around S0\n  hint: there are, outermost first, i, j, k"),
+    ("S0.split(i, io, ii)", "split takes 4 arguments"),
+    ("S0.split(i, io, ii, 0)", "'0' is no factor"),
+    ("S0.reorder(i, i)", "reorder takes each loop once"),
+    ("S0.parallel(i) and so on", "line 1: a line is no chain of calls"),
+])
+def test_refusals(product: Dependences, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_chains(text, product)
+
+
+def test_what_breaks_a_dependence_is_refused_with_a_pair(product: Dependences) -> None:
+    with pytest.raises(IllegalScheduleError, match=r"the loop marked parallel carries .*\n  witness: S0"):
+        read_chains("S0.parallel(k)", product)
+
+
+def test_what_no_call_does_is_not_written(product: Dependences) -> None:
+    with pytest.raises(UsageError, match="no call does what the step reverse does"):
+        write_chains(apply(original(product), Reverse(loop="i")))
+    with pytest.raises(UsageError, match="begin from the order as written"):
+        write_chains(pluto(product))

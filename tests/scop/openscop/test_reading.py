@@ -1,0 +1,46 @@
+"""OpenScop text as sets and relations; what is wrong is refused with its line."""
+
+import islpy as isl
+import pytest
+
+from polysched.errors import UsageError
+from polysched.scop.openscop import read_openscop
+from polysched.scop.scop import AccessKind
+from tests.scop.openscop.example import PRODUCT
+
+
+def test_a_region_of_another_tool() -> None:
+    region = read_openscop(PRODUCT)
+    assert (region.language, region.parameters) == ("C", ("N",))
+    assert region.context.is_equal(isl.Set("[N] -> { : N >= 1 }"))
+    (statement,) = region.statements
+    assert statement.domain.is_equal(isl.Set("[N] -> { [i, j] : 0 <= i, j < N }"))
+    assert statement.scattering.is_equal(isl.Map("[N] -> { [i, j] -> [j, i] }"))
+    assert [(kind, array) for kind, array, _ in statement.accesses] == [
+        (AccessKind.READ, "B"), (AccessKind.MUST_WRITE, "A")]
+    assert statement.accesses[0][2].is_equal(isl.Map("[N] -> { [i, j] -> [i - 1] }"))
+    assert (statement.iterators, statement.body) == (("i", "j"), "A[i][j] = B[i-1];")
+
+
+def test_a_union_has_parts() -> None:
+    halves = PRODUCT.replace("DOMAIN\n4 5 2 0 0 1", "DOMAIN\n2\n5 5 2 0 0 1\n 1 -1 0 0 3").replace(
+        "\nSCATTERING", "1 5 2 0 0 1\n 0 1 0 0 -9\n\nSCATTERING")
+    (statement,) = read_openscop(halves).statements
+    assert statement.domain.is_equal(isl.Set("[N] -> { [i, j] : (0 <= i, j < N and i <= 3) or i = 9 }"))
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("<OpenScop>", "", "1?: .*<OpenScop> was expected"),
+    ("CONTEXT\n", "", "OpenScop:8: this is no OpenScop: CONTEXT was expected\n  witness: 1 3 0 0 0 1"),
+    ("4 5 2 0 0 1", "4 6 2 0 0 1", "columns are one for the kind"),
+    ("   1    0    1    0    0    ##", "   1    0    1    0    ##", "a constraint has 5 numbers"),
+    ("   1    0    1    0    0    ##", "   2    0    1    0    0    ##", "the first of which is 0 or 1"),
+    ("SCATTERING", "WRITE", "has no SCATTERING"),
+    ("0    0    2    ## Arr", "1    0    2    ## Arr", "not the number of an array"),
+    ("N\n</strings>", "N M\n</strings>", "1 parameters and 2 names"),
+    ("</OpenScop>", "", "witness: the text ends here"),
+])
+def test_refusals(old: str, new: str, message: str) -> None:
+    assert old in PRODUCT
+    with pytest.raises(UsageError, match=message):
+        read_openscop(PRODUCT.replace(old, new, 1))
