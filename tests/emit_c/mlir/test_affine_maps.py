@@ -20,7 +20,8 @@ ROW, COLUMN, N = variable("i"), variable("j"), variable("n")
 
 
 def test_maps_have_dimensions_and_symbols() -> None:
-    assert affine_map([ROW * 2 + COLUMN - 3, N], ["n"]) == "affine_map<(d0, d1)[s0] -> (d0 * 2 + d1 + -3, s0)>(%i, %j)[%n]"
+    assert affine_map([ROW * 2 + COLUMN - 3, N], ["n"]) == (
+        "affine_map<(d0, d1)[s0] -> (d0 * 2 + d1 + -3, s0)>(%i, %j)[%n]")
     assert affine_map([quotient(ROW + N, 4, truncates=False) * 4], ["n"]) == (
         "affine_map<(d0)[s0] -> (((d0 + s0) floordiv 4) * 4)>(%i)[%n]")
     assert affine_map([remainder(ROW, 3)], []) == "affine_map<(d0) -> ((d0) mod 3)>(%i)"
