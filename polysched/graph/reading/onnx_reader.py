@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NO_ONNX = "the package onnx is missing; install it: python -m pip install 'polysched[onnx]'"
 STANDARD = ("", "ai.onnx")
+UNKNOWN = -1
+"""What some exporters write as an extent that is not known."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
@@ -161,7 +163,7 @@ class _Reader:
         return TensorType.of(dtype, [self.extent(value.name, d) for d in tensor.shape.dim])
 
     def extent(self, name: str, dimension: Any) -> Size:
-        if dimension.HasField("dim_value"):
+        if dimension.HasField("dim_value") and dimension.dim_value != UNKNOWN:
             if dimension.dim_value < 0:
                 raise ModelFileError("an extent is negative", where=f"input {name!r}")
             return Size(dimension.dim_value)
