@@ -171,7 +171,7 @@ def _asked(dependences: Dependences, tree: isl.Schedule, block: Block, loop: Pro
 
 
 def _same_loop(loops: tuple[ProgramLoop, ...], loop: ProgramLoop) -> ProgramLoop | None:
-    """The loop of a changed program which counts the same around this one.s statements; None where several do."""
+    """The loop of a changed program which counts the same around this one's statements; None where several do."""
     named = [other for other in loops if other.name == loop.name and set(other.statements) >= set(loop.statements)]
     return named[0] if len(named) == 1 else None
 
