@@ -44,6 +44,18 @@ class MeshLimits:
         1e-4, unit="1", source="of the first score, as the last temperature")
     near_share: float = constant(
         0.5, unit="1", source="of the moves, to a place beside an operator that messages go to or come from")
+    # partitioning.py
+    most_parts_a_side: int = constant(
+        8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
+    least_part_side: int = constant(
+        4, unit="cores", source="of a part: smaller ones leave the mapping no room for balance, and it takes long")
+    leaf_cores: int = constant(
+        64, unit="cores", source="of a region that is not cut again: swaps put its operators in order")
+    # swapping.py
+    swap_rounds: int = constant(
+        200, unit="rounds", source="of swaps; each looks at every message once")
+    swap_reach: int = constant(
+        4, unit="cores", source="between two that are swapped: half of a region that is not cut again")
 
 
 LIMITS = MeshLimits()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from polysched.errors import CompileError, UnsupportedGraphError, UsageError
 from polysched.graph.evaluation.interpreter import check_input
+from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
@@ -41,6 +43,7 @@ class CompiledModel:
         self.graph = graph
         self.plan = plan
         self.options = options
+        self._running = threading.Lock()   # one arena: calls of several threads take turns
 
     def __repr__(self) -> str:
         return (f"<CompiledModel {self.graph.name[:60]}: {len(self.plan.kernels)} kernels, "
@@ -99,7 +102,7 @@ class CompiledModel:
 
     @cached_property
     def _arena(self) -> np.ndarray:
-        return np.empty(self.plan.arena.bytes + 64, np.uint8)
+        return np.empty(self.plan.arena.bytes + ALIGNMENT, np.uint8)
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.
@@ -115,8 +118,10 @@ class CompiledModel:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
         given = _given(self.graph, inputs)
         outputs = [np.empty(t.extents, t.numpy) for t in (self.plan.type_of(o) for o in self.plan.graph.outputs)]
-        arena = self._arena.ctypes.data
-        status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants), arena + -arena % 64)
+        with self._running:
+            arena = self._arena.ctypes.data
+            status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants),
+                                    arena + -arena % ALIGNMENT)
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
         if status >= FIRST_OF_INDICES:

@@ -1,5 +1,7 @@
 """Compiled models against the interpreter."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,15 @@ def test_arrays_that_are_not_contiguous_are_copied(model: polysched.model.Compil
     given = inputs(3)
     strided = {**given, "w": np.asfortranarray(given["w"])}
     np.testing.assert_array_equal(model.run(strided)["y"], model.run(given)["y"])
+
+
+def test_calls_of_several_threads_take_turns(model: polysched.model.CompiledModel) -> None:
+    given = [{**inputs(3), "x": np.full((3, 5), n, np.float32)} for n in range(40)]
+    wanted = [model.run(g)["y"] for g in given]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda g: model.run(g)["y"], given))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_it_says_what_it_is(model: polysched.model.CompiledModel) -> None:

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph import load, to_text
+from polysched.graph.evaluation.inference import infer
 
 
 def model(nodes: list[onnx.NodeProto], *, version: int = 21, shape: tuple[object, ...] = ("N", 3),
@@ -64,3 +65,19 @@ def test_extents_without_a_name_get_one_and_negative_ones_are_refused() -> None:
     assert str(dict(load(model(exp, shape=(-1, None, "N"))).inputs)["x"]) == "float32[x_1, x_2, N]"
     with pytest.raises(ModelFileError, match="an extent is negative"):
         load(model(exp, shape=(-2,)))
+
+
+def test_a_cycle_and_a_value_bound_twice_are_refused() -> None:
+    cycle = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Exp", ["a"], ["b"]),
+             helper.make_node("Exp", ["b"], ["y"])]
+    with pytest.raises(UnsupportedGraphError, match="the value 'b' is used before it is bound"):
+        infer(load(model(cycle)))
+    with pytest.raises(UnsupportedGraphError, match="'y' is bound twice"):
+        load(model([helper.make_node("Exp", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["y"])]))
+
+
+def test_sizes_that_no_machine_holds_are_refused() -> None:
+    wide = [helper.make_node("Expand", ["x", "s"], ["y"])]
+    shape = onnx.numpy_helper.from_array(np.array([2 ** 40, 2 ** 40, 3]), "s")
+    with pytest.raises(UnsupportedGraphError, match="larger than a model may have"):
+        infer(load(model(wide, shape=(1, 3), initializer=[shape])))

@@ -1,0 +1,37 @@
+"""Regions, their parts, and operators that are moved out of full ones."""
+
+import numpy as np
+import pytest
+
+from polysched.mesh import MeshTarget, Rectangle
+from polysched.mesh.partitioning import partitioned, parts_of, within
+
+
+@pytest.mark.parametrize("sides", [(1000, 1000), (17, 33), (4, 100), (5, 3)])
+def test_parts_cover_a_region_once_and_are_64_at_most(sides) -> None:
+    parts, grid = parts_of(Rectangle(2, 3, *sides))
+    assert len(parts) == grid[0] * grid[1] <= 64
+    taken = np.zeros((sides[0] + 2, sides[1] + 3), dtype=int)
+    for part in parts:
+        taken[part.slices] += 1
+    assert (taken[2:, 3:] == 1).all()
+    assert taken[:2].sum() == taken[:, :3].sum() == 0
+
+
+def test_what_is_too_much_goes_to_the_nearest_part_with_room() -> None:
+    block = np.array([0, 0, 0, 0, 3])
+    moved = within(block, np.array([2, 1, 1, 3]), (2, 2))
+    assert np.bincount(moved, minlength=4).tolist() == [2, 1, 1, 1]
+    assert moved[:2].tolist() == [0, 0]
+
+
+def test_two_groups_that_do_not_talk_have_parts_of_their_own() -> None:
+    pytest.importorskip("mtkahypar", reason="partitioning needs polysched[mesh]")
+    line = np.arange(63)
+    ends = np.stack([np.concatenate([line, line + 64]), np.concatenate([line + 1, line + 65])])
+    target = MeshTarget(rows=8, columns=16)
+    rows, columns = partitioned(128, ends, np.full(126, 9), target)
+    assert len(set(zip(rows.tolist(), columns.tolist(), strict=True))) == 128
+    again = partitioned(128, ends, np.full(126, 9), target)
+    assert (rows == again[0]).all()
+    assert (columns == again[1]).all()
