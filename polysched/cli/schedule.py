@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "schedule"
 FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop")
+AFFINE = "affine"
 FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
@@ -51,9 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="instead of scheduling, check a schedule: a stored one, a tree or a union map in isl's "
                              "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), or OpenScop; "
                              "- reads standard input")
-    parser.add_argument("--form", choices=FORMS,
+    parser.add_argument("--form", choices=(*FORMS, AFFINE),
                         help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
-                             "the text for people")
+                             "the text for people; affine is the region as a function of MLIR's affine dialect, which "
+                             "is only written")
     add_assume(parser)
     add_target(parser)
     add_json(parser, "the same, with the tree in isl's notation,")
@@ -70,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json != STANDARD:
         for schedule, expansion in schedules:
             if arguments.form is not None:
-                print(schedule.to_text(arguments.form), end="")
+                print(_in_form(schedule, arguments.form), end="")
                 continue
             print(*_lines(schedule, expansion), sep="\n")
             print(tree_text(schedule.tree), end="")
@@ -101,6 +103,15 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
         schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs,
                                     parameters=assumed), expansion))
     return schedules
+
+
+def _in_form(schedule: Schedule, form: str) -> str:
+    """The schedule in one of `FORMS`, or the region with it."""
+    if form != AFFINE:
+        return schedule.to_text(form)
+    from polysched.emit_c.mlir import affine_text
+    from polysched.tiling.tiled_schedule import TiledSchedule
+    return affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
 
 
 def _given(name: str | None, scops: tuple[Scop, ...]) -> str | None:

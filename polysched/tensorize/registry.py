@@ -93,6 +93,9 @@ def _require_description(intrinsic: Intrinsic) -> None:
     if idle and not intrinsic.library:
         raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
                                 hint="leave the operand out, or a constant in its place in the template")
+    if not contraction.inputs and not contraction.tables:
+        raise SourceSyntaxError("the text reads nothing but its result", where=intrinsic.name,
+                                hint="an instruction computes from operands; ordinary code sets constants")
     if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
         raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
                                 hint="describe one update per element (a maximum): the program's loops repeat it")

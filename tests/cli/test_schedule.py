@@ -136,3 +136,10 @@ def test_forms_and_given_schedules(tmp_path: Path) -> None:
     refused = polysched("schedule", "in.c", "--quiet", "--given", "order.txt", folder=tmp_path)
     assert is_refusal(refused)
     assert "must run before" in refused.stderr
+
+
+def test_the_region_in_the_affine_dialect(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched("schedule", "in.c", "--form", "affine", folder=tmp_path)
+    assert done.stdout.startswith("func.func @product(%n: index, %C: memref<?x?xf64>,")
+    assert "affine.for %i0 = 0 to" in done.stdout

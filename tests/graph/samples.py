@@ -162,6 +162,7 @@ SAMPLES: list[Sample] = [
     sample("GRU", floats(2, 3, 2), floats(1, 6, 2), floats(1, 6, 2), results=2, layout=1, linear_before_reset=1),
     sample("LSTM", floats(2, 3, 2), floats(1, 8, 2), floats(1, 8, 2), None, None, floats(1, 3, 2), floats(1, 3, 2),
            floats(1, 6), results=3, clip=1.0),
+    sample("AlignedAt", floats(3), floats(2, 3, 4), axis=1), sample("AlignedAt", floats(3), floats(2, 3), axis=-1),
     sample("BitCast", floats(2, 3), to="int32"), sample("BitCast", ints(3, dtype="int8"), to="uint8"),
     *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
       for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),

@@ -76,7 +76,7 @@ class Attempts:
         known = {a.reference for s in after.scop.statements for a in s.accesses}
         if not words or not {pair.source_reference, pair.sink_reference} <= known:
             return None
-        gone = _still(after, after.scop.schedule, block, loop) is False
+        gone = _still(after, after.scop.schedule, block, loop, same_program=False) is False
         return Removal(means="expansion", text=words) if gone else None
 
     def _reassociated(self, block: Block, loop: ProgramLoop) -> Removal | None:
@@ -91,7 +91,7 @@ class Attempts:
                 continue
             if block.wish in (Wish.PARALLEL, Wish.LANES):
                 return Removal(means="reduction", text=f"{words}, with a partial result per thread or lane")
-            if _still(after, after.scop.schedule, block, loop) is False:
+            if _still(after, after.scop.schedule, block, loop, same_program=True) is False:
                 return Removal(means="reduction", text=words)
         return None
 
@@ -113,7 +113,8 @@ class Attempts:
                                 seconds=LEGALITY_SECONDS)
             self._trees[text] = tree if legal else None
         legal_tree = self._trees[text]
-        return legal_tree is not None and _still(self.dependences, legal_tree, block, loop) is False
+        return legal_tree is not None and _still(self.dependences, legal_tree, block, loop,
+                                                 same_program=True) is False
 
 
 def _copied(made: Expansion, array: str) -> str:
@@ -152,14 +153,17 @@ def _told(loop: ProgramLoop) -> str:
     return f"loop {loop.name} (line {loop.line})"
 
 
-def _still(dependences: Dependences, tree: isl.Schedule, block: Block, loop: ProgramLoop) -> bool | None:
+def _still(dependences: Dependences, tree: isl.Schedule, block: Block, loop: ProgramLoop, *, same_program: bool
+           ) -> bool | None:
     """Whether the dependence still prevents the same of the same loop; None where that cannot be told."""
-    return with_budget(LEGALITY_OPERATIONS, partial(_asked, dependences, tree, block, loop), seconds=LEGALITY_SECONDS)
+    return with_budget(LEGALITY_OPERATIONS, partial(_asked, dependences, tree, block, loop, same_program),
+                       seconds=LEGALITY_SECONDS)
 
 
-def _asked(dependences: Dependences, tree: isl.Schedule, block: Block, loop: ProgramLoop) -> bool | None:
-    loops = loops_of(dependences.scop, tree)
-    own = _same_loop(loops, loop)
+def _asked(dependences: Dependences, tree: isl.Schedule, block: Block, loop: ProgramLoop, same_program: bool
+           ) -> bool | None:
+    loops = loops_of(dependences.scop, tree)   # in the same places in every tree of one program
+    own = loops[loop.number] if same_program else _same_loop(loops, loop)
     if own is None:
         return None
     parts = _parts(dependences, loops, own, block)
@@ -167,10 +171,9 @@ def _asked(dependences: Dependences, tree: isl.Schedule, block: Block, loop: Pro
 
 
 def _same_loop(loops: tuple[ProgramLoop, ...], loop: ProgramLoop) -> ProgramLoop | None:
-    """The loop of another tree that holds the statements of this one and has its place among such loops."""
-    if loop.number < len(loops) and set(loops[loop.number].statements) >= set(loop.statements):
-        return loops[loop.number]
-    return None
+    """The loop of a changed program which counts the same around this one's statements; None where several do."""
+    named = [other for other in loops if other.name == loop.name and set(other.statements) >= set(loop.statements)]
+    return named[0] if len(named) == 1 else None
 
 
 def _parts(dependences: Dependences, loops: tuple[ProgramLoop, ...], own: ProgramLoop, block: Block

@@ -134,7 +134,17 @@ def _bitcast_types(site: Site) -> tuple[TensorType, ...]:
     return (own.with_dtype(BY_NAME[name]),)
 
 
+def _aligned_types(site: Site) -> tuple[TensorType, ...]:
+    own, other = site.type(0), site.type(1)
+    behind = other.rank - site.axis(site.attribute("axis", 0), other.rank) - own.rank
+    if behind < 0:
+        raise site.refusal("the operand does not fit behind the axis", witness=f"{own} and {other}")
+    return (own.with_shape((*own.shape, *(1,) * behind)),)
+
+
 VIEWS = (
+    view("AlignedAt", _aligned_types, lambda site, x, like: x.reshape(
+        x.shape + (1,) * (like.ndim - site.attribute("axis", 0) % like.ndim - x.ndim))),
     view("BitCast", _bitcast_types, lambda site, x: x.view(site.attribute("to"))),
     view("Identity", _identity_types, lambda site, x: x),
     view("Reshape", _reshape_types, _np_reshape, steering=(1,)),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.graph import Node
 
 Constant = Callable[[np.ndarray], str]
@@ -34,13 +33,13 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
     ----------
     version : of the operator set that the node is of.
     constant : names a new constant.
-
-    Raises
-    ------
-    UnsupportedGraphError : it means something that the newest set has no form for.
     """
-    if node.attribute("broadcast", 0) and node.attribute("axis") is not None:
-        raise UnsupportedGraphError("broadcasting at an axis, as before operator set 7, is not had", where=node.where)
+    axis = 1 if node.op == "PRelu" else node.attribute("axis") if node.attribute("broadcast", 0) else None
+    if version < 7 and axis is not None:
+        aligned = f"{node.outputs[0]}_{node.inputs[1]}_aligned"
+        yield Node.of("AlignedAt", node.inputs[::-1], (aligned,), {"axis": axis}, name=node.name)
+        node = replace(node, inputs=(node.inputs[0], aligned),
+                       attributes=tuple(a for a in node.attributes if a[0] != "axis"))
     moved = AS_OPERANDS.get(node.op, (("axes", 1, np.int64),) if node.op in REDUCTIONS else ())
     inputs, attributes = list(node.inputs), {k: v for k, v in node.attributes if k not in GONE}
     for name, place, dtype in moved:

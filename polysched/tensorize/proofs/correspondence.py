@@ -197,7 +197,7 @@ class Correspondence:
                        points: Mapping[str, Column]) -> list[Column]:
         """The coordinates of `_place` inside the operand, at some iterations of one choice of the loops outside."""
         found, digits = [], {}
-        zeros = np.zeros_like(next(iter(points.values())))
+        zeros = _zeros(points)
         for g in self.shared[operand]:
             index = zeros
             for n in loops[g]:
@@ -211,7 +211,7 @@ class Correspondence:
 
     def _sampled_elements(self, content: Expr, points: Mapping[str, Column]) -> list[Column]:
         """The number of the expression's shape, and the elements and iterators that it is computed from."""
-        zeros = np.zeros_like(next(iter(points.values())))
+        zeros = _zeros(points)
         found = [zeros + int(self._shape(content)[1:])]
         for node in walk(content):
             if isinstance(node, IteratorRef):
@@ -283,6 +283,11 @@ class Correspondence:
     def shapes(self) -> dict[str, str]:
         """Names of expressions without the elements and iterators that they are computed from."""
         return {}
+
+
+def _zeros(points: Mapping[str, Column]) -> Column:
+    """One per sampled iteration; a statement without loops has one."""
+    return np.zeros(next((values.size for values in points.values()), 1), np.int64)
 
 
 def _is_affine(fragment: Fragment, content: Expr) -> bool:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from polysched.errors import UnsupportedGraphError
 from polysched.graph import Node
 from polysched.graph.reading.older_forms import modernised
 
@@ -31,6 +30,7 @@ def test_a_softmax_over_two_dimensions_is_told_apart() -> None:
     assert dict(new.attributes) == {"axis": 1, "flatten": 1}
 
 
-def test_broadcasting_at_an_axis_is_refused() -> None:
-    with pytest.raises(UnsupportedGraphError, match="broadcasting at an axis"):
-        list(modernised(Node.of("Add", ("x", "y"), ("z",), {"broadcast": 1, "axis": 1}), 6, constant))
+def test_broadcasting_at_an_axis_becomes_a_view() -> None:
+    view, add = modernised(Node.of("Add", ("x", "y"), ("z",), {"broadcast": 1, "axis": 1}), 6, constant)
+    assert (view.op, view.inputs, view.attribute("axis")) == ("AlignedAt", ("y", "x"), 1)
+    assert (add.inputs, add.attributes) == (("x", view.outputs[0]), ())

@@ -22,6 +22,7 @@ from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.operand_layout import LoadMode
 from polysched.tensorize.matching.symmetry import automorphisms
 from polysched.tensorize.proofs.ideal import accumulates_sum
+from tests.tensorize.described import unit
 
 
 def program(parameters: str, body: str) -> Scop:
@@ -259,6 +260,27 @@ def test_an_operand_on_which_no_result_depends_is_refused(tmp_path: Path) -> Non
     file.write_text(page_recipe().replace("            C[i] += A[k] * B[i][k];", "            C[i] += A[k];"))
     with pytest.raises(SourceSyntaxError, match="the result does not depend on operand B"):
         load_intrinsics(str(file))
+
+
+COUNTER = """from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+unit = Intrinsic(name="unit", section="-", template="-", cost=Cost(issue_cycles=1, latency_cycles=1),
+                 isa=Isa(name="mine", machine="none", manual="-"), semantics="void unit(int32_t C[1]) { C[0] += 1; }",
+                 operands=(Operand(name="C", register=Register(c_type="int", load="", store="", zero="")),))
+"""
+
+
+def test_a_text_that_reads_nothing_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(COUNTER)
+    with pytest.raises(SourceSyntaxError, match="reads nothing but its result"):
+        load_intrinsics(str(file))
+
+
+def test_a_statement_without_loops_is_one_instance() -> None:
+    scop = program("int32_t C[16], int8_t X[31], int8_t W[16]", "C[3] += X[2] * W[5];")
+    window = unit("window", "int32_t C[4], const int8_t X[5], const int8_t W[2]",
+                  "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) C[i] += X[i + k] * W[k];")
+    assert match(scop, window).matches
 
 
 @pytest.mark.parametrize("update", ["A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k]", "(A[k] * B[i][k]) >> 3"])

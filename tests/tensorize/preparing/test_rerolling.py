@@ -34,3 +34,13 @@ def test_a_result_at_a_quotient_stays() -> None:
     text = ("void f(int n, int O[n], short A[2 * n], short B[2 * n]) {\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
             "O[i / 2] += A[2 * i] * B[2 * i] + A[2 * i + 1] * B[2 * i + 1];\n#pragma endscop\n}\n")
     assert rerolled(analyse(from_c_text(text))) is None
+
+
+def test_statements_whose_subscripts_count_otherwise_stay() -> None:
+    """Of one iteration each: `A[k - 2]` and `A[k]` are the same element, and yet no text names it for both."""
+    text = ("void f(unsigned C[8], unsigned char A[1][8]) {\n#pragma scop\nfor (int i = 0; i < 8; i += 2) {\n"
+            "for (int k = 2; k < 3; k++)\nC[i] += A[k - 2][i];\nfor (int k = 0; k < 1; k++)\n"
+            "C[i + 1] += A[k][i + 1];\n}\n#pragma endscop\n}\n")
+    assert rerolled(analyse(from_c_text(text))) is None
+    alike = text.replace("int k = 2; k < 3", "int k = 0; k < 1").replace("A[k - 2]", "A[k]")
+    assert rerolled(analyse(from_c_text(alike))) is not None
