@@ -46,7 +46,7 @@ class MeshLimits:
         0.5, unit="1", source="of the moves, to a place beside an operator that messages go to or come from")
     # partitioning.py
     most_partitioned: int = constant(
-        20_000, unit="operators", source="of a level: 10,000 work, and Mt-KaHyPar 1.7 ran out of its stack with 102,400")
+        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 ran out of its stack with 102,400")
     most_parts_a_side: int = constant(
         8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
     least_part_side: int = constant(
