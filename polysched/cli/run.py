@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,7 +159,9 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
                       options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()),
                       listings=tuple(r.listing() for r in regions))
     shown.step(f"compiling {arguments.source}")
-    return compare_and_time(subject, dict(arguments.size), options=measure_options(arguments),
+    options = measure_options(arguments)
+    options = replace(options, flags=(*options.flags, *regions[0].options.flags))
+    return compare_and_time(subject, dict(arguments.size), options=options,
                             on_report=shown.report, known=known)
 
 

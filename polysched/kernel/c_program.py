@@ -14,13 +14,13 @@ from polysched.emit_c import splice
 from polysched.errors import UsageError
 from polysched.kernel.c_callable import CCallable, callable_of
 from polysched.kernel.compiled_scop import LIBRARY, RECORD, loaded_entry
-from polysched.measure.processes.building import compile_shared, compiles
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared, compiles
 from polysched.measure.processes.call_interface import Origin, Slot, probe, wrapper
-from polysched.pipeline import optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import BY_NAME
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature, ParameterKind
+from polysched.search.lookup import optimize, state_of, transform_file
 from polysched.target import Compiler, build_cache, find_compiler
 
 PROGRAM = "program.c"
@@ -70,12 +70,14 @@ class CProgram:
             *source.preprocessor, "-iquote", str(Path(source.path).resolve().parent)), scop)
 
     @cached_property
-    def _transformed(self) -> tuple[str, tuple[Scop, ...]]:
-        """The text with its regions optimised, and the regions."""
+    def _transformed(self) -> tuple[str, tuple[Scop, ...], tuple[str, ...]]:
+        """The text with its regions optimised, the regions, and the compiler flags of what was found for them."""
         if self.region is not None:
-            return splice(self.original, [optimize(self.region, self.options).source]), (self.region,)
+            only = optimize(self.region, self.options)
+            return splice(self.original, [only.source]), (self.region,), only.options.flags
         made = transform_file(self.path, self.options)
-        return made.text, tuple(region.scop for region in made.regions)
+        flags = dict.fromkeys(flag for region in made.regions for flag in region.options.flags)
+        return made.text, tuple(region.scop for region in made.regions), tuple(flags)
 
     @property
     def text(self) -> str:
@@ -98,14 +100,16 @@ class CProgram:
         read = compiler.run(["-E", "-P", "-x", "c", *self.preprocessor, "-"], source=self.original)
         place = None if self.region is None or self.region.source is None else self.region.source.start
         return {"c": _digest(self.original), "included": _digest(read.stdout), "path": self.path, "region": place,
-                "preprocessor": list(self.preprocessor), "options": self.options.differences()}
+                "preprocessor": list(self.preprocessor), "options": self.options.differences(),
+                "database": state_of(self.options)}
 
     def _build(self, folder: Path, compiler: Compiler) -> None:
-        text, scops = self._transformed
+        text, scops, flags = self._transformed
         (folder / PROGRAM).write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         functions = self._callables(scops, self._global_test(folder, compiler))
         binary = compile_shared(_whole(functions), name=LIBRARY, folder=folder, compiler=compiler,
-                                preprocessor=self.preprocessor, what=f"the code emitted for {self.path}")
+                                flags=(*DEFAULT_FLAGS, *flags), preprocessor=self.preprocessor,
+                                what=f"the code emitted for {self.path}")
         record = {**self._key_parts(compiler), "compiler": str(compiler), "flags": list(binary.flags),
                   "functions": [f.to_json() for f in functions]}
         (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True))

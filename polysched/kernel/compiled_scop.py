@@ -13,9 +13,10 @@ from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
 from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
-from polysched.pipeline import Optimized, optimize
+from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.scop import Scop, Storage
+from polysched.search.lookup import optimize, state_of
 from polysched.target import Compiler, build_cache, find_compiler
 
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
@@ -51,7 +52,7 @@ class CompiledScop:
         source = self.optimized.source
         if source.preamble:
             return function_around(source, name=FUNCTION)
-        return emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
+        return emit_function(self.optimized.tiled, name=FUNCTION, options=self.optimized.options.emit_options())
 
     @cached_property
     def compiler(self) -> Compiler:
@@ -66,7 +67,7 @@ class CompiledScop:
         ------
         CompileError, OutputError : the C does not compile, the cache cannot be written.
         """
-        key = build_cache.entry_key(self.key_parts, self.compiler)
+        key = build_cache.entry_key({**self.key_parts, "database": state_of(self.options)}, self.compiler)
         library, entry = loaded_entry(key, self._build)
         function = getattr(library, FUNCTION)
         record = json.loads((entry / RECORD).read_text())
@@ -76,7 +77,8 @@ class CompiledScop:
 
     def _build(self, folder: Path) -> None:
         text = EXPORTED + self.c_function.text
-        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
+        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler,
+                                flags=(*FLAGS, *self.optimized.options.flags),
                                 what=f"the kernel {self.scop.name}")
         record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
                   "steps": list(self.optimized.steps()), "return_type": self.c_function.signature.return_type}

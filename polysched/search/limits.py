@@ -39,6 +39,17 @@ class SearchLimits:
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # tasks.py
+    near_bound_share: float = constant(0.07, unit="1", source="of a program's time; nearer to its bound it rests")
+    recent_turns: int = constant(3, unit="turns", source="whose savings tell what the next one may save")
+    gradient_share: float = constant(0.8, unit="1", source="of the past in what a turn promises; the rest is hope")
+    # several.py
+    most_turns: int = constant(64, unit="turns", source="per program where only the time is limited")
+    # variants.py
+    regret_unit: int = constant(10000, unit="1", source="integers per doubling, for the integer program")
+    variant_seconds: float = constant(20.0, unit="s", source="deterministic time of the integer program")
+    # importance.py
+    least_to_explain: int = constant(12, unit="trials", source="with times; fewer explain nothing")
     # pool.py
     build_seconds: float = constant(120.0, unit="s", source="for the code of one recipe: six of TILING_SECONDS")
     # database.py

@@ -22,7 +22,7 @@ from polysched.pipeline.way import optimized_region
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of
 from polysched.search.database import Database, Winner
-from polysched.search.identity import canonical_scop, key_of, place_of
+from polysched.search.identity import canonical_scop, digest_of, key_of, place_of
 from polysched.target import find_compiler
 from polysched.tiling.footprints.nest import assumed_parameters
 
@@ -102,7 +102,8 @@ class Hit:
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={value}" for name, value in self.winner.key.sizes)
         near = "" if not self.distance else f" of the nearest size {sizes}"
-        return f"the record{near}, gain {self.winner.gain}"
+        flags = f", to be compiled with {' '.join(self.recipe.flags)}" if self.recipe.flags else ""
+        return f"the record{near}, gain {self.winner.gain}{flags}"
 
 
 def found(scop: Scop, options: PipelineOptions, database: Database) -> tuple[Hit, ...]:
@@ -147,6 +148,19 @@ def replayed(scop: Scop, options: PipelineOptions, recipe: Recipe, code: str,
     return made
 
 
+def state_of(options: PipelineOptions) -> str:
+    """What names everything that was chosen in the database of the options; empty without one.
+
+    Raises
+    ------
+    DatabaseError : the file is no database, or damaged.
+    """
+    if options.database is None:
+        return ""
+    with Database(options.database, read_only=True) as database:
+        return digest_of("\n".join(f"{w.key.digest} {w.recipe.text} {w.code}" for w in database.winners()))
+
+
 def threads_of(options: PipelineOptions) -> int:
     """OMP_NUM_THREADS for which records are looked up: the cores that code is made for."""
     return options.tiling.target.cores
@@ -162,7 +176,3 @@ def sizes_of(scop: Scop, options: PipelineOptions) -> dict[str, int]:
 def distance(have: Mapping[str, int], want: Mapping[str, int]) -> float:
     """Factors of two between sizes, added up; those that only one side has do not count."""
     return sum(abs(log2(max(1, have[name])) - log2(max(1, value))) for name, value in want.items() if name in have)
-
-
-__all__ = ["Hit", "checked", "distance", "found", "looked_up_region", "optimize", "replayed", "sizes_of",
-           "source_to_source", "threads_of", "transform_file"]

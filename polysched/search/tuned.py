@@ -11,7 +11,10 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scop.html import card, paragraph
 from polysched.scop.shown import Shown
 from polysched.search.chooser import Rejections
+from polysched.search.importance import importance, model_agreement
 from polysched.search.trial import Gain, Trial
+
+MOST_MATTERED = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +78,8 @@ class Tuned(Shown):
                 "seconds": self.search_seconds, "gain": self.gain.to_json(), "recipe": self.recipe.to_json(),
                 "best_seconds": self.seconds,
                 "bound": None if self.bound_seconds is None else {"seconds": self.bound_seconds},
-                "ties": [t.recipe.to_json() for t in self.ties], "stopped": self.stopped, "curve": list(self.curve),
+                "ties": [t.recipe.to_json() for t in self.ties], "stopped": self.stopped,
+                "importance": importance(self.trials), "model": model_agreement(self.trials), "curve": list(self.curve),
                 "verdicts": self.verdicts()}
 
     def verdicts(self) -> dict[str, int]:
@@ -104,6 +108,11 @@ class Tuned(Shown):
         if self.seconds is not None:
             bound = f", {self.seconds / self.bound_seconds:.2f} times the bound" if self.bound_seconds else ""
             lines.append(f"time of a call: {self.seconds * 1e3:.4g} ms{bound}")
+        mattered = [f"{name} ({share:.0%})" for name, share in importance(self.trials).items()][:MOST_MATTERED]
+        if mattered:
+            lines.append(f"what mattered: {', '.join(mattered)}")
+        if (agreement := model_agreement(self.trials)) is not None:
+            lines.append(f"the projected model's order of the trials agrees by {agreement:.2f} with the measured one")
         lines.append(f"stopped: {self.stopped}, {self.search_seconds:.1f} s in all")
         return lines
 

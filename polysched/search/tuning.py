@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 from polysched.errors import PolyschedError, RunFailedError, UsageError
@@ -30,7 +31,9 @@ from polysched.search.space import Explorer, Proposal, Space
 from polysched.search.strategies import STRATEGIES, MakeStrategy
 from polysched.search.trial import Trial, choose, finalists
 from polysched.search.tuned import Tuned
-from polysched.target import find_compiler
+from polysched.target import Target, find_compiler
+from polysched.tiling.footprints.lower_bound import lower_bound
+from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.cost_models import SpeedOfLight
 
 _LOG = logging.getLogger(__name__)
@@ -337,8 +340,17 @@ class _Search:
         plans = [(b, plan) for b in bands if (plan := b.plan_of(None)) is not None]
         if not plans:
             return None
-        light = SpeedOfLight(target=self.options.target())
-        return sum(b.choices.times * light.seconds(plan) for b, plan in plans) / self.key.place.threads
+        return sum(b.choices.times * _least_seconds(plan, self.options.target())
+                   for b, plan in plans) / self.key.place.threads
+
+
+def _least_seconds(plan: BandPlan, target: Target) -> float:
+    """Arithmetic at the peak of one core's pipes; data that the caches do not hold from call to call come, too."""
+    last = target.caches[-1]
+    ideal = replace(target, costs=replace(target.costs, vector_slowdown=1.0))
+    if lower_bound(plan.nest, last.size_bytes).compulsory_bytes <= last.size_bytes:
+        ideal = replace(ideal, bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, 0: inf})
+    return SpeedOfLight(target=ideal).seconds(plan)
 
 
 def _batch(pool: dict[str, Proposal], model: Model, count: int, draw: random.Random) -> list[Proposal]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import polysched
@@ -15,7 +16,7 @@ from polysched.scop.scop import Scop
 from polysched.search.building import code_of, emitted
 from polysched.search.database import Database, Winner
 from polysched.search.identity import canonical_scop, key_of, place_of
-from polysched.search.lookup import DEFAULT_FLAGS, checked, distance, optimize, source_to_source
+from polysched.search.lookup import DEFAULT_FLAGS, checked, distance, optimize, source_to_source, state_of
 from polysched.search.trial import Gain
 from polysched.target import find_compiler
 from polysched.tiling import BandOptions
@@ -111,6 +112,22 @@ def test_every_record_of_a_program_is_checked(tmp_path):
 def test_a_missing_database_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no such database"):
         optimize(product(), options(tmp_path / "none.db"))
+
+
+def test_a_compiled_function_looks_up_and_is_made_anew_when_the_record_changes(tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "product.c").write_text(PRODUCT)
+    scop, texts = product(), []
+    for edge in (16, 24):
+        record(tmp_path / "t.db", scop, 64, Recipe(bands={0: BandOptions(sizes=edge, register=False)}))
+        function = polysched.compile(tmp_path / "product.c", options=options(tmp_path / "t.db"))
+        a = np.eye(30)
+        c = np.zeros((30, 30))
+        function(c, a, 3 * a) if "n" not in str(function.__signature__).split("C")[0] else function(30, c, a, 3 * a)
+        assert (c == 3 * a).all()
+        texts.append(function.text if hasattr(function, "text") else str(state_of(options(tmp_path / "t.db"))))
+    assert texts[0] != texts[1]
+    assert state_of(OPTIONS) == ""
 
 
 def test_sizes_are_near_by_factors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import frexp
 
@@ -58,13 +59,18 @@ def operations(node: Node, scop: Scop) -> Operations:
     bodies = [scop.statement(instance.statement).body for instance in instances(node)]
     updates = [item for body in bodies for item in assignments(body) if item.op is not None]
     parts = [e for body in bodies for top in statement_expressions(body) for e in walk(top) if e.dtype.is_float]
-    divisors = [e.right for e in parts if isinstance(e, Binary) and e.op == "/"]
-    divisors += [item.value for item in updates if item.op == "/" and item.dtype.is_float]
+    divisors = _divisors(parts, updates)
     calls = sum(isinstance(e, Call) for e in parts)
     found = sum(isinstance(e, Binary | Select) for e in parts) + len(updates)
     fused = sum(map(adds_product, parts))
     fused += sum(item.op in ("+", "-") and item.dtype.is_float and is_product(item.value) for item in updates)
-    return Operations(simple=found - len(divisors), calls=calls, divisors=tuple(divisors), products_added=fused)
+    return Operations(simple=found - len(divisors), calls=calls, divisors=divisors, products_added=fused)
+
+
+def _divisors(parts: Iterable[Expr], updates: Iterable[Assign]) -> tuple[Expr, ...]:
+    """What floating-point expressions and updates divide by."""
+    return (*(e.right for e in parts if isinstance(e, Binary) and e.op == "/"),
+            *(item.value for item in updates if item.op == "/" and item.dtype.is_float))
 
 
 def is_product(expr: Expr) -> bool:

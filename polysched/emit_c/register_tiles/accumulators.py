@@ -54,9 +54,13 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
     inside = _inside(tile, level, facts)
     if inside is None:
         return False
-    keys = dict.fromkeys(key for a in fixed for key in a.keys)
-    return all(starmap(_apart, combinations(keys, 2))) and all(
+    return _are_apart(fixed) and all(
         _never_meet(a.generic, b.generic, tile.edges, inside) for a in fixed for b in others)
+
+
+def _are_apart(fixed: Sequence[TileAccess]) -> bool:
+    """Whether no two pieces that accesses hold in registers share an element."""
+    return all(starmap(_apart, combinations(dict.fromkeys(key for a in fixed for key in a.keys), 2)))
 
 
 def _inside(tile: RegisterTile, level: int, facts: Facts) -> Facts | None:

@@ -199,13 +199,9 @@ def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel |
     if _changes(found.node, written, how):
         return None
     names = _names(found.node, how.scop)
-    inner = frozenset(f.variable for f in found.between)
-    if names & (found.declared | {loop.variable}):
+    if names & (found.declared | {loop.variable}) or not _is_box(loop, found):
         return None
     moving = [f for f in found.between if f.variable in names]
-    fixed = found.declared | {loop.variable} | inner
-    if any(depends_on(bound, fixed) for f in found.between for bound in (f.lower, f.upper)):
-        return None
     places = [_place(f, how) for f in moving]
     known = [place for place in places if place is not None]
     shared = len(moving) + (len(panel.loops) > 1)
@@ -218,6 +214,12 @@ def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel |
         outer=tuple(size for _, size in known),
         subscripts=(*(variable(f.variable) - low for f, (low, _) in zip(moving, known, strict=True)),
                     *panel.subscripts))
+
+
+def _is_box(loop: For, found: _Found) -> bool:
+    """Whether the bounds of the loops between are the same in every iteration of all loops."""
+    inside = found.declared | {loop.variable} | {f.variable for f in found.between}
+    return not any(depends_on(bound, inside) for f in found.between for bound in (f.lower, f.upper))
 
 
 def _changes(node: Packed, written: set[str], how: Sharing) -> bool:

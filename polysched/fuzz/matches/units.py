@@ -175,17 +175,7 @@ class _Drawer:
     def twice(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
         """One operand, two of its elements: a symmetric product, neighbours, even and odd elements."""
         self.arrays["A"] = self.random.choice(NARROW)
-        first = self.lanes[0][0]
-        draw = self.random.random()
-        if draw < 0.4 and len(self.lanes) == 2:
-            self.lanes[1] = (self.lanes[1][0], self.lanes[0][1] if self.random.random() < 0.7 else self.lanes[1][1])
-            left, right = (Element("A", (affine((n, 1)), affine(("k", 1)))) for n, _ in self.lanes)
-        elif draw < 0.7:
-            left, right = (Element("A", (affine((first, 2), constant=c),)) for c in (0, 1))
-        elif draw < 0.85:
-            left, right = (Element("A", (affine((first, 1), constant=c),)) for c in (0, 1))
-        else:
-            left = right = Element("A", (affine((first, 1)), affine(("k", 1))))
+        left, right = self.two_of_one()
         value = Binary("*", left, right) if self.random.random() < 0.6 else self.value([left, right])
         total = self.result("C", self.random.choice(WIDE))
         used = {n for e in (left, right) for s in e.subscripts for n in s.names()}
@@ -194,6 +184,20 @@ class _Drawer:
         order = [*self.lanes, *(s for s in self.sums if s[0] in used)]
         op = self.random.choice(("+=", "+=", "=")) if "k" not in used else "+="
         return loops(order, (Assign(total, op, value),)), {n for n, _ in order}, set()
+
+    def two_of_one(self) -> tuple[Element, Element]:
+        """Two rows of one operand, its even and odd elements, neighbours, or the same element twice."""
+        first = self.lanes[0][0]
+        draw = self.random.random()
+        if draw < 0.4 and len(self.lanes) == 2:
+            self.lanes[1] = (self.lanes[1][0], self.lanes[0][1] if self.random.random() < 0.7 else self.lanes[1][1])
+            left, right = (Element("A", (affine((n, 1)), affine(("k", 1)))) for n, _ in self.lanes)
+        elif draw < 0.85:
+            step = 2 if draw < 0.7 else 1
+            left, right = (Element("A", (affine((first, step), constant=c),)) for c in (0, 1))
+        else:
+            left = right = Element("A", (affine((first, 1)), affine(("k", 1))))
+        return left, right
 
     def assignment(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
         target = self.result("O", self.random.choice((*NARROW, *NARROW, *WIDE)))

@@ -11,7 +11,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, FLOAT16, FLOAT32, INT64, DType
+from polysched.scop.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, DType
 from polysched.scop.expression import Axis, Expression, Tensor, argmax, argmin, axis, compute
 from polysched.scop.expression import max as largest
 from polysched.scop.expression import min as smallest
@@ -56,17 +56,23 @@ def _np_axes(site: Site, axes: np.ndarray | None) -> tuple[int, ...] | None:
     return tuple(int(a) for a in axes.ravel())
 
 
-def reduction(name: str, reduce: Callable[..., Expression], reference: Callable[..., Any]) -> Operator:
-    """A reduction that one stage computes, short floats in float32."""
-    def expression(site: Site, x: Tensor, *_: Tensor) -> Tensor:
-        own = site.type()
+WIDER = {FLOAT16: FLOAT32, FLOAT32: FLOAT64}
+"""In which type sums and products are kept: their order is not that of others, so rounding must not show."""
 
-        def reduced(value: Expression, axes: tuple[Axis, ...]) -> Expression:
-            return reduce(value.astype(FLOAT32) if own.dtype == FLOAT16 else value, axes)
-        if own.dtype != FLOAT16 or not reduced_axes(site):
-            return over_axes(own, x, reduced_axes(site), bool(site.attribute("keepdims", 1)), reduced, own.dtype, "y")
-        wide = over_axes(own, x, reduced_axes(site), bool(site.attribute("keepdims", 1)), reduced, FLOAT32, "wide")
-        return compute(wide.shape, lambda *i: wide[i].astype(FLOAT16), name="y")
+
+def reduction(name: str, reduce: Callable[..., Expression], reference: Callable[..., Any], *,
+              rounds: bool = True) -> Operator:
+    """A reduction that one stage computes, in a wider type where every step rounds."""
+    def expression(site: Site, x: Tensor, *_: Tensor) -> Tensor:
+        own, axes, keep = site.type(), reduced_axes(site), bool(site.attribute("keepdims", 1))
+        dtype = WIDER.get(own.dtype, own.dtype) if rounds and axes else own.dtype
+
+        def reduced(value: Expression, over: tuple[Axis, ...]) -> Expression:
+            return reduce(value if dtype == own.dtype else value.astype(dtype), over)
+        total = over_axes(own, x, axes, keep, reduced, dtype, "y" if dtype == own.dtype else "wide")
+        if dtype == own.dtype:
+            return total
+        return compute(total.shape, lambda *i: total[i].astype(own.dtype), name="y")
 
     def computed(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -133,9 +139,9 @@ REDUCTIONS = (
     reduction("ReduceSum", lambda v, over: sum_of(v, over=over), np.sum),
     reduction("ReduceProd", lambda v, over: product_of(v, over=over), np.prod),
     reduction("ReduceMax", lambda v, over: largest(v, over=over), lambda x, axis, keepdims: np.max(
-        x, axis=axis, keepdims=keepdims, initial=_least(x.dtype))),
+        x, axis=axis, keepdims=keepdims, initial=_least(x.dtype)), rounds=False),
     reduction("ReduceMin", lambda v, over: smallest(v, over=over), lambda x, axis, keepdims: np.min(
-        x, axis=axis, keepdims=keepdims, initial=_most(x.dtype))))
+        x, axis=axis, keepdims=keepdims, initial=_most(x.dtype)), rounds=False))
 
 
 def _least(dtype: Any) -> Any:

@@ -124,6 +124,34 @@ def result_dtype(kind: str, dtype: DType) -> DType:
     return dtype
 
 
+def _reduced_axes(rank: int, axes: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The axes counted from the front; all of them where none is said.
+
+    Raises
+    ------
+    CannotExpress : the array does not have one, or one is said twice.
+    """
+    chosen = tuple(range(rank)) if axes is None else tuple(a + rank if a < 0 else a for a in axes)
+    if any(not 0 <= a < rank for a in chosen) or len(set(chosen)) != len(chosen):
+        raise CannotExpress(f"the array has no axis {axes}: it has {rank} dimensions")
+    return chosen
+
+
+def _require_elements(region: Region, kind: str, extents: Sequence[Value]) -> None:
+    """Take for granted that what a reduction without a neutral element runs over is not empty.
+
+    Raises
+    ------
+    CannotExpress : it always is.
+    """
+    for value in extents:
+        extent = value.affine
+        assert extent is not None
+        if not region.require(extent.ge_set(values.affine_constant(1)), kind="shapes",
+                              text=f"{kind} is not taken over nothing"):
+            raise CannotExpress(f"{kind} over an empty array")
+
+
 def reduction(region: Region, kind: str, operand: ArrayValue, *, axes: tuple[int, ...] | None = None,
               keepdims: bool = False, dtype: DType | None = None) -> Pending:
     """A reduction of NumPy over some axes of an array, or over all.
@@ -133,16 +161,9 @@ def reduction(region: Region, kind: str, operand: ArrayValue, *, axes: tuple[int
     CannotExpress : an axis that the array does not have; a maximum over what is always empty.
     """
     rank = len(operand.shape)
-    chosen = tuple(range(rank)) if axes is None else tuple(a + rank if a < 0 else a for a in axes)
-    if any(not 0 <= a < rank for a in chosen) or len(set(chosen)) != len(chosen):
-        raise CannotExpress(f"the array has no axis {axes}: it has {rank} dimensions")
+    chosen = _reduced_axes(rank, axes)
     if kind not in ("sum", "prod"):
-        for a in chosen:
-            extent = operand.shape[a].affine
-            assert extent is not None
-            if not region.require(extent.ge_set(values.affine_constant(1)), kind="shapes",
-                                  text=f"{kind} is not taken over nothing"):
-                raise CannotExpress(f"{kind} over an empty array")
+        _require_elements(region, kind, [operand.shape[a] for a in chosen])
     kept = [d for d in range(rank) if d not in chosen]
     shape = tuple(ONE if d in chosen else operand.shape[d] for d in range(rank)) if keepdims else tuple(
         operand.shape[d] for d in kept)

@@ -34,12 +34,10 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
                   *kept_parameters(match)]
     lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
     terms: list[str] = []
-    for label, value, offset in (("left", correction.left, correction.right_offset),
-                                 ("right", correction.right, correction.left_offset)):
-        if offset is not None:
-            lines += _sums(match, label, value, kind, parallel=parallel)
-            at = _position(match, _kept(match, value))
-            terms.append(f"({kind}){value_c(match, offset, dtype)} * ps_{label}[{at}]")
+    for label, value, offset in _summed(correction):
+        lines += _sums(match, label, value, kind, parallel=parallel)
+        at = _position(match, _kept(match, value))
+        terms.append(f"({kind}){value_c(match, offset, dtype)} * ps_{label}[{at}]")
     if correction.left_offset is not None and correction.right_offset is not None:
         count = math.prod(fragment.loop(n).extent for n in reduction_loops(fragment))
         both = [f"({kind}){value_c(match, e, dtype)}" for e in (correction.left_offset, correction.right_offset)]
@@ -50,9 +48,16 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     apart = not match.overlapping   # else several iterations add to one element
     lines += ["#pragma omp parallel for"] if parallel and len(written) > 1 and apart else []
     lines += _nest(match, written, body, lanes="#pragma omp simd" if apart else "")
-    lines += [f"free(ps_{label});" for label, offset in (("left", correction.right_offset),
-                                                         ("right", correction.left_offset)) if offset is not None]
+    lines += [f"free(ps_{label});" for label, _, _ in _summed(correction)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def _summed(correction: Correction) -> Iterator[tuple[str, Expr, Expr]]:
+    """The operands whose elements are summed up, by name, with the offsets of the other ones that multiply the sums."""
+    if correction.right_offset is not None:
+        yield "left", correction.left, correction.right_offset
+    if correction.left_offset is not None:
+        yield "right", correction.right, correction.left_offset
 
 
 def correction_cycles(match: Match) -> float:
@@ -60,9 +65,8 @@ def correction_cycles(match: Match) -> float:
     correction, fragment = match.assignment.correction, match.fragment
     if correction is None:
         return 0.0
-    summed = [value for value, offset in ((correction.left, correction.right_offset),
-                                          (correction.right, correction.left_offset)) if offset is not None]
-    added = sum(math.prod(fragment.loop(n).extent for n in _loops_of_sum(match, value)) for value in summed)
+    added = sum(math.prod(fragment.loop(n).extent for n in _loops_of_sum(match, value))
+                for _, value, _ in _summed(correction))
     written = math.prod(fragment.loop(n).extent for n in _inner(match) if n not in reduction_loops(fragment))
     return COPIED_ELEMENT_CYCLES * (added + 2 * written)
 

@@ -76,6 +76,15 @@ def _refused(path: str, node: c_ast.Node, what: str, name: str) -> UnsupportedSc
                                 where=place(path, node), witness=describe(node), hint=HINT)
 
 
+def _changed(node: c_ast.Node) -> str | None:
+    """The variable that a declaration makes, an assignment sets, or an operator with one side may step."""
+    if isinstance(node, c_ast.Decl):
+        return None if node.name is None else str(node.name)
+    named = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if isinstance(
+        node, c_ast.UnaryOp) else None
+    return str(named.name) if isinstance(named, c_ast.ID) else None
+
+
 def _check(path: str, scope: Scope, region: SyntaxRegion, node: c_ast.Decl) -> None:
     """What stands at the region's start must mean there what it means where it stood."""
     ctype: CType = resolve(node.type, scope.type_names)
@@ -83,11 +92,7 @@ def _check(path: str, scope: Scope, region: SyntaxRegion, node: c_ast.Decl) -> N
     while isinstance(ctype, ArrayOf):
         names |= identifiers_in(ctype.extent) if ctype.extent is not None else frozenset()
         ctype = ctype.element
-    changing = {d.name for item in region.items for d in everything(item) if isinstance(d, c_ast.Decl)}
-    changing |= {n.lvalue.name for item in region.items for n in everything(item)
-                 if isinstance(n, c_ast.Assignment) and isinstance(n.lvalue, c_ast.ID)}
-    changing |= {n.expr.name for item in region.items for n in everything(item)
-                 if isinstance(n, c_ast.UnaryOp) and isinstance(n.expr, c_ast.ID)}
+    changing = {name for item in region.items for n in everything(item) if (name := _changed(n)) is not None}
     values = isinstance(node.init, c_ast.InitList)
     known = scope.lookup(node.name) is not None
     if not isinstance(ctype, Scalar) or values or node.storage or names & changing or known:

@@ -1,0 +1,111 @@
+"""How much faster is what `polysched tune` finds than the model's pick, and after how many trials?  See README.md.
+
+    polysched bench tune [--only KERNEL ...] [--null]
+
+`--null` races the model's pick against itself: a gain that is claimed then is a false one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any
+
+from polysched.errors import PolyschedError
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import new_figure
+from polysched.experiment.tables import markdown_table
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_file
+from polysched.search import Budget, tune
+from polysched.search.building import Candidate, LocalBuilder, Wanted
+from polysched.search.chooser import Chooser
+from polysched.search.database import trial_to_json
+from polysched.search.space import Proposal
+from polysched.target import host
+from polysched.tiling import TilingOptions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from polysched.dependence.dependences import Dependences
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+MINUTE = 60.0
+CLOSE = 0.95
+"""Of the best ratio of a search: how many trials it took to come so near."""
+
+
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config["kernels"].items()]
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--null", action="store_true", help="race the model's pick against itself")
+
+
+def itself(choose: Chooser, dependences: Dependences) -> Recipe:
+    """Names for the model's pick: `Same` makes its C of each."""
+    return Recipe(tile=choose.one_of("name", (2, 3, 4)))
+
+
+class Same(LocalBuilder):
+    """The C of the model's pick, whatever the recipe."""
+
+    def build(self, wanted: Sequence[Wanted]) -> Sequence[Candidate | PolyschedError]:
+        made = super().build([replace(w, proposal=Proposal(recipe=Recipe())) for w in wanted])
+        return [replace(c, proposal=w.proposal, code=f"{c.code} {w.number}") if isinstance(c, Candidate) else c
+                for c, w in zip(made, wanted, strict=True)]
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """One search, with every trial."""
+    (threads,) = settings.threads
+    null = bool(settings.options.get("null"))
+    file = KERNELS / f"{case.name}.c"
+    options = PipelineOptions(tiling=TilingOptions(target=replace(host(), cores=threads)))
+    found = tune(file, sizes=case.parameters["sizes"], threads=threads, options=options,
+                 space=itself if null else "automatic", seed=settings.config["seed"],
+                 builder=Same(from_c_file(str(file)), options) if null else None,
+                 budget=Budget(minutes=settings.budget_seconds / MINUTE),
+                 on_trial=lambda trial, count: report(f"trial {count}"))
+    return {**found.to_json(), "records": [trial_to_json(t) for t in (found.first, *found.trials, *found.confirmed)]}
+
+
+def table(records: Sequence[Record]) -> str:
+    """Gain with interval, trials, and how soon the search came near; cases that keep the model's pick counted apart."""
+    rows = []
+    for record in records:
+        value = record.values
+        low, high = value["gain"]["interval"]
+        rows.append([record.case, f"{value['gain']['median']:.2f}", f"{low:.2f} to {high:.2f}", str(value["trials"]),
+                     str(near(value["curve"])), str(value["rejected"]), str(value["duplicates"])])
+    won = [r.values["gain"]["median"] for r in records if r.values["gain"]["pairs"]]
+    head = ["kernel", "gain", "95% interval", "trials", "trials to 95%", "rejected", "same C"]
+    told = f"{len(won)} of {len(records)} cases do not keep the model's pick"
+    mean = f"; their geometric mean is {geometric_mean(won):.2f}" if won else ""
+    return f"{markdown_table(head, rows)}\n\n{told}{mean}.\n"
+
+
+def near(curve: Sequence[float]) -> int:
+    """Trials until the best ratio so far was within 5% of the last."""
+    return next((k + 1 for k, ratio in enumerate(curve) if ratio >= CLOSE * curve[-1]), 0)
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    """The best ratio so far over the trials."""
+    figure, axes = new_figure()
+    for record in records:
+        axes.step(range(1, len(record.values["curve"]) + 1), record.values["curve"], where="post", label=record.case)
+    axes.set_xlabel("trials")
+    axes.set_ylabel("times as fast as the model's pick")
+    axes.legend(fontsize="small")
+    return figure
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        times_calls=False)

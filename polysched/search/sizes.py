@@ -1,0 +1,107 @@
+"""`tune_range`: recipes for a range of sizes, searched at sampled sizes, of which few are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polysched.errors import UsageError
+from polysched.pipeline.recipe import Recipe
+from polysched.scop.scop import Scop
+from polysched.search.chooser import Chooser
+from polysched.search.several import best_seconds, model_seconds
+from polysched.search.space import Space
+from polysched.search.tuned import Tuned
+from polysched.search.tuning import Budget, tune
+from polysched.search.variants import Variants, choose_variants
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TunedRange:
+    """What was found for a range of sizes.
+
+    Parameters
+    ----------
+    parameter : whose values were sampled.
+    found : the search at each sampled size.
+    seconds : per recipe that won somewhere, and per size, what it takes.
+    variants : the few that are kept, and for which sizes.
+    """
+
+    parameter: str
+    found: Mapping[int, Tuned]
+    seconds: Mapping[Recipe, Mapping[int, float]]
+    variants: Variants
+
+    def __str__(self) -> str:
+        lines = [f"from {self.parameter} = {least} on: {self.variants.recipes[number]}"
+                 for least, number in self.variants.thresholds()]
+        return "\n".join([*lines, f"{self.variants.regret:.3f} times the time of the best of each size"])
+
+
+def samples_of(text: str, count: int) -> tuple[int, ...]:
+    """Sizes of a range such as `64..2048`, at equal factors.
+
+    Raises
+    ------
+    UsageError : it is no range.
+    """
+    low, dots, high = text.partition("..")
+    if not dots or not low.isdecimal() or not high.isdecimal() or not 0 < int(low) < int(high) or count < 2:
+        raise UsageError(f"{text!r} is no range of sizes with samples", hint="64..2048, with two samples or more")
+    factor = (int(high) / int(low)) ** (1 / (count - 1))
+    return tuple(dict.fromkeys(round(int(low) * factor**k) for k in range(count)))
+
+
+def tune_range(program: str | Path | Scop, *, sizes: Mapping[str, int | str], database: str | Path, budget: Budget,
+               most: int = 4, samples: int = 4, **others: Any) -> TunedRange:
+    """Search at sampled sizes, time what won anywhere at all of them, and keep the few of least regret.
+
+    Every search is in the database, so that a lookup finds the nearest size.
+
+    Parameters
+    ----------
+    sizes : by C spelling; one of them is a range, `64..2048`.
+    budget : of the search at one size.
+    most : recipes that are kept.
+    samples : sizes of the range.
+    others : as for `tune`.
+
+    Raises
+    ------
+    UsageError : not exactly one size is a range.
+    PolyschedError : as for `tune`.
+    """
+    ranges = {name: value for name, value in sizes.items() if isinstance(value, str)}
+    if len(ranges) != 1:
+        raise UsageError("exactly one size is a range", witness=str(dict(sizes)), hint='sizes={"n": "64..2048"}')
+    ((name, text),) = ranges.items()
+    fixed = {n: v for n, v in sizes.items() if isinstance(v, int)}
+    every = samples_of(text, samples)
+    found = {n: tune(program, sizes={**fixed, name: n}, database=database, budget=budget, **others) for n in every}
+    winners = tuple(dict.fromkeys([Recipe(), *(f.recipe for f in found.values())]))
+    seconds: dict[Recipe, dict[int, float]] = {recipe: {} for recipe in winners}
+    for n, own in found.items():
+        for recipe, taken in _times(program, {**fixed, name: n}, winners, own, others).items():
+            seconds[recipe][n] = taken
+    return TunedRange(parameter=name, found=found, seconds=seconds, variants=choose_variants(seconds, most))
+
+
+def _times(program: str | Path | Scop, sizes: Mapping[str, int], winners: tuple[Recipe, ...], own: Tuned,
+           others: Mapping[str, Any]) -> dict[Recipe, float]:
+    """What the winners of all sizes take at one size, in pairs with the model's pick there."""
+    taken = {Recipe(): model_seconds(own), own.recipe: best_seconds(own)}
+    missing = [recipe for recipe in winners if recipe not in taken]
+    if not missing:
+        return taken
+    raced = tune(program, sizes=sizes, budget=Budget(trials=len(missing)), **{
+        **others, "space": _one_of(missing), "strategy": "grid", "model": "projected"})
+    return taken | {t.recipe: model_seconds(own) / t.ratio for t in raced.trials if t.ratio is not None}
+
+
+def _one_of(recipes: list[Recipe]) -> Space:
+    def space(choose: Chooser, dependences: object) -> Recipe:
+        return recipes[choose.one_of("winner of another size", tuple(range(len(recipes))))]
+    return space
