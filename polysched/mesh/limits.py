@@ -45,6 +45,8 @@ class MeshLimits:
     near_share: float = constant(
         0.5, unit="1", source="of the moves, to a place beside an operator that messages go to or come from")
     # partitioning.py
+    most_partitioned: int = constant(
+        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 ran out of its stack with 102,400")
     most_parts_a_side: int = constant(
         8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
     least_part_side: int = constant(

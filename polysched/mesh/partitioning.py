@@ -31,8 +31,11 @@ def partitioned(count: int, ends: np.ndarray, sizes: np.ndarray, target: MeshTar
 
     Raises
     ------
-    UsageError : Mt-KaHyPar is not installed.
+    UsageError : Mt-KaHyPar is not installed, or there are more than `LIMITS.most_partitioned` operators.
     """
+    if count > LIMITS.most_partitioned:
+        raise UsageError(f"at most {LIMITS.most_partitioned} operators are partitioned", witness=str(count),
+                         hint="the method order, or operators put together before")
     rows, columns = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     regions = deque([(Rectangle(0, 0, target.rows, target.columns), np.arange(count), ends, sizes)])
     while regions:

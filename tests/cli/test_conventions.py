@@ -20,9 +20,9 @@ from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
-READING_C = ("c2c", "run", "tune", "extract", "deps", "schedule", "tile", "passes", "match")
-WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule")
-WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match")
+READING_C = ("c2c", "run", "tune", "extract", "deps", "explain", "schedule", "tile", "passes", "match")
+WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule", "explain")
+WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match", "explain")
 WITHOUT_JSON = ("demo", "report", "completion")   # they write C, a page, a script
 
 ROOT = Path(__file__).parents[2]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polysched.errors import UsageError
 from polysched.mesh import MeshTarget, Rectangle
 from polysched.mesh.partitioning import partitioned, parts_of, within
 
@@ -35,3 +36,8 @@ def test_two_groups_that_do_not_talk_have_parts_of_their_own() -> None:
     again = partitioned(128, ends, np.full(126, 9), target)
     assert (rows == again[0]).all()
     assert (columns == again[1]).all()
+
+
+def test_more_operators_than_the_library_survives_are_refused() -> None:
+    with pytest.raises(UsageError, match="at most 20000 operators"):
+        partitioned(20_001, np.zeros((2, 0), int), np.zeros(0, int), MeshTarget(rows=200, columns=200))
