@@ -1,8 +1,8 @@
 """Three tiers: quick tests, the whole suite, and campaigns.
 
 Quick is every test but those of functions that a record names: those took long on average when it was made.  Campaigns
-are parameters of functions that take long in all: the suite runs as many of these as take `MOST_OF_A_FUNCTION`, evenly
-spread, and a record names the others.  A new test is quick, and no campaign, until the next record.
+are parameters of functions that take long in all: the suite runs some of these, evenly spread, and a record names the
+others.  A new test is quick, and no campaign, until the next record.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 20.0
-"""Seconds that the tests of one function take in all in a run of the suite, over their parameters."""
-MOST_SECONDS = 0.15
+MOST_OF_A_FUNCTION = 4.0
+"""Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
+parameters that take the geometric mean of both."""
+MOST_SECONDS = 0.08
 """What a function's tests take at most on average over their parameters for it to be quick."""
 
 
@@ -75,7 +77,7 @@ def renewed_campaign(earlier: Collection[str], seconds: Collection[tuple[str, fl
 
 
 def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOST_OF_A_FUNCTION) -> list[str]:
-    """The parameters of functions that take more than `most` seconds in all, without as many of them as take that long.
+    """The parameters of functions that take more than `most` seconds in all, without those that stay in the suite.
 
     Those that stay are the first, the last, and evenly spread between them.
 
@@ -91,7 +93,7 @@ def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOS
     for own in functions.values():
         names, total = sorted(own), sum(own.values())
         if total > most and len(names) > 2:
-            kept = max(2, int(len(names) * most / total))
+            kept = max(2, int(len(names) * sqrt(most / total)))
             stay = {round(k * (len(names) - 1) / (kept - 1)) for k in range(kept)}
             left += [name for k, name in enumerate(names) if k not in stay]
     return sorted(left)

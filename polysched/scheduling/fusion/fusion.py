@@ -113,8 +113,13 @@ def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
 
 
 def _is_written_or_sunk(search: Search, first: Band, second: Band, found: Found) -> bool:
-    """Whether two bands stand in one nest of the source, or are all that is left of their statements below others."""
-    if in_one_nest(search.problem.scop, (*first.names, *second.names)):
+    """Whether two bands stand in one nest of the source, or are all that is left of their statements below others.
+
+    Sums into elements of one array stay apart at first: each alone gets lanes and threads of its own.
+    """
+    scop = search.problem.scop
+    one, other = ({a.array for n in band.names for a in scop.statement(n).writes} for band in (first, second))
+    if one.isdisjoint(other) and in_one_nest(scop, (*first.names, *second.names)):
         return True
     return any(found.values()) and all(len(b.rows) == _depth(search, b, found) for b in (first, second))
 

@@ -15,7 +15,7 @@ from tests.emit_c.compiled import load
 HEAD = "void f(int n, float x[restrict n], int last[restrict 2])\n{\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
 INTS = {
-    "last negative": "last[0] = -1; for (int i = 0; i < n; i++) if (x[i] < 0) last[0] = i;",
+    "twice the last negative": "last[0] = -1; for (int i = 0; i < n; i++) if (x[i] < 0) last[0] = 2 * i;",
     "from the end": "last[0] = -1; for (int i = n - 1; i >= 0; i--) if (x[i] < 0) last[0] = n - i;",
     "the one before, too": "last[1] = 0; for (int i = 0; i < n; i++) if (x[i] < 0) last[1] = 2 * i - last[1];",
 }
