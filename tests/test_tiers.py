@@ -33,7 +33,8 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
     assert left_to_campaigns(seconds, most=2) == [f"a.py::many[{k}]" for k in (1, 2, 4, 6, 7)]   # 4.5 of 10 s stay
     assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 8)]
     assert left_to_campaigns(seconds, most=10) == []
-    assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], seconds) == [
+    short = [("a.py::many[1]", 0.1)]
+    assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], short) == [
         f"{HERE}test_every_name_exists[x]"]
 
 
