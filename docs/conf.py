@@ -32,6 +32,7 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
+suppress_warnings = ["ref.python"]   # `bytes` in a signature is Python's, not one of our properties of that name
 
 _INCLUDE = re.compile(r"```\{include\} (\S+)\n```\n")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
