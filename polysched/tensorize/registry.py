@@ -90,10 +90,10 @@ def _require_description(intrinsic: Intrinsic) -> None:
     contraction = intrinsic.contraction
     used = {e.array for e in (*(r.output for r in contraction.results), *contraction.inputs)} | set(contraction.tables)
     idle = [v.name for v in intrinsic.parsed.operands if v.name not in used]
-    if idle and not intrinsic.library:
+    if idle and contraction.whole and not intrinsic.library:   # of several stages the inputs are those of one
         raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
                                 hint="leave the operand out, or a constant in its place in the template")
-    if not contraction.inputs and not contraction.tables:
+    if contraction.whole and not (contraction.inputs or contraction.tables):
         raise SourceSyntaxError("the text reads nothing but its result", where=intrinsic.name,
                                 hint="an instruction computes from operands; ordinary code sets constants")
     if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):

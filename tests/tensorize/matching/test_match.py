@@ -276,6 +276,19 @@ def test_a_text_that_reads_nothing_is_refused(tmp_path: Path) -> None:
         load_intrinsics(str(file))
 
 
+def test_operands_of_any_stage_count(tmp_path: Path) -> None:
+    """A sum in a local, that is scaled at the end: its factors stand in an earlier stage than the result."""
+    file = tmp_path / "mine.py"
+    file.write_text(COUNTER.replace("int32_t C[1]) { C[0] += 1; }", (
+        "int32_t C[2], const int8_t A[2][2], const int8_t B[2][2], const int32_t bias[2]) {"
+        " for (int i = 0; i < 2; i++) { int32_t t = bias[i];"
+        " for (int k = 0; k < 2; k++) { t += A[i][k] * B[i][k]; } C[i] = t >> 3; } }")).replace(
+        'operands=(Operand(name="C", register=Register(c_type="int", load="", store="", zero="")),)',
+        'operands=tuple(Operand(name=n, register=Register(c_type="int", load="", store="", zero=""))'
+        ' for n in ("C", "A", "B", "bias"))'))
+    assert not load_intrinsics(str(file))["unit"].contraction.whole
+
+
 def test_a_statement_without_loops_is_one_instance() -> None:
     scop = program("int32_t C[16], int8_t X[31], int8_t W[16]", "C[3] += X[2] * W[5];")
     window = unit("window", "int32_t C[4], const int8_t X[5], const int8_t W[2]",
