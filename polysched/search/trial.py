@@ -27,7 +27,8 @@ class Trial:
     code : identity of its C (`identity.code_identity`); empty where none was emitted.
     predicted_seconds : by the projected model; None where it cannot say.
     verdict, reason : what came of it.
-    pairs : wall seconds of the model's pick and of this one, in alternation.
+    pairs : wall seconds of the model's pick and of this one, in alternation; the model's pick has those of the code as
+        written beside its own.
     phase : `confirm` for fresh samples of what the search found.
     """
 
@@ -42,7 +43,7 @@ class Trial:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """How many times as fast as the model's pick, pair by pair."""
+        """How many times as fast as what it was timed with, pair by pair."""
         return tuple(first / max(own, 1e-9) for first, own in self.pairs)
 
     @property
@@ -58,7 +59,8 @@ class Trial:
     def __str__(self) -> str:
         if self.ratio is None:
             return f"{self.verdict.value}: {self.reason} ({self.recipe})"
-        return f"{self.ratio:.3f} times as fast as the model's pick: {self.recipe}"
+        beside = "the code as written" if self.recipe == Recipe() else "the model's pick"
+        return f"{self.ratio:.3f} times as fast as {beside}: {self.recipe}"
 
 
 @dataclass(frozen=True, kw_only=True)

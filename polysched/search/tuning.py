@@ -198,9 +198,9 @@ class _Search:
     def run(self, make: MakeStrategy, *, resume: bool) -> Tuned:
         """Search, confirm, and keep what was chosen."""
         started = self.clock()
+        if not resume:
+            self._forget()
         if self.database is not None:
-            if not resume:
-                self.database.forget(self.key)
             self.database.begin(self.key, self.scop.name)
             self.known = {(t.recipe.text, t.phase): t for t in self.database.trials(self.key, self.canonical)}
         first = self._model_pick()
@@ -231,13 +231,20 @@ class _Search:
             self.repeated += 1
             told.append(known)
         else:
+            self._forget()   # the others were timed with other C
             self._race([candidate], against=None, phase="search", pairs=LIMITS.search_pairs, told=told.append)
         first = told[0]
-        self.codes[candidate.code] = first
+        self.codes[candidate.code] = replace(first, pairs=tuple((own, own) for _, own in first.pairs))
         if first.verdict is not Verdict.TIMED:
             raise RunFailedError(f"the model's pick has no times: {first.verdict.value}", where=self.scop.name,
                                  witness=first.reason, hint="`polysched run` says more; other sizes or inputs may suit")
         return first
+
+    def _forget(self) -> None:
+        """Drop the records of earlier searches."""
+        self.known = {}
+        if self.database is not None:
+            self.database.forget(self.key)
 
     def _search(self, make: MakeStrategy, started: float) -> str:
         """Batches until the budget is spent or the space is exhausted; which it was."""
@@ -320,17 +327,19 @@ class _Search:
                              slow_ratio=LIMITS.slow_ratio if phase == "search" else float("inf"))
 
     def _confirm(self, chosen: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Fresh samples of the finalists."""
+        """Fresh samples of the finalists, or those that the database has of the same C."""
         told: list[Trial] = []
-        unknown: list[Proposal] = []
-        for trial in chosen:
-            known = self.known.get((trial.recipe.text, "confirm"))
-            if known is not None and known.code == trial.code:
+        new: list[Candidate] = []
+        proposals = [Proposal(recipe=trial.recipe, trace=trial.trace) for trial in chosen]
+        for proposal, candidate in zip(proposals, self._candidates(proposals), strict=True):
+            known = self.known.get((proposal.recipe.text, "confirm"))
+            if isinstance(candidate, PolyschedError):
+                self.explorer.refuse(proposal, candidate)
+            elif known is not None and known.code == candidate.code:
                 self.repeated += 1
                 told.append(known)
             else:
-                unknown.append(Proposal(recipe=trial.recipe, trace=trial.trace))
-        new = [c for c in self._candidates(unknown) if isinstance(c, Candidate)]
+                new.append(candidate)
         self._race(new, against=self.reference, phase="confirm", pairs=LIMITS.confirm_pairs, told=told.append)
         return tuple(told)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from polysched.errors import RunFailedError, UsageError
-from polysched.measure.field import Verdict
+from polysched.measure.field import Ran, Verdict
 from polysched.pipeline.recipe import Recipe
+from polysched.search.building import Candidate
 from polysched.search.database import Database
 from polysched.search.limits import LIMITS
+from polysched.search.strategies import Grid
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 from polysched.tiling import BandOptions
@@ -122,6 +128,60 @@ def test_recipes_with_equal_code_are_judged_once():
     found = search(Recorded(lambda recipe: 1.0), builder=Equal(), space=lambda choose, dependences: Recipe(bands={
         0: BandOptions(sizes=(choose.one_of("a", (8, 16)), choose.one_of("b", (8, 16))))}))
     assert (len(found.trials), found.duplicates) == (2, 2)
+
+
+def test_the_code_of_the_models_pick_is_told_to_be_as_fast_as_it():
+    class Same(Unbuilt):
+        def code(self, recipe: Recipe) -> str:
+            return "the same"
+
+    class Strategy(Grid):
+        def tell(self, trials: Sequence[Trial]) -> None:
+            told.extend(trials)
+
+    class Written(Recorded):
+        """The code as written takes 9."""
+
+        def race(self, candidates: Sequence[Candidate], *, against: Candidate | None,
+                 told: Callable[[Candidate, Ran], None], **how: Any) -> None:
+            super().race(candidates, against=against, **how, told=lambda candidate, ran: told(candidate, replace(
+                ran, pairs=ran.pairs if against is not None else tuple((9.0, own) for _, own in ran.pairs))))
+
+    told: list[Trial] = []
+    found = search(Written(seconds_of), builder=Same(), strategy=Strategy)
+    assert found.duplicates == len(told) == 16
+    assert {trial.ratio for trial in told} == {1.0}
+    assert str(found.first) == "9.000 times as fast as the code as written: what the models choose"
+
+
+class Newer(Unbuilt):
+    """Makes other C of some recipes than before."""
+
+    def __init__(self, changed: Callable[[Recipe], bool]) -> None:
+        self.changed = changed
+
+    def code(self, recipe: Recipe) -> str:
+        return f"{recipe.text}{' newer' * self.changed(recipe)}"
+
+
+def test_times_beside_other_code_of_the_models_pick_are_not_used_again(tmp_path: Path):
+    search(Recorded(seconds_of), database=tmp_path / "tuned.db")
+    newer = Recorded(lambda recipe: 1.0 if not recipe.bands else 2 * seconds_of(recipe))
+    found = search(newer, database=tmp_path / "tuned.db", resume=True, builder=Newer(lambda recipe: not recipe.bands))
+    assert found.recipe == Recipe()
+    assert (found.repeated, len(newer.raced)) == (0, 17)
+    with Database(tmp_path / "tuned.db") as database:
+        ((key, _),) = database.tasks()
+        assert {t.phase for t in database.trials(key)} == {"search"}
+
+
+def test_what_is_chosen_again_has_the_code_that_is_made_now(tmp_path: Path):
+    search(Recorded(seconds_of), database=tmp_path / "tuned.db")
+    newer = Recorded(lambda recipe: 0.9 if recipe == BEST else seconds_of(recipe))
+    found = search(newer, database=tmp_path / "tuned.db", resume=True, builder=Newer(lambda recipe: recipe == BEST))
+    assert newer.raced == [BEST.text]
+    assert found.recipe == Recipe(bands={0: BandOptions(sizes=(16, 4), register=False)})
+    assert {t.recipe: t.code for t in found.confirmed}[BEST] == f"{BEST.text} newer"
 
 
 def test_time_ends_a_search_by_the_clock_that_it_was_given():
