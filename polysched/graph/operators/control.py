@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 
 IF, LOOP, SCAN = "If", "Loop", "Scan"
+
+
+def check_regions(node: Node) -> None:
+    """Refuse a node whose regions do not fit its operator.
+
+    Raises
+    ------
+    UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
+    """
+    operands, scanned = len(node.inputs), node.attribute("num_scan_inputs", 0)
+    fits = {IF: operands == 1 and len(node.regions) == 2, LOOP: operands >= 2 and len(node.regions) == 1,
+            SCAN: 1 <= scanned <= operands and len(node.regions) == 1}
+    if node.op not in fits:
+        raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
+    if not fits[node.op]:
+        raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
+    taken = 0 if node.op == IF else operands
+    made = {IF: len(node.outputs), LOOP: operands - 1, SCAN: operands - scanned}[node.op]
+    for region in node.regions:
+        if len(region.parameters) != taken or len(region.outputs) < made:
+            raise UnsupportedGraphError(
+                f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where {taken} and "
+                f"at least {made} are wanted", where=node.where)
 
 
 def _on_data(site: Site) -> tuple[TensorType, ...]:
