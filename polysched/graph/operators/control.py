@@ -19,20 +19,27 @@ def check_regions(node: Node) -> None:
     ------
     UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
     """
-    operands, scanned = len(node.inputs), node.attribute("num_scan_inputs", 0)
-    fits = {IF: operands == 1 and len(node.regions) == 2, LOOP: operands >= 2 and len(node.regions) == 1,
-            SCAN: 1 <= scanned <= operands and len(node.regions) == 1}
-    if node.op not in fits:
+    if node.op not in (IF, LOOP, SCAN):
         raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
-    if not fits[node.op]:
+    operands, (least, count, taken, made) = len(node.inputs), _form(node)
+    if not 1 <= least <= operands or len(node.regions) != count:
         raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
-    taken = 0 if node.op == IF else operands
-    made = {IF: len(node.outputs), LOOP: operands - 1, SCAN: operands - scanned}[node.op]
     for region in node.regions:
         if len(region.parameters) != taken or len(region.outputs) < made:
             raise UnsupportedGraphError(
                 f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where {taken} and "
                 f"at least {made} are wanted", where=node.where)
+
+
+def _form(node: Node) -> tuple[int, int, int, int]:
+    """The least number of operands, the regions, what each takes, and the least that each makes."""
+    operands = len(node.inputs)
+    if node.op == IF:
+        return 1, 2, 0, len(node.outputs)
+    if node.op == LOOP:
+        return 2, 1, operands, operands - 1
+    scanned = node.attribute("num_scan_inputs", 0)
+    return scanned, 1, operands, operands - scanned
 
 
 def _on_data(site: Site) -> tuple[TensorType, ...]:

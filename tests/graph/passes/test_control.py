@@ -100,8 +100,10 @@ def test_regions_that_do_not_fit_are_refused(regions: str, problem: str) -> None
 
 
 def test_a_loop_of_no_nodes_ends() -> None:
-    body = "graph a(i, c, v) { return c, v }"
-    graph = from_text(f"graph f(n: int64[], go: bool[], x: float32[2]) {{ let y = Loop(n, go, x) {{ {body} }} return y }}")
+    graph = from_text("""graph f(n: int64[], go: bool[], x: float32[2]) {
+      let y = Loop(n, go, x) { graph a(i, c, v) { return c, v } }
+      return y
+    }""")
     with pytest.raises(UnsupportedGraphError, match="the loops are too long to unroll"):
         resolve_control(bind(graph, values={"n": np.array(2 ** 40), "go": np.array(True)}))
 
