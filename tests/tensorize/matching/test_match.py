@@ -286,7 +286,8 @@ def test_results_may_be_all_that_a_text_reads(parameters: str, body: str, tmp_pa
     file.write_text(COUNTER.replace("int32_t C[1]) { C[0] += 1; }",
                                     f"{parameters}) {{ for (int i = 0; i < 8; i++) {body} }}").replace(
         'operands=(Operand(name="C", register=Register(c_type="int", load="", store="", zero="")),)',
-        f'operands=tuple(Operand(name=n, register=Register(c_type="int", load="", store="", zero="")) for n in {names})'))
+        'operands=tuple(Operand(name=n, register=Register(c_type="int", load="", store="", zero=""))'
+        f' for n in {names})'))
     assert load_intrinsics(str(file))
 
 
