@@ -49,11 +49,11 @@ def _types(site: Site) -> tuple[TensorType, ...]:
         raise site.refusal("sequences of different lengths")
     every = (batch, steps, directions, hidden) if first else (steps, directions, batch, hidden)
     last = (batch, directions, hidden) if first else (directions, batch, hidden)
+    shapes = {B: (directions, 2 * gates * hidden), H0: last, C0: last, PEEPHOLES: (directions, 3 * hidden)}
+    if steps == 0 or any(site.has(p) and site.type(p) != x.with_shape(shape) for p, shape in shapes.items()):
+        raise site.refusal("there are no steps, or the biases, the states or the peepholes do not fit", witness=str(x))
     results = (x.with_shape(every), x.with_shape(last))
     return (*results, x.with_shape(last)) if site.node.op == "LSTM" else results
-
-
-Cell = Callable[[Any, str, str, str], "tuple[str, str]"]
 
 
 class _Unrolled:

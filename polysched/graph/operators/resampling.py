@@ -40,6 +40,8 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     axes = list(site.axes(site.attribute("axes", tuple(range(own.rank)))))
     before = [int(own.shape[a]) for a in axes]
     scales, sizes = _operand(site, SCALES), _operand(site, SIZES)
+    if any(v is not None and v.shape != (len(axes),) for v in (scales, sizes)) or 0 in before:
+        raise site.refusal("a scale or a size per axis of data with elements is wanted", witness=str(own))
     if scales is not None:
         factors = [float(v) for v in scales.ravel()]
         return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
@@ -59,6 +61,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     if not own.dtype.is_float and site.attribute("mode", "nearest") != "nearest":
         raise site.refusal(f"elements of {own.dtype} between others")
     axes, scales, extents = _asked(site)
+    if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
+        raise site.refusal("a region has a start and an end per axis", witness=str(site.type(ROI)))
     if any(s <= 0 for s in scales):
         raise site.refusal("a scale is not positive", witness=str(scales))
     shape = list(own.shape)
@@ -128,7 +132,7 @@ def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis
     roi = _operand(site, ROI)
     part = (0.0, 1.0)
     if roi is not None and site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
-        part = (float(roi[number]), float(roi[number + roi.size // 2]))
+        part = (float(roi.flat[number]), float(roi.flat[number + roi.size // 2]))
     rows: list[dict[int, float]] = []
     outside = np.zeros(result, bool)
     for place in range(result):
