@@ -246,9 +246,9 @@ def _overwrite(statement: Statement, update: Assign, value: Expr) -> Reduction |
     parts = set(walk(value))
     if not any(isinstance(e, Load | IteratorRef | Call) for e in parts):
         operator = "any"
-    elif all(isinstance(e, IteratorRef | Cast) and e.dtype.is_integer for e in parts):
+    elif all(isinstance(e, IteratorRef | Cast) for e in parts):
         counter = next(e.dtype.bits for e in parts if isinstance(e, IteratorRef))
-        if any(e.dtype.bits < counter for e in (*parts, update)):
+        if any(e.dtype.kind not in (Kind.SIGNED, Kind.UNSIGNED) or e.dtype.bits < counter for e in (*parts, update)):
             return None
         operator = "last"
     else:

@@ -53,6 +53,9 @@ class MeshLimits:
         4, unit="cores", source="of a part: smaller ones leave the mapping no room for balance, and it takes long")
     leaf_cores: int = constant(
         64, unit="cores", source="of a region that is not cut again: swaps put its operators in order")
+    fewest_cut: int = constant(
+        4, unit="operators", source="of a region that is cut: 2x2 parts have one each; Mt-KaHyPar 1.7 refuses to map "
+                                    "fewer operators than parts")
     # swapping.py
     swap_rounds: int = constant(
         200, unit="rounds", source="of swaps; each looks at every message once")

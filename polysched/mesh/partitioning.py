@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from functools import lru_cache
 from itertools import pairwise
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -40,23 +41,27 @@ def partitioned(count: int, ends: np.ndarray, sizes: np.ndarray, target: MeshTar
     regions = deque([(Rectangle(0, 0, target.rows, target.columns), np.arange(count), ends, sizes)])
     while regions:
         region, members, inner, weights = regions.popleft()
-        if region.cores <= LIMITS.leaf_cores or len(members) <= 1:
+        if region.cores <= LIMITS.leaf_cores or len(members) < LIMITS.fewest_cut:
             free_rows, free_columns = np.nonzero(target.alive[region.slices])
             rows[members] = region.row + free_rows[:len(members)]
             columns[members] = region.column + free_columns[:len(members)]
             continue
-        parts, grid = parts_of(region)
+        parts, grid = parts_of(region, len(members))
         room = np.array([int(target.alive[p.slices].sum()) for p in parts])
         block = within(_mapped(len(members), inner, weights, grid, room, seed), room, grid)
         regions.extend(_children(parts, members, inner, weights, block))
     return rows, columns
 
 
-def parts_of(region: Rectangle) -> tuple[list[Rectangle], tuple[int, int]]:
-    """The parts of a region in row-major order, as even as they can be, and how many rows and columns of them."""
-    least = LIMITS.least_part_side
-    grid = (max(1, min(LIMITS.most_parts_a_side, region.rows // least)),
-            max(1, min(LIMITS.most_parts_a_side, region.columns // least)))
+def parts_of(region: Rectangle, count: int) -> tuple[list[Rectangle], tuple[int, int]]:
+    """The parts of a region in row-major order, as even as they can be, and how many rows and columns of them.
+
+    Parameters
+    ----------
+    count : of operators, at least as many as parts: Mt-KaHyPar maps no fewer.
+    """
+    least, most = LIMITS.least_part_side, min(LIMITS.most_parts_a_side, isqrt(count))
+    grid = (max(1, min(most, region.rows // least)), max(1, min(most, region.columns // least)))
     rows = [region.rows * n // grid[0] for n in range(grid[0] + 1)]
     columns = [region.columns * n // grid[1] for n in range(grid[1] + 1)]
     return [Rectangle(region.row + r, region.column + c, r2 - r, c2 - c)

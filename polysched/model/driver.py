@@ -79,7 +79,9 @@ def _copies(plan: Plan, number: int, step: Copies, places: Mapping[str, str]) ->
     return lines
 
 
-COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} ? {1} : {0}", "min": "{1} < {0} ? {1} : {0}"}
+COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} ? {1} : {0}",
+            "min": "{1} < {0} || {1} != {1} ? {1} : {0}"}
+"""What is there and what comes in C; NaN stays, and wins where it comes."""
 
 
 def _loops(move: Move, types: Sequence[TensorType], result: TensorType, status: int) -> list[str]:

@@ -48,8 +48,8 @@ def kept(make: Callable[[], Value], of: object, *parts: Hashable) -> Value:
     if stages is None:
         return make()
     key = (id(of), *parts)
-    found: tuple[object, Value] = stages.values.pop(key, None) or (of, make())
-    stages.values[key] = found   # behind all others
+    value: Value = stages.values.pop(key)[1] if key in stages.values else make()
+    stages.values[key] = (of, value)   # behind all others
     if len(stages.values) > LIMITS.kept_values:
         del stages.values[next(iter(stages.values))]
-    return found[1]
+    return value

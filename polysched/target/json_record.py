@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from sys import float_info
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
-Record = TypeVar("Record")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
 
 LARGEST = float_info.max
 
@@ -29,7 +32,7 @@ def read_record(kind: type[Record], value: object, *, at: str = "") -> Record:
     """
     if not isinstance(value, dict):
         raise _wrong(at, value, "object")
-    types, known = get_type_hints(kind), {each.name: each for each in fields(kind)}   # type: ignore[arg-type]
+    types, known = get_type_hints(kind), {each.name: each for each in fields(kind)}
     for name in value:
         if name not in known:
             raise ValueError(f"{_inside(at, name)}: there is no such field, but {', '.join(known)}")
@@ -49,8 +52,8 @@ def _wrong(at: str, value: object, what: str) -> ValueError:
 
 def _read(kind: Any, value: Any, at: str) -> Any:
     """A value of a type, which a field of a record may have."""
-    if is_dataclass(kind):
-        return read_record(kind, value, at=at)    # type: ignore[arg-type]
+    if isinstance(kind, type) and is_dataclass(kind):
+        return read_record(kind, value, at=at)
     if kind in PLAIN:
         what, fits = PLAIN[kind]
         if not fits(value):

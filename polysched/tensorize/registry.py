@@ -17,7 +17,7 @@ from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.intrinsics.shipped import ShippedByName
-from polysched.tensorize.proofs.ideal import accumulates_sum
+from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,8 @@ def _require_description(intrinsic: Intrinsic) -> None:
     if idle and contraction.whole and not intrinsic.library:   # of several stages the inputs are those of one
         raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
                                 hint="leave the operand out, or a constant in its place in the template")
-    if contraction.whole and not (contraction.inputs or contraction.tables):
+    read = {e for r in contraction.results for e in r.reads if e != r.output}
+    if contraction.whole and not (read or contraction.tables) and multiplies(intrinsic):
         raise SourceSyntaxError("the text reads nothing but its result", where=intrinsic.name,
                                 hint="an instruction computes from operands; ordinary code sets constants")
     if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):

@@ -142,6 +142,19 @@ def test_other_overwriting_is_not_recognised(body: str) -> None:
     assert not find_reductions(loop(body))
 
 
+@pytest.mark.parametrize("value", ["c[0] = i", "b[0] = i", "k[0] = (_Bool)i"])
+def test_a_truth_value_is_no_index_however_narrow_the_counter(value: str) -> None:
+    scop = from_c_text(f"""
+        void f(int m, double A[100][m], int k[1], unsigned char c[1], _Bool b[1]) {{
+        #pragma scop
+        for (unsigned char i = 0; i < 100; i++)
+            for (int j = 0; j < m; j++)
+                if (A[i][j] > 0) {value};
+        #pragma endscop
+        }}""")
+    assert [found.operator for found in find_reductions(scop)] == ["last"] * value.startswith("c")
+
+
 def test_a_statement_that_also_overwrites_is_not_reordered() -> None:
     for body in ("if (A[i] > 0) { k[0] += K[i]; U[0] = i; }", "if (A[i] > 0) s[0] += A[i]; else k[0] = i;"):
         (found,) = find_reductions(loop(body))

@@ -9,9 +9,10 @@ from polysched.mesh.partitioning import partitioned, parts_of, within
 
 
 @pytest.mark.parametrize("sides", [(1000, 1000), (17, 33), (4, 100), (5, 3)])
-def test_parts_cover_a_region_once_and_are_64_at_most(sides) -> None:
-    parts, grid = parts_of(Rectangle(2, 3, *sides))
-    assert len(parts) == grid[0] * grid[1] <= 64
+@pytest.mark.parametrize("count", [4, 40, 10_000])
+def test_parts_cover_a_region_once_and_are_64_at_most(sides, count) -> None:
+    parts, grid = parts_of(Rectangle(2, 3, *sides), count)
+    assert len(parts) == grid[0] * grid[1] <= min(count, 64)
     taken = np.zeros((sides[0] + 2, sides[1] + 3), dtype=int)
     for part in parts:
         taken[part.slices] += 1
@@ -36,6 +37,17 @@ def test_two_groups_that_do_not_talk_have_parts_of_their_own() -> None:
     again = partitioned(128, ends, np.full(126, 9), target)
     assert (rows == again[0]).all()
     assert (columns == again[1]).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 24, 25, 26])
+@pytest.mark.parametrize("rows_alive", [20, 2])
+def test_few_operators_have_cores_of_a_large_mesh(count, rows_alive) -> None:
+    pytest.importorskip("mtkahypar", reason="partitioning needs polysched[mesh]")
+    target = MeshTarget(rows=20, columns=20, dead=tuple((r, c) for r in range(rows_alive, 20) for c in range(20)))
+    ends = np.stack([np.arange(count - 1), np.arange(1, count)])
+    rows, columns = partitioned(count, ends, np.full(count - 1, 9), target)
+    assert len(set(zip(rows.tolist(), columns.tolist(), strict=True))) == count
+    assert target.alive[rows, columns].all()
 
 
 def test_more_operators_than_the_library_survives_are_refused() -> None:

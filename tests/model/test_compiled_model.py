@@ -59,6 +59,17 @@ def test_calls_of_several_threads_take_turns(model: polysched.model.CompiledMode
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_a_scatter_keeps_nan(reduction: str) -> None:
+    graph = from_text(f"""graph f(x: float32[4], u: float32[4]) {{
+      const i: int64[4] = [0, 1, 2, 3]
+      let y = ScatterElements(x, i, u; reduction="{reduction}")
+      return y
+    }}""")
+    given = {"x": np.array([1, np.nan, 5, 2], np.float32), "u": np.array([np.nan, 1, 2, 5], np.float32)}
+    np.testing.assert_array_equal(polysched.compile(graph).run(given)["y"], interpret(graph, given)["y"])
+
+
 def test_it_says_what_it_is(model: polysched.model.CompiledModel) -> None:
     assert repr(model).startswith("<CompiledModel mlp: ")
     assert "polysched_model_run" in model.c_source

@@ -29,6 +29,8 @@ UNITS = {u.name: u for u in (
     unit("transposed", "int16_t O[4][8], const int16_t A[8][4]",
          "for (int i = 0; i < 4; i++) for (int j = 0; j < 8; j++) O[i][j] = A[j][i];"),
     unit("even_lanes", "int32_t O[16], const int32_t A[8]", f"{LOOP} O[2*i] = A[i] + 1;"),
+    unit("counter", "int32_t O[8]", f"{LOOP} O[i] += 1;"),
+    unit("cut_below", "int32_t O[8]", f"{LOOP} O[i] = O[i] < 0 ? 0 : O[i];"),
 )}
 ARRAYS = ("uint8_t O[19], uint8_t A[19], uint8_t B[19], uint8_t M[19], int32_t W[19], int32_t V[19], int8_t P[19], "
           "int8_t Q[19], int16_t S[19][2], int16_t T[19][2], int16_t H[19], float F[19], "
@@ -61,6 +63,8 @@ MATCHED = {   # body, unit
     "pairs": (EACH + "W[i] = S[i][0] * T[i][0] + S[i][1] * T[i][1];", "pairs"),
     "transposed": ("for (int i = 0; i < 11; i++) for (int j = 0; j < 5; j++) X[i][j] = Z[j][i];", "transposed"),
     "even lanes": (EACH + "V[i] = W[i] + 1;", "even_lanes"),
+    "a constant is added": (EACH + "V[i] += 1;", "counter"),
+    "the result alone": (EACH + "V[i] = V[i] > 0 ? V[i] : 0;", "cut_below"),
 }
 REFUSED = {   # body, unit, words
     "average without rounding": (EACH + "O[i] = (A[i] + B[i]) >> 1;", "average", "has not the form"),
@@ -83,6 +87,7 @@ REFUSED = {   # body, unit, words
                               "reads elements of A that its other iterations write"),
     "in place, again": ("for (int k = 0; k < 9; k++) for (int i = 0; i < 19; i++) A[i] = (A[i] + R[k][i] + 1) >> 1;",
                         "average", "again in every iteration of k"),
+    "another constant": (EACH + "V[i] += 2;", "counter", "V[i] = V[i] + 2 against O[i] = 1 + O[i]"),
     "swapped parts": (EACH + "W[i] = S[i][0] * T[i][0] - S[i][1] * T[i][1];", "pairs", "has not the form"),
 }
 

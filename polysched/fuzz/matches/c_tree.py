@@ -332,12 +332,12 @@ def mapped(tree: Tree, change: Callable[[Any], Any]) -> Tree:
     return change(tree if same else replace(tree, **new))  # type: ignore[no-any-return]
 
 
-def replaced_at(tree: Tree, at: int, by: Callable[[Any], Any]) -> Tree:
-    """The tree with the value at a position of `walk` replaced; positions count from 0."""
-    return _replaced(tree, [at], by)  # type: ignore[no-any-return]
+def replaced_at(tree: Tree, at: int, new: Any) -> Tree:
+    """The tree with another value at a position of `walk`; positions count from 0."""
+    return _replaced(tree, [at], new)  # type: ignore[no-any-return]
 
 
-def _replaced(tree: Any, left: list[int], by: Callable[[Any], Any]) -> Any:
+def _replaced(tree: Any, left: list[int], by: Any) -> Any:
     if isinstance(tree, tuple):
         parts: list[Any] = []
         for part in tree:
@@ -348,7 +348,7 @@ def _replaced(tree: Any, left: list[int], by: Callable[[Any], Any]) -> Any:
         return tree
     left[0] -= 1
     if left[0] < 0:
-        return by(tree)
+        return by
     for name in _parts(type(tree)):
         old = getattr(tree, name)
         new = _replaced(old, left, by)

@@ -47,7 +47,7 @@ def expression(source: random.Random, function: Function) -> Function | None:
     if not places:
         return None
     at, new = source.choice(places)
-    return replace(function, body=replaced_at(function.body, at, lambda _: new))
+    return replace(function, body=replaced_at(function.body, at, new))
 
 
 def _is_target(function: Function, at: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from polysched.fuzz.affine import Affine
@@ -240,8 +241,8 @@ def unrolled(source: random.Random, function: Function) -> Function | None:
         return None
     chosen = source.choice(found)
     count = chosen.end.plus(chosen.first, -1).constant
-    new = [node for at in range(count) for node in mapped(chosen.body, lambda x, at=at: _replaced_iterator(  # type: ignore[misc]
-        x, chosen.iterator, chosen.first.plus(Affine((), at))))]
+    new = [node for at in range(count) for node in mapped(chosen.body, partial(
+        _replaced_iterator, name=chosen.iterator, value=chosen.first.plus(Affine((), at))))]
     return replace(function, body=mapped(function.body, lambda n: new if n == chosen else n))
 
 

@@ -49,7 +49,7 @@ def _places(function: Function, wanted: Callable[[Any], bool]) -> list[tuple[int
 
 
 def _put(function: Function, at: int, new: Any) -> Function:
-    return replace(function, body=replaced_at(function.body, at, lambda _: new))
+    return replace(function, body=replaced_at(function.body, at, new))
 
 
 def subscript(source: random.Random, function: Function) -> Function | None:

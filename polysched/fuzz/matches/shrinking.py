@@ -122,7 +122,7 @@ def reductions(function: Function) -> Iterator[tuple[str, Function]]:
         for name, new in _of_node(node):
             if isinstance(node, Element) and not isinstance(new, Element) and _is_target(function, at):
                 continue
-            changed = replace(function, body=replaced_at(function.body, at, lambda _, new=new: new))  # type: ignore[misc]
+            changed = replace(function, body=replaced_at(function.body, at, new))
             if _is_whole(changed):
                 yield name, _pruned(changed)
     for at, (name, ctype) in enumerate(function.arrays):

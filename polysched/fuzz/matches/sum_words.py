@@ -24,8 +24,6 @@ from polysched.fuzz.matches.c_tree import (
     walk,
 )
 
-PIECES = 2
-
 
 def spelled_out(source: random.Random, function: Function) -> Function | None:
     """`C += x` as `C = C + x`, or the other way."""
@@ -83,7 +81,7 @@ def joined_sum(source: random.Random, function: Function) -> Function | None:
             value = Binary("+", a.value, b.value)
             if not type_of(value, types).is_float and type_of(value, types).bits >= types[a.target.array].bits:
                 new = replace(node, body=(*body[:n], Assign(a.target, "+=", value), *body[n + 2:]))
-                return replace(function, body=replaced_at(function.body, at, lambda _, new=new: new))  # type: ignore[misc]
+                return replace(function, body=replaced_at(function.body, at, new))
     return None
 
 
@@ -131,5 +129,5 @@ def local_folded(source: random.Random, function: Function) -> Function | None:
             case Loop(body=(Declare(value=Number(text="0")) as local, Assign(op="+=") as first, Assign() as last)) if \
                     first.target == last.value == Element(local.name):
                 new = replace(node, body=(replace(last, value=Converted(local.ctype, first.value)),))
-                return replace(function, body=replaced_at(function.body, at, lambda _, new=new: new))  # type: ignore[misc]
+                return replace(function, body=replaced_at(function.body, at, new))
     return None

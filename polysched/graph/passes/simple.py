@@ -8,6 +8,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.evaluation.interpreter import check_input
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import SizeLike
 
@@ -36,8 +37,12 @@ def bind(graph: Graph, sizes: Mapping[str, SizeLike] | None = None,
     if unknown:
         raise UnsupportedGraphError(f"the graph has no symbol or input {unknown[0]!r}", where=f"graph {graph.name}",
                                     hint=f"symbols: {', '.join(graph.symbols) or 'none'}")
-    inputs = tuple((n, t.bound(sizes)) for n, t in graph.inputs if n not in values)
-    return graph.but(inputs=inputs, types={}, constants={**graph.constants, **values})
+    types = {n: t.bound(sizes) for n, t in graph.inputs}
+    arrays = {n: np.asarray(value) for n, value in values.items()}
+    for name, array in arrays.items():
+        check_input(name, types[name], array)
+    inputs = tuple((n, t) for n, t in types.items() if n not in arrays)
+    return graph.but(inputs=inputs, types={}, constants={**graph.constants, **arrays})
 
 
 def fold_constants(graph: Graph) -> Graph:

@@ -84,7 +84,7 @@ def _filled(found: dict[str, isl.Map], scop: Scop) -> isl.UnionMap:
     most = max(piece.dim(isl.dim_type.out) for piece in found.values())
     whole = isl.UnionMap.empty(scop.domain.get_space())
     for piece in found.values():
-        longer = piece.reset_tuple_id(isl.dim_type.out)
+        longer = piece.flatten_range().reset_tuple_id(isl.dim_type.out)
         for position in range(piece.dim(isl.dim_type.out), most):
             longer = longer.add_dims(isl.dim_type.out, 1).fix_val(isl.dim_type.out, position, isl_value(0))
         whole = whole.union(isl.UnionMap.from_map(longer))

@@ -41,7 +41,9 @@ from polysched.scheduling.steps import apply, loop_tree
 
 _CHAIN = re.compile(r"\s*(\w+)\s*((?:\.\s*\w+\s*\([^()]*\)\s*)+);?\s*")
 _CALL = re.compile(r"\.\s*(\w+)\s*\(([^()]*)\)")
-_BEGIN = re.compile(r"^\s*\w+\s*\.\s*\w+\s*\(", re.MULTILINE)
+_BEGIN = re.compile(r"^\s*(//|\w+\s*\.\s*\w+\s*\()", re.MULTILINE)
+AS_WRITTEN = "// the order as written\n"
+"""The chains of a schedule without steps."""
 
 
 def has_chains(text: str) -> bool:
@@ -87,7 +89,7 @@ def write_chains(schedule: Schedule) -> str:
     if not named.schedule.tree.get_map().is_equal(schedule.tree.get_map()):
         raise UsageError("the steps of the schedule do not make its tree", where=schedule.scop.name,
                          hint="write the tree or the map instead")
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines) or AS_WRITTEN
 
 
 class _Named:
@@ -124,6 +126,8 @@ class _Named:
 
     def split(self, statement: str, words: Sequence[str], where: str) -> None:
         name, outer, inner, factor = words
+        if twice := {outer, inner} & {*self.names[statement]} - {name} or {outer} & {inner}:
+            raise UsageError(f"two loops around {statement} would have the name {min(twice)}", where=where)
         loop = find_loop(loop_tree(self.schedule.tree), self.position(statement, name, where))
         self._apply(StripMine(loop=loop.position, size=_number(factor, where)))
         for other in loop.statements:

@@ -33,9 +33,13 @@ def read_lines(text: str, scop: Scop) -> isl.UnionMap:
 
     Raises
     ------
-    UsageError : a line is of another form, names what the statement does not have, or a statement has no line.
+    UsageError : a line is of another form, names what the statement does not have, or a statement has no line, or two.
     """
-    rows = dict(_rows(text))
+    rows: dict[str, list[str]] = {}
+    for name, row in _rows(text):
+        if name in rows:
+            raise UsageError(f"T({name}) has two lines", where=scop.name)
+        rows[name] = row
     statements = _by_name(set(rows), scop)
     dates = isl.UnionMap.empty(scop.domain.get_space())
     for name, row in rows.items():
@@ -84,7 +88,7 @@ def _separate(row: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += character
-    return [part.strip() for part in parts]
+    return [part.strip() for part in parts] if row.strip() else []
 
 
 def _by_name(names: set[str], scop: Scop) -> dict[str, Statement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NoReturn
 
 import islpy as isl
 
@@ -32,6 +33,8 @@ def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
     language = lines.word("a language")
     context = _matrices(lines, {"CONTEXT"})[1]
     parameters = tuple(lines.strings()) if lines.number("whether parameters have names") else ()
+    if context[0].outputs or context[0].inputs:
+        lines.refuse("the context has dimensions that are no parameters")
     if context[0].parameters != len(parameters):
         lines.refuse(f"{context[0].parameters} parameters and {len(parameters)} names of parameters")
     statements = tuple(_statement(lines, parameters) for _ in range(lines.number("the number of statements")))
@@ -49,7 +52,7 @@ class _Lines:
                       if (line := raw.partition("#")[0].strip())]
         self.at = 0
 
-    def refuse(self, problem: str) -> None:
+    def refuse(self, problem: str) -> NoReturn:
         """Refuse what stands here.
 
         Raises
@@ -114,12 +117,15 @@ def _matrices(lines: _Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
         lines.refuse(f"{' or '.join(sorted(kinds))} was expected")
     kind = lines.next("a relation")
     count = lines.number("parts") if lines.peek().isdecimal() else 1
-    return kind, tuple(_matrix(lines) for _ in range(count))
+    parts = tuple(_matrix(lines) for _ in range(count))
+    if len({(part.outputs, part.inputs, part.parameters) for part in parts}) != 1:
+        lines.refuse(f"the parts of the {kind} before this line are none, or differ in their dimensions")
+    return kind, parts
 
 
 def _matrix(lines: _Lines) -> Matrix:
     head = lines.integers("rows, columns, outputs, inputs, locals, parameters")
-    if len(head) != 6 or head[1] != 2 + sum(head[2:]):
+    if len(head) != 6 or min(head) < 0 or head[1] != 2 + sum(head[2:]):
         lines.at -= 1
         lines.refuse("columns are one for the kind, one per dimension and one for the constant")
     rows = []
@@ -134,9 +140,14 @@ def _matrix(lines: _Lines) -> Matrix:
 
 def _statement(lines: _Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
     relations = [_matrices(lines, {"DOMAIN", "SCATTERING", *KINDS}) for _ in range(lines.number("relations"))]
-    found = {kind: parts for kind, parts in relations if kind in ("DOMAIN", "SCATTERING")}
-    if missing := {"DOMAIN", "SCATTERING"} - set(found):
-        lines.refuse(f"the statement before this line has no {min(missing)}")
+    found = dict(relations)
+    for kind in ("DOMAIN", "SCATTERING"):
+        if (count := [k for k, _ in relations].count(kind)) != 1:
+            lines.refuse(f"the statement before this line has {'two' if count else 'no'} {kind}")
+    for kind, (first, *_) in relations:
+        inputs = 0 if kind == "DOMAIN" else found["DOMAIN"][0].outputs
+        if (first.inputs, first.parameters) != (inputs, len(parameters)) or (kind in KINDS and not first.outputs):
+            lines.refuse(f"the {kind} of the statement before this line has other dimensions than the statement")
     iterators, body = _body(lines)
     return OpenScopStatement(
         domain=relation_of(found["DOMAIN"], parameters).range(), iterators=iterators, body=body,
@@ -161,7 +172,7 @@ def _body(lines: _Lines) -> tuple[tuple[str, ...], str]:
         extension = lines.extension()
         if extension is None:
             lines.refuse("an extension was expected")
-        name, inside = extension or ("", [])
+        name, inside = extension
         if name == "body" and inside and inside[0].isdecimal():
             named = int(inside[0]) > 0
             iterators = tuple(inside[1].split()) if named and len(inside) > 1 else ()

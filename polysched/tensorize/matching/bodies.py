@@ -82,7 +82,7 @@ def _unfolded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> t
         return _by_function(fragment, intrinsic, numerics, candidates)
     if ideal_text(contraction.update, {}) is None:
         return ()
-    if not multiplies(intrinsic):
+    if not multiplies(intrinsic) or not contraction.inputs:
         return _by_function(fragment, intrinsic, numerics, candidates)
     found: list[tuple[Expr, ...]] = []
     for pool in pools(intrinsic, update, fragment.target, candidates):

@@ -37,3 +37,9 @@ def test_symbols_that_are_not_there_are_refused() -> None:
     with pytest.raises(UnsupportedGraphError, match="no symbol or input 'M'") as refusal:
         bind(from_text(BEFORE), {"M": 3})
     assert "symbols: N" in str(refusal.value)
+
+
+@pytest.mark.parametrize("value", [np.array([1.5]), np.array([[1]]), np.array([1, 2])])
+def test_values_of_another_type_are_refused(value: np.ndarray) -> None:
+    with pytest.raises(UnsupportedGraphError, match=r"the input 'k' is int64\[1\]"):
+        bind(from_text(BEFORE), {"N": 3}, {"k": value})

@@ -40,6 +40,12 @@ def test_the_tree_has_the_order_of_the_dates(two: Dependences, text: str) -> Non
     assert instances_in_order(domain, again, sizes, names) == instances_in_order(domain, tree, sizes, names)
 
 
+def test_nested_tuples_are_flat(two: Dependences) -> None:
+    nested, flat = (tree_of_dates(isl.UnionMap(f"[N] -> {{ S0[i, j] -> {date}; S1[i] -> [1, i] }}"), two)
+                    for date in ("[[0, i] -> D[j]]", "[0, i, j]"))
+    assert nested.get_map().is_equal(flat.get_map())
+
+
 def test_constants_become_sequences_and_flags_are_exact(two: Dependences) -> None:
     tree = tree_of_dates(isl.UnionMap("[N] -> { S0[i, j] -> [0, i, j]; S1[i] -> [1, i] }"), two)
     assert tree_text(tree) == """\

@@ -36,6 +36,15 @@ def test_every_form_round_trips(form: str) -> None:
         assert again.to_text(form) == schedule.to_text(form)
 
 
+@pytest.mark.parametrize("form", ["stored", *WRITERS])
+@pytest.mark.parametrize("body", ["A[0] = 1;", "for (int i = 0; i < n; i++) A[i] = 1;"])
+def test_one_statement_as_written_round_trips(form: str, body: str) -> None:
+    dependences = analyse(from_c_text(f"void f(int n, double A[n]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"))
+    schedule = original(dependences)
+    again = Schedule.from_text(schedule.to_text(form), dependences)
+    assert again.tree.get_map().is_equal(schedule.tree.get_map())
+
+
 def test_steps_round_trip_as_chains() -> None:
     dependences = analyse(from_c_text("""void f(int n, double A[n][n]) {
 #pragma scop

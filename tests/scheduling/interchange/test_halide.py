@@ -59,6 +59,8 @@ S0.vectorize(j_i)
     ("\nS0.parallel(x)", "line 2: no loop x is around S0\n  hint: there are, outermost first, i, j, k"),
     ("S0.split(i, io, ii)", "split takes 4 arguments"),
     ("S0.split(i, io, ii, 0)", "'0' is no factor"),
+    ("S0.split(i, io, io, 4)", "line 1: two loops around S0 would have the name io"),
+    ("S0.split(i, j, ii, 4)", "line 1: two loops around S0 would have the name j"),
     ("S0.reorder(i, i)", "reorder takes each loop once"),
     ("S0.parallel(i) and so on", "line 1: a line is no chain of calls"),
 ])

@@ -50,6 +50,7 @@ def test_tiles_round_trip(scop: Scop) -> None:
     ("T(S1): (t, i)", "witness: S2 has no line"),
     (LINES.replace("2t", "q"), "`q \\+ i` is no affine function of S1's .*\n  witness: q is neither an iterator nor a"),
     (LINES.replace("2t", "t*t"), r"the row of S1 is not affine\n  witness: \(t, t\*t \+ i, 0\)"),
+    (LINES + LINES, r"T\(S1\) has two lines"),
     (LINES + "and so on", "line 3: a line is not of the form"),
     (LINES.replace("2t + i, 0", ""), "`` is no affine function"),
 ])

@@ -39,6 +39,14 @@ def test_a_union_has_parts() -> None:
     ("0    0    2    ## Arr", "1    0    2    ## Arr", "not the number of an array"),
     ("N\n</strings>", "N M\n</strings>", "1 parameters and 2 names"),
     ("</OpenScop>", "", "witness: the text ends here"),
+    ("CONTEXT\n1 3 0 0 0 1\n   1    1   -1 ", "CONTEXT\n0\n", "parts of the CONTEXT before this line are none"),
+    ("CONTEXT\n1 3 0 0 0 1\n   1    1   -1 ", "CONTEXT\n0 4 1 0 0 1\n", "the context has dimensions"),
+    ("DOMAIN\n4", "DOMAIN\n2\n0 6 3 0 0 1\n4", "parts of the DOMAIN before this line are none, or differ"),
+    ("4 5 2 0 0 1", "4 5 3 -1 0 1", "columns are one for the kind"),
+    ("DOMAIN\n4 5 2 0 0 1", "DOMAIN\n4 5 2 0 1 0", "the DOMAIN of the statement .* other dimensions"),
+    ("READ\n2 7 2 2 0 1", "READ\n2 7 3 1 0 1", "the READ of the statement .* other dimensions"),
+    ("READ\n2 7 2 2 0 1", "READ\n2 7 0 2 2 1", "the READ of the statement .* other dimensions"),
+    ("WRITE\n", "DOMAIN\n", "has two DOMAIN"),
 ])
 def test_refusals(old: str, new: str, message: str) -> None:
     assert old in PRODUCT

@@ -17,6 +17,7 @@ from polysched.tensorize import (
     load_intrinsics,
     match,
     operators,
+    registry,
 )
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.operand_layout import LoadMode
@@ -274,6 +275,26 @@ def test_a_text_that_reads_nothing_is_refused(tmp_path: Path) -> None:
     file.write_text(COUNTER)
     with pytest.raises(SourceSyntaxError, match="reads nothing but its result"):
         load_intrinsics(str(file))
+
+
+@pytest.mark.parametrize(("parameters", "body"), [
+    ("int32_t C[8]", "C[i] = C[i] < 0 ? 0 : C[i];"),
+    ("int32_t C[8], int32_t D[8]", "{ int32_t t = C[i]; C[i] = t + D[i]; D[i] = t - D[i]; }")])
+def test_results_may_be_all_that_a_text_reads(parameters: str, body: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    names = [p.split("[")[0].split()[-1] for p in parameters.split(",")]
+    file.write_text(COUNTER.replace("int32_t C[1]) { C[0] += 1; }",
+                                    f"{parameters}) {{ for (int i = 0; i < 8; i++) {body} }}").replace(
+        'operands=(Operand(name="C", register=Register(c_type="int", load="", store="", zero="")),)',
+        'operands=tuple(Operand(name=n, register=Register(c_type="int", load="", store="", zero=""))'
+        f' for n in {names})'))
+    assert load_intrinsics(str(file))
+
+
+def test_every_shipped_intrinsic_would_be_taken_from_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "require_agreement", lambda text: None)   # which test_agreement asks of all
+    for intrinsic in INTRINSICS.values():
+        registry._require_description(intrinsic)
 
 
 def test_operands_of_any_stage_count(tmp_path: Path) -> None:
