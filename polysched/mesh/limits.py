@@ -17,6 +17,9 @@ class MeshLimits:
     # operators.py
     most_operators: int = constant(
         1 << 20, unit="operators", source="of a file: more belong to arrays, not to a JSON list")
+    most_bytes: int = constant(
+        1 << 40, unit="B", source="of all messages: so much on each of most_cores links is still a whole number of 63 "
+                                  "bits")
     # shapes.py
     buffers: int = constant(
         2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
