@@ -17,15 +17,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                      help="rewrite the golden files that a test compares with, instead of comparing")
     parser.addoption("--record-tiers", action="store_true", default=False,
                      help="rewrite which functions are not quick and which parameters are left to campaigns, of those "
-                          "that run, by what their tests take now (with -m 'campaign or not campaign')")
+                          "that run, by what their tests take now; campaigns run, too, whatever -m says")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Processes that tests start keep their bytecode, and idle threads give their core to another test."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
-    if config.getoption("--record-tiers") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(TierRecorder())
+    if config.getoption("--record-tiers"):
+        config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(TierRecorder())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

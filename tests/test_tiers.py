@@ -1,6 +1,13 @@
 """Which tests the quick tier leaves out."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 from tests.tiers import (
+    ROOT,
     exists,
     function_of,
     in_campaign,
@@ -36,6 +43,27 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
     short = [("a.py::many[1]", 0.1)]
     assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], short) == [
         f"{HERE}test_every_name_exists[x]"]
+
+
+def test_a_record_is_made_of_all_parameters(tmp_path: Path) -> None:
+    """Of a function that ran in part, the parameters left to campaigns would be lost."""
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (folder / "test_a.py").write_text("import pytest\n\n@pytest.mark.parametrize('k', range(3))\n"
+                                      "def test_many(k): pass\n")
+    (folder / "not_quick.txt").write_text("")
+    (folder / "campaign.txt").write_text("tests/test_a.py::test_many[1]\n")
+
+    def passed(*options: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-n", "0", "-q", *options, "tests/test_a.py"]
+        return subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True,
+                              capture_output=True, text=True).stdout.splitlines()[-1]
+
+    assert passed().startswith("2 passed, 1 deselected")
+    assert passed("--record-tiers").startswith("3 passed in")
+    assert (folder / "campaign.txt").read_text() == ""
 
 
 def test_every_name_exists() -> None:

@@ -25,9 +25,10 @@ from polysched.dependence.if_conversion import assigned_value
 from polysched.scheduling.tree.loop_tree import LoopTree, from_isl, replace_node, split_bands, to_isl
 from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scheduling.tree.loop_tree import walk as walk_tree
-from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, rebuild, walk
+from polysched.scop.body import Assign, Binary, Cast, Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map, union_set
 from polysched.tensorize.limits import LIMITS
+from polysched.tensorize.preparing.conditions import affine
 from polysched.tensorize.preparing.restating import (
     Restated,
     checked,
@@ -204,8 +205,9 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
         function = _function(access.relation)
         assert function is not None   # `_shifts` looked at it
         relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
-        if not all(move.apply_range(other.accesses[k].relation).is_equal(relation.intersect_domain(move.domain()))
-                   for move, other in zip(moves, group, strict=True)):
+        if not _is_spelt(access, relation) or not all(
+                move.apply_range(other.accesses[k].relation).is_equal(relation.intersect_domain(move.domain()))
+                for move, other in zip(moves, group, strict=True)):
             return None
         accesses.append(replace(access, relation=relation))
     names = frozenset(s.name for s in group)
@@ -218,6 +220,29 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
                   for k, a in enumerate(first.accesses)}
     return Restated(scop=replace(scop, statements=statements, schedule=to_isl(tree)),
                     back=identity(scop, but=names).union(back), references=references)
+
+
+def _is_spelt(access: Access, relation: isl.Map) -> bool:
+    """Whether the subscripts of an access, which instructions are emitted from, name the elements that a relation has.
+
+    Others are where the subscripts are fewer than the dimensions: code is made from the relation then.
+    """
+    if len(access.subscripts) != relation.dim(_OUT):
+        return True
+    named = isl.MultiAff.zero(relation.get_space())
+    for at, subscript in enumerate(access.subscripts):
+        aff = affine(relation.domain(), rebuild(subscript, _without_widening))
+        if aff is None:
+            return False
+        named = named.set_aff(at, aff)
+    return bool(relation.is_subset(isl.Map.from_multi_aff(named)))
+
+
+def _without_widening(e: Expr) -> Expr:
+    """Without a conversion that keeps an element's number, be it of a type that wraps."""
+    widens = isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \
+        and e.operand.dtype.bits <= e.dtype.bits
+    return e.operand if isinstance(e, Cast) and widens else e
 
 
 def _plain(domain: isl.Set, statement: Statement) -> isl.Set:
