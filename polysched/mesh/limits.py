@@ -25,7 +25,7 @@ class MeshLimits:
         2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
     # cost.py
     congestion_weight: int = constant(
-        100, unit="1", source="first guess: a byte that travels one hop is worth 1, one on the most loaded link so much")
+        100, unit="1", source="first guess: a byte over one hop is worth 1, one on the most loaded link so much")
     # placing.py
     fill_step: float = constant(
         0.05, unit="1", source="first guess: of the cores that shapes may take, given back where they cannot be packed")
@@ -46,11 +46,11 @@ class MeshLimits:
     cold_share: float = constant(
         1e-4, unit="1", source="first guess: of the first score, as the last temperature")
     near_share: float = constant(
-        0.5, unit="1", source="first guess: of the moves, to a place beside an operator that messages go to or come from")
+        0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
     most_partitioned: int = constant(
-        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 crashed with 102,400, and did not in 40 s with an "
-                                         "unlimited stack")
+        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 crashed with 102,400, and not in 40 s "
+                                         "with an unlimited stack")
     most_parts_a_side: int = constant(
         8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
     least_part_side: int = constant(
