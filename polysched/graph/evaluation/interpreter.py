@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
-from polysched.graph.operators.control import IF, LOOP, SCAN
+from polysched.graph.operators.control import IF, LOOP, SCAN, check_regions
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
@@ -73,10 +73,15 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
 
 def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """The results of a node with regions."""
-    run = {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan}.get(node.op)
-    if run is None:
-        raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
-    return run(node, values)
+    check_regions(node)
+    return {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan}[node.op](node, values)
+
+
+def _stacked(node: Node, rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
+    """What every iteration made, along a new axis."""
+    if not rows:
+        raise UnsupportedGraphError("a loop without iterations stacks values of no known type", where=node.where)
+    return np.stack(rows, axis=axis)
 
 
 def _region(region: Graph, given: Sequence[np.ndarray], values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -103,7 +108,7 @@ def _run_loop(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         for column, result in zip(collected, results[1 + len(carried):], strict=True):
             column.append(result)
         step += 1
-    return [*carried, *(np.stack(column) for column in collected)]
+    return [*carried, *(_stacked(node, column) for column in collected)]
 
 
 def _run_scan(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -120,5 +125,5 @@ def _run_scan(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
             column.append(result)
     out_axes = node.attribute("scan_output_axes", (0,) * len(collected))
     back = node.attribute("scan_output_directions", (0,) * len(collected))
-    stacked = [np.stack(c[::-1] if b else c, axis=a) for c, a, b in zip(collected, out_axes, back, strict=True)]
+    stacked = [_stacked(node, c[::-1] if b else c, a) for c, a, b in zip(collected, out_axes, back, strict=True)]
     return [*states, *stacked]

@@ -4,10 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
+from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 
 IF, LOOP, SCAN = "If", "Loop", "Scan"
+
+
+def check_regions(node: Node) -> None:
+    """Refuse a node whose regions do not fit its operator.
+
+    Raises
+    ------
+    UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
+    """
+    if node.op not in (IF, LOOP, SCAN):
+        raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
+    operands, (least, count, taken, made) = len(node.inputs), _form(node)
+    if not 1 <= least <= operands or len(node.regions) != count:
+        raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
+    for region in node.regions:
+        if len(region.parameters) != taken or len(region.outputs) < made:
+            raise UnsupportedGraphError(
+                f"the region takes {len(region.parameters)} values and makes {len(region.outputs)}, where {taken} and "
+                f"at least {made} are wanted", where=node.where)
+
+
+def _form(node: Node) -> tuple[int, int, int, int]:
+    """The least number of operands, the regions, what each takes, and the least that each makes."""
+    operands = len(node.inputs)
+    if node.op == IF:
+        return 1, 2, 0, len(node.outputs)
+    if node.op == LOOP:
+        return 2, 1, operands, operands - 1
+    scanned = node.attribute("num_scan_inputs", 0)
+    return scanned, 1, operands, operands - scanned
 
 
 def _on_data(site: Site) -> tuple[TensorType, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inference
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.control import IF, LOOP, SCAN
+from polysched.graph.operators.control import IF, LOOP, SCAN, check_regions
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 
@@ -35,6 +35,7 @@ class _Resolving:
         self.fresh = fresh_names(graph)
         self.constants = dict(graph.constants)
         self.nodes: list[Node] = []
+        self.entered = 0
 
     def run(self) -> Graph:
         """The graph without regions."""
@@ -44,16 +45,12 @@ class _Resolving:
 
     def take(self, node: Node) -> None:
         """One node: kept, or its regions in its place."""
-        if len(self.nodes) > LIMITS.most_nodes:
-            raise UnsupportedGraphError("the loops are too long to unroll", where=node.where,
-                                        hint=f"at most {LIMITS.most_nodes} nodes")
         if not node.regions:
             self.inference.take(node)
             self.nodes.append(node)
             return
-        resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan}.get(node.op)
-        if resolve is None:
-            raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
+        check_regions(node)
+        resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan}[node.op]
         for name, result in zip(node.outputs, resolve(node), strict=False):
             if name:
                 self.take(Node.of("Identity", (result,), (name,), name=node.name))
@@ -77,9 +74,10 @@ class _Resolving:
 
     def region(self, region: Graph, given: Sequence[str], where: str) -> list[str]:
         """The results of a region for some values: its nodes under fresh names."""
-        if len(given) != len(region.parameters):
-            raise UnsupportedGraphError(f"the region takes {len(region.parameters)} values, not {len(given)}",
-                                        where=where)
+        self.entered += 1
+        if self.entered + len(self.nodes) > LIMITS.most_nodes:
+            raise UnsupportedGraphError("the loops are too long to unroll", where=where,
+                                        hint=f"at most {LIMITS.most_nodes} nodes and iterations")
         names = dict(zip(region.parameters, given, strict=True))
         for name, array in region.constants.items():
             names[name] = self.number(array)

@@ -45,10 +45,11 @@ def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.nd
     entries = {e.key: e.value for e in tensor.external_data}
     if folder is None:
         raise ModelFileError("the constant lies in another file, and the model in none", where=where)
-    path = (folder / entries.get("location", "")).resolve()
-    if not path.is_relative_to(folder) or not path.is_file():
+    location = entries.get("location", "")
+    path = (folder / location).resolve() if "\0" not in location else None
+    if path is None or not path.is_relative_to(folder) or not path.is_file():
         raise ModelFileError("the constant's data must lie in a file in the model's folder", where=where,
-                             witness=entries.get("location", "")[:200])
+                             witness=location[:200])
     try:
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
         offset, size = int(entries.get("offset", 0)), count * dtype.itemsize

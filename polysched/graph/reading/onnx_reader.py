@@ -89,9 +89,11 @@ def _inlined(proto: Any) -> Any:
     known = [(domain, name) for name in OPERATORS for domain in STANDARD]
     if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
         return proto
-    _with_defaults(proto.graph, onnx)
+    own = onnx.ModelProto()
+    own.CopyFrom(proto)   # the caller's model stays as it is
+    _with_defaults(own.graph, onnx)
     try:
-        return inliner.inline_selected_functions(proto, known, exclude=True, inline_schema_functions=True)
+        return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
 

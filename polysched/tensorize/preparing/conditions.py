@@ -56,6 +56,11 @@ def _affine(domain: isl.Set, e: Expr) -> isl.Aff | None:
     """A side of a comparison; None where it is not affine."""
     if not e.dtype.is_integer or (not e.dtype.is_signed and any(isinstance(x, Binary | Unary) for x in walk(e))):
         return None
+    return affine(domain, e)
+
+
+def affine(domain: isl.Set, e: Expr) -> isl.Aff | None:
+    """An expression over the iterators and parameters of a domain, as if nothing wrapped; None where it is none."""
     terms = _terms(e)
     if terms is None:
         return None

@@ -29,9 +29,9 @@ from polysched.scheduling.tree.loop_tree import (
     with_children,
 )
 from polysched.scheduling.tree.loop_tree import Sequence as InSequence
-from polysched.scop.body import Assign, Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
+from polysched.scop.body import Assign, Binary, Cast, Expr, Load, walk
 from polysched.scop.dtypes import UINT32, UINT64
-from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
+from polysched.scop.scop import AccessKind, Scop, Statement, union_map
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,14 +55,12 @@ def checked(before: Dependences, made: Restated) -> Dependences | None:
     """The dependences of the new program; None where some value would be another.
 
     Either no two accesses of one element, one of them a write, have changed places; or every value comes from where it
-    came.  Subscripts, which instructions are emitted from, have to name the elements that the relations do.
+    came.
 
     Raises
     ------
     BudgetExceededError : as `analyse`.
     """
-    if any(misspelt(s) for s in made.scop.statements if s not in before.scop.statements):
-        return None
     if _keeps_order(before.scop, made):
         return analyse(made.scop, value_based=before.value_based, inputs=before.inputs)
     after = analyse(made.scop, value_based=True, inputs=before.inputs)
@@ -79,48 +77,6 @@ def checked(before: Dependences, made: Restated) -> Dependences | None:
             if not found.is_equal(wanted.intersect_range(back.range())):
                 return None
     return after if _same_at_the_end(before.scop, made.scop, back) else None
-
-
-def misspelt(statement: Statement) -> bool:
-    """Whether some subscripts name other elements than the relation of their access has in some instance."""
-    return any(access.exact and len(access.subscripts) == access.relation.dim(isl.dim_type.out)
-               and not _is_spelt(statement, access) for access in statement.accesses)
-
-
-def _is_spelt(statement: Statement, access: Access) -> bool:
-    """Whether affine subscripts name the elements; others are taken for right."""
-    local = isl.LocalSpace.from_space(access.relation.domain().get_space())
-    affine = [_affine(e, local, statement.iterators) for e in access.subscripts]
-    named = isl.Map.universe(access.relation.get_space())
-    for at, aff in enumerate(affine):
-        if aff is None:
-            return True
-        value = isl.Map.from_aff(aff).insert_dims(isl.dim_type.out, 0, at).insert_dims(
-            isl.dim_type.out, at + 1, len(affine) - at - 1)
-        named = named.intersect(value.set_tuple_name(isl.dim_type.out, access.array))
-    return bool(access.relation.is_subset(named))
-
-
-def _affine(e: Expr, local: isl.LocalSpace, iterators: Sequence[str]) -> isl.Aff | None:
-    """An expression over iterators and parameters as an affine function; None where it is none."""
-    match e:
-        case Literal():
-            return isl.Aff.val_on_domain(local, isl.Val(int(e.value)))
-        case IteratorRef():
-            return isl.Aff.var_on_domain(local, isl.dim_type.set, iterators.index(e.name))
-        case ParameterRef():
-            at = local.find_dim_by_name(isl.dim_type.param, e.name)
-            return isl.Aff.var_on_domain(local, isl.dim_type.param, at) if at >= 0 else None
-        case Cast():
-            return _affine(e.operand, local, iterators)
-        case Binary(op="+" | "-" | "*"):
-            left, right = _affine(e.left, local, iterators), _affine(e.right, local, iterators)
-            if left is None or right is None:
-                return None
-            if e.op == "*":
-                return left.mul(right) if left.is_cst() or right.is_cst() else None
-            return left.add(right) if e.op == "+" else left.sub(right)
-    return None
 
 
 def _keeps_order(before: Scop, made: Restated) -> bool:

@@ -78,6 +78,36 @@ def test_what_depends_on_data_is_refused() -> None:
         resolve_control(bind(LOOP, values={"n": np.array(0)}))
 
 
+@pytest.mark.parametrize(("regions", "problem"), [
+    ("If(go) { graph a() { return x } }", "1 operands and 1 regions do not fit"),
+    ("If(go) { graph a() { return x } graph b(v) { return v } }", "the region takes 1 values and makes 1"),
+    ("Loop(n) { graph a(i) { return i } }", "1 operands and 1 regions do not fit"),
+    ("Loop(n, go, x) { graph a(i, c) { return c } }", "takes 2 values and makes 1, where 3 and at least 2 are wanted"),
+    ("Scan(x) { graph a(v) { return v } }", "1 operands and 1 regions do not fit"),
+    ("Scan(x; num_scan_inputs=1) { graph a() { return x } }", "the region takes 0 values and makes 1"),
+    ("Loop(none, go) { graph a(i, c) { return c, x } }", "stacks values of no known type")])
+def test_regions_that_do_not_fit_are_refused(regions: str, problem: str) -> None:
+    graph = from_text(f"""graph f(x: float32[2]) {{
+      const n: int64[] = [2]
+      const none: int64[] = [0]
+      const go: bool[] = [true]
+      let y = {regions}
+      return y
+    }}""")
+    for refused in (lambda: resolve_control(graph), lambda: interpret(graph, {"x": np.zeros(2, np.float32)})):
+        with pytest.raises(UnsupportedGraphError, match=problem):
+            refused()
+
+
+def test_a_loop_of_no_nodes_ends() -> None:
+    graph = from_text("""graph f(n: int64[], go: bool[], x: float32[2]) {
+      let y = Loop(n, go, x) { graph a(i, c, v) { return c, v } }
+      return y
+    }""")
+    with pytest.raises(UnsupportedGraphError, match="the loops are too long to unroll"):
+        resolve_control(bind(graph, values={"n": np.array(2 ** 40), "go": np.array(True)}))
+
+
 def test_conditions_steer() -> None:
     assert steering_inputs(BRANCH) == ("c",)
     assert steering_inputs(LOOP) == ("n",)

@@ -24,6 +24,7 @@ def test_elements_beside_the_model_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("tensor", "problem"), [
     (external("../w.bin"), "in the model's folder"), (external("/etc/passwd"), "in the model's folder"),
+    (external("w\0.bin"), "in the model's folder"),
     (external("w.bin", (6,)), "not wholly in its file"), (external("w.bin", offset=-4), "not wholly in its file"),
     (external("w.bin", (2 ** 40,)), "larger than a model may have"), (external("w.bin", length=4), "not wholly"),
     (TensorProto(name="w", data_type=TensorProto.FLOAT, dims=(3,), raw_data=b"1234"), "does not fit its type"),

@@ -39,6 +39,13 @@ def test_functions_of_the_operator_set_are_inlined() -> None:
     assert {"ReduceMean", "Sqrt"} <= {n.op for n in graph.nodes}
 
 
+def test_the_model_that_is_given_stays_as_it_is() -> None:
+    made = model([helper.make_node("MeanVarianceNormalization", ["x"], ["y"])])
+    before = made.SerializeToString(deterministic=True)
+    load(made)
+    assert made.SerializeToString(deterministic=True) == before
+
+
 @pytest.mark.parametrize(("made", "problem"), [
     (model([helper.make_node("Frob", ["x"], ["y"], domain="com.example")]), "operators of the domain com.example"),
     (model([helper.make_node("Exp", ["x"], ["y"])], element=TensorProto.STRING), "elements of type string"),

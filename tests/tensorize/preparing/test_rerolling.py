@@ -36,11 +36,12 @@ def test_a_result_at_a_quotient_stays() -> None:
     assert rerolled(analyse(from_c_text(text))) is None
 
 
-def test_statements_whose_subscripts_count_otherwise_stay() -> None:
+@pytest.mark.parametrize("subscript", ["k - 2", "-k + 2", "k / 2 - 1", "k % 2", "k >> 2", "(unsigned)k - 2"])
+def test_statements_whose_subscripts_count_otherwise_stay(subscript: str) -> None:
     """Of one iteration each: `A[k - 2]` and `A[k]` are the same element, and yet no text names it for both."""
     text = ("void f(unsigned C[8], unsigned char A[1][8]) {\n#pragma scop\nfor (int i = 0; i < 8; i += 2) {\n"
-            "for (int k = 2; k < 3; k++)\nC[i] += A[k - 2][i];\nfor (int k = 0; k < 1; k++)\n"
+            f"for (int k = 2; k < 3; k++)\nC[i] += A[{subscript}][i];\nfor (int k = 0; k < 1; k++)\n"
             "C[i + 1] += A[k][i + 1];\n}\n#pragma endscop\n}\n")
     assert rerolled(analyse(from_c_text(text))) is None
-    alike = text.replace("int k = 2; k < 3", "int k = 0; k < 1").replace("A[k - 2]", "A[k]")
+    alike = text.replace("int k = 2; k < 3", "int k = 0; k < 1").replace(f"A[{subscript}]", "A[k]")
     assert rerolled(analyse(from_c_text(alike))) is not None
