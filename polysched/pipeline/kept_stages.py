@@ -8,15 +8,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from polysched.pipeline.limits import LIMITS
+
 Value = TypeVar("Value")
 
 
 @dataclass(eq=False)
 class KeptStages:
-    """Values of stages by what they were made of; the latter is kept alive, so that its identity is its own."""
+    """Values of stages on one machine, by what they were made of; those that were not asked for longest are dropped.
 
-    values: dict[Hashable, Any] = field(default_factory=dict)
-    alive: list[object] = field(default_factory=list)
+    With each stands the program that it was made of, whose identity is its own for so long.
+    """
+
+    values: dict[Hashable, tuple[object, Any]] = field(default_factory=dict)
 
 
 _KEPT: ContextVar[KeptStages | None] = ContextVar("kept stages", default=None)
@@ -38,14 +42,14 @@ def kept(make: Callable[[], Value], of: object, *parts: Hashable) -> Value:
     Parameters
     ----------
     of : the program that it is made of, which counts by its identity.
-    parts : all else that decides it.
+    parts : all else that decides it, but for the machine.
     """
     stages = _KEPT.get()
     if stages is None:
         return make()
     key = (id(of), *parts)
-    if key not in stages.values:
-        stages.values[key] = make()
-        stages.alive.append(of)
-    value: Value = stages.values[key]
+    value: Value = stages.values.pop(key)[1] if key in stages.values else make()
+    stages.values[key] = (of, value)   # behind all others
+    if len(stages.values) > LIMITS.kept_values:
+        del stages.values[next(iter(stages.values))]
     return value

@@ -20,6 +20,9 @@ class PipelineLimits:
     long_seconds: float = constant(10.0, unit="s", source="from here on it is told what takes long")
     worth_telling_share: float = constant(
         0.1, unit="1", source="the share of a file's time from which a region or a stage is named")
+    # kept_stages.py
+    kept_values: int = constant(64, unit="values", source="of one search; a candidate adds two that no other asks for "
+                                "where a part of its program is made anew")
     # recipe.py
     recipe_entries: int = constant(4096, unit="values", source="of the JSON of a recipe that is read")
     recipe_depth: int = constant(12, unit="levels", source="of the JSON of a recipe that is read")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from polysched.dependence import analyse
 from polysched.dependence.collapsing import collapse_rows
@@ -22,10 +22,6 @@ from polysched.tensorize.preparing.canonical import canonical_form
 from polysched.tensorize.preparing.narrowing import narrow_sums
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
-
-if TYPE_CHECKING:
-    pass
-
 
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,

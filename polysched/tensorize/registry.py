@@ -88,18 +88,26 @@ def _require_description(intrinsic: Intrinsic) -> None:
     """
     require_agreement(intrinsic.semantics)
     contraction = intrinsic.contraction
+    if not contraction.whole:   # the inputs are those of one stage
+        return
+    _require_operands(intrinsic)
+    if contraction.reductions and not accumulates_sum(intrinsic):
+        raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
+                                hint="describe one update per element (a maximum): the program's loops repeat it")
+
+
+def _require_operands(intrinsic: Intrinsic) -> None:
+    """Refuse an instruction whose text does not read what it is given, or that only counts."""
+    contraction = intrinsic.contraction
     used = {e.array for e in (*(r.output for r in contraction.results), *contraction.inputs)} | set(contraction.tables)
     idle = [v.name for v in intrinsic.parsed.operands if v.name not in used]
-    if idle and contraction.whole and not intrinsic.library:   # of several stages the inputs are those of one
+    if idle and not intrinsic.library:
         raise SourceSyntaxError(f"the result does not depend on operand {idle[0]}", where=intrinsic.name,
                                 hint="leave the operand out, or a constant in its place in the template")
     read = {e for r in contraction.results for e in r.reads if e != r.output}
-    if contraction.whole and not (read or contraction.tables) and multiplies(intrinsic):
+    if not (read or contraction.tables) and multiplies(intrinsic):
         raise SourceSyntaxError("the text reads nothing but its result", where=intrinsic.name,
                                 hint="an instruction computes from operands; ordinary code sets constants")
-    if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
-        raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
-                                hint="describe one update per element (a maximum): the program's loops repeat it")
 
 
 def load_functions(path: str) -> dict[str, LibraryFunction]:

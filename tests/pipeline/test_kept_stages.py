@@ -2,6 +2,7 @@
 
 from polysched.pipeline import analysed, optimize, scheduled
 from polysched.pipeline.kept_stages import KeptStages, keeping, kept
+from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, product
@@ -39,3 +40,14 @@ def test_what_is_made_of_an_object_keeps_it_alive():
     with keeping(stages):
         assert kept(lambda: 1, object(), "a") == 1
         assert kept(lambda: 2, object(), "a") == 2
+
+
+def test_what_nobody_asks_for_again_is_dropped():
+    stages, program = KeptStages(), object()
+    made = []
+    with keeping(stages):
+        for number in range(3 * LIMITS.kept_values):
+            kept(lambda: made.append("often"), program, "often")
+            kept(lambda number=number: number, object(), number)
+    assert made == ["often"]
+    assert len(stages.values) == LIMITS.kept_values

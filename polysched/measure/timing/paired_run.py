@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -57,7 +58,7 @@ class Place:
 
 
 class Program:
-    """One of the two shared objects."""
+    """One of the shared objects."""
 
     def __init__(self, name: str, path: str, timer: ctypes.CDLL) -> None:
         self.name = name
@@ -123,7 +124,10 @@ def restore(places: list[Place], program: Program) -> None:
 
 
 class Session:
-    """Everything of one child: the programs, the places, and the reference's results."""
+    """Everything of one child: the programs, the places, and the reference's results.
+
+    `versions` are further programs, which `timing.field_run` has.
+    """
 
     def __init__(self, request: dict[str, Any], reporter: Reporter) -> None:
         self.request = request
@@ -133,12 +137,14 @@ class Session:
         reporter.phase("loading the compiled code")
         self.original = Program("original", request["original"], timer)
         self.candidate = Program("transformed", request["transformed"], timer)
+        self.versions = [Program(name, path, timer) for name, path in request.get("versions", {}).items()]
+        programs = [self.original, self.candidate, *self.versions]
         reporter.phase("allocating the arrays")
-        self.places = make_places(request["places"], [self.original, self.candidate])
+        self.places = make_places(request["places"], programs)
         self.reference: list[NDArray] = [np.empty_like(p.pristine) for p in self.places]
         flush = flush_from(request["flush"].split())
         self.cold = FlushMemory(flush) if flush is not None else None
-        for program in (self.original, self.candidate):
+        for program in programs:
             program.bind(self.places)
 
     def run(self, program: Program) -> dict[str, Any]:
@@ -152,11 +158,16 @@ class Session:
         """Run once outside any timing; report a write outside an array and stop."""
         self.reporter.phase(f"running the {program.name} code")
         self.run(program)
-        for place in self.places:
-            if place.guarded is not None and not place.guarded.guards_intact():
-                self.reporter.report(out_of_bounds={"array": place.name, "program": program.name})
-                self.reporter.report(end="finished")
-                sys.exit(0)
+        overwritten = self.overwritten()
+        if overwritten is not None:
+            self.reporter.report(out_of_bounds={"array": overwritten, "program": program.name})
+            self.reporter.report(end="finished")
+            sys.exit(0)
+
+    def overwritten(self) -> str | None:
+        """The first array outside of which something was written."""
+        return next((place.name for place in self.places
+                     if place.guarded is not None and not place.guarded.guards_intact()), None)
 
     def prepare(self) -> dict[str, Any]:
         """Choose the first recipe under which the reference changes something, finite, and amplifies no rounding.
@@ -219,8 +230,12 @@ class Session:
         """Run the candidate and report the comparison; whether it passed."""
         self.checked_run(self.candidate)
         self.reporter.phase("comparing the results")
-        compared = self.compare_with(self.candidate.name)
-        self.reporter.report(compared=[asdict(c) for c in compared], when=when)
+        return self.is_right(self.candidate, when=when)
+
+    def is_right(self, program: Program, **told: str) -> bool:
+        """Report how what a program left compares with the reference; whether it is the same."""
+        compared = self.compare_with(program.name)
+        self.reporter.report(compared=[asdict(c) for c in compared], **told)
         return not any(c.mismatches for c in compared)
 
     def time_pairs(self) -> None:
@@ -238,18 +253,15 @@ class Session:
                 break
 
 
-def main() -> None:
-    """Verify, then time; every step is reported."""
+def run_session(work: Callable[[Session], None]) -> None:
+    """Take the request of this child, do its work, and say how it ended."""
     request, reporter = start(sys.argv)
     if request["cpus"]:
         os.sched_setaffinity(0, request["cpus"])
     try:
         session = Session(request, reporter)
         reporter.report(conditioning=session.prepare())
-        right = session.verify(when="first run") and session.verify(when="with threads running")
-        if right and request["pairs"]:
-            session.time_pairs()
-            session.verify(when="after the timing")
+        work(session)
     except MemoryError:
         reporter.report(end="memory")
         return
@@ -257,5 +269,13 @@ def main() -> None:
     os._exit(0)
 
 
+def verify_and_time(session: Session) -> None:
+    """Verify, then time, then verify again."""
+    right = session.verify(when="first run") and session.verify(when="with threads running")
+    if right and session.request["pairs"]:
+        session.time_pairs()
+        session.verify(when="after the timing")
+
+
 if __name__ == "__main__":
-    main()
+    run_session(verify_and_time)

@@ -200,18 +200,14 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
     domain = _plain(domain.coalesce(), first)
     if not back.is_single_valued() or not back.is_injective():
         return None
-    accesses = []
-    for k, access in enumerate(first.accesses):
-        function = _function(access.relation)
-        assert function is not None   # `_shifts` looked at it
-        relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
-        if not _is_spelt(access, relation) or not all(
-                move.apply_range(other.accesses[k].relation).is_equal(relation.intersect_domain(move.domain()))
-                for move, other in zip(moves, group, strict=True)):
-            return None
-        accesses.append(replace(access, relation=relation))
+    accesses = _as_those_of(first, domain)
+    same = all(_is_spelt(access) and all(
+        move.apply_range(other.accesses[k].relation).is_equal(access.relation.intersect_domain(move.domain()))
+        for move, other in zip(moves, group, strict=True)) for k, access in enumerate(accesses))
+    if not same:
+        return None
     names = frozenset(s.name for s in group)
-    whole = replace(_common_body(group), domain=domain, accesses=tuple(accesses))
+    whole = replace(_common_body(group), domain=domain, accesses=accesses)
     statements = tuple(whole if s is first else s for s in scop.statements if s is first or s.name not in names)
     tree = _tree(scop, group, whole, union_set(s.domain for s in statements))
     if tree is None:
@@ -222,11 +218,23 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
                     back=identity(scop, but=names).union(back), references=references)
 
 
-def _is_spelt(access: Access, relation: isl.Map) -> bool:
-    """Whether the subscripts of an access, which instructions are emitted from, name the elements that a relation has.
+def _as_those_of(first: Statement, domain: isl.Set) -> tuple[Access, ...]:
+    """The accesses of a statement in other iterations, each the same function of these."""
+    found = []
+    for access in first.accesses:
+        function = _function(access.relation)
+        assert function is not None   # `_shifts` looked at it
+        relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
+        found.append(replace(access, relation=relation))
+    return tuple(found)
+
+
+def _is_spelt(access: Access) -> bool:
+    """Whether the subscripts of an access, which instructions are emitted from, name the elements of its relation.
 
     Others are where the subscripts are fewer than the dimensions: code is made from the relation then.
     """
+    relation = access.relation
     if len(access.subscripts) != relation.dim(_OUT):
         return True
     named = isl.MultiAff.zero(relation.get_space())

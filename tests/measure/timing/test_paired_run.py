@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from polysched.measure.paired import MeasureOptions, _request, read_timing, read_verification, recipes_for
@@ -11,6 +12,8 @@ from polysched.measure.processes.call_interface import TIMER, Origin, Slot, wrap
 from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.processes.perf_counters import PerfCounters
 from polysched.measure.processes.workspace import workspace
+from polysched.measure.programs.inputs import allocate
+from polysched.measure.timing.paired_run import Place, Session
 from polysched.scop import from_c_text
 from polysched.scop.dtypes import BY_NAME
 from polysched.target import find_compiler
@@ -287,3 +290,12 @@ def test_lost_updates_are_seen_although_threads_start_late() -> None:
       for (int i = 0; i < 40000000; i++) *(volatile double *)A += 1;
     }"""
     assert not verification_of(run_pair(serial, racy)).passed
+
+
+def test_a_write_outside_of_an_array_is_seen() -> None:
+    guarded = allocate("float64", (4,))
+    session = Session.__new__(Session)
+    session.places = [Place("a", "float64", "argument", None, None, guarded, {"v": guarded.values}, np.zeros(4))]
+    assert session.overwritten() is None
+    guarded.memory[guarded.start - 1] ^= 1
+    assert session.overwritten() == "a"
