@@ -94,8 +94,7 @@ class PassContext:
 
     def reductions_in_parts(self) -> dict[str, Reduction]:
         """The reductions that ranges of iterations can compute apart, to be combined in order, by statement."""
-        places = {r.statement: r for r in find_reductions(self.scop) if r.operator in PLACES}
-        return self._reductions(self.scop, OPERATORS | OVERWRITES) | places
+        return self._reductions(self.scop, OPERATORS | OVERWRITES | PLACES)
 
     def _reductions(self, scop: Scop, operators: frozenset[str]) -> dict[str, Reduction]:
         """The reductions by some operators that the options allow, of elements that exist whatever the conditions."""

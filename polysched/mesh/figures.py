@@ -36,7 +36,8 @@ def figures_of(ledger: Ledger, shapes: Sequence[Shape], choices: Sequence[Sequen
     alone = hop_bytes_bound(graph, shapes, target)
     hops = max(alone, proven_hop_bytes)
     score = LIMITS.congestion_weight * load + hops
-    layers = layer_by_layer(graph, choices, target, ledger.traffic)
+    standing = [(*front, shape) for front, shape in zip(choices, shapes, strict=True)]
+    layers = layer_by_layer(graph, standing, target, ledger.traffic)
     listed = (
         Figure(name="interval", unit="s", value=max(slowest, ledger.largest / target.link), bound=interval, holds=ANY,
                why=why),
@@ -99,4 +100,4 @@ def _fastest(front: Sequence[Shape], target: MeshTarget) -> tuple[Rectangle, flo
         if len(places):
             row, column = places[0].tolist()
             return Rectangle(row, column, shape.rows, shape.columns), shape.seconds
-    raise AssertionError("the smallest shapes were placed, so there are cores for them")
+    raise AssertionError("a shape of each operator was placed, so there are cores for it")

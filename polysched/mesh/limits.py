@@ -13,19 +13,22 @@ class MeshLimits:
 
     # target.py
     most_cores: int = constant(
-        1 << 22, unit="cores", source="of a mesh: four times the million that partitioning was built for")
+        1 << 22, unit="cores", source="first guess: of a mesh, 2048x2048")
     # operators.py
     most_operators: int = constant(
         1 << 20, unit="operators", source="of a file: more belong to arrays, not to a JSON list")
+    most_bytes: int = constant(
+        1 << 40, unit="B", source="of all messages: so much on each of most_cores links is still a whole number of 63 "
+                                  "bits")
     # shapes.py
     buffers: int = constant(
         2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
     # cost.py
     congestion_weight: int = constant(
-        100, unit="1", source="bytes that travel one hop are worth 1, bytes on the most loaded link so much")
+        100, unit="1", source="first guess: a byte over one hop is worth 1, one on the most loaded link so much")
     # placing.py
     fill_step: float = constant(
-        0.05, unit="1", source="of the cores that shapes may take, given back where they cannot be packed")
+        0.05, unit="1", source="first guess: of the cores that shapes may take, given back where they cannot be packed")
     # exact.py
     exact_cores: int = constant(
         64, unit="cores", source="of a mesh for CP-SAT: on 16x16 its bound of 40 operators was no use")
@@ -37,30 +40,31 @@ class MeshLimits:
     moves_per_operator: int = constant(
         600, unit="moves", source="of annealing: some seconds for 40 operators")
     most_moves: int = constant(
-        60_000, unit="moves", source="of annealing: about 10 seconds where a move takes 0.2 ms")
+        60_000, unit="moves", source="of annealing: 12 seconds where a move takes 0.2 ms")
     hot_share: float = constant(
-        0.05, unit="1", source="of the first score, as the first temperature: a move that costs so much is often taken")
+        0.05, unit="1", source="first guess: of the first score, as the first temperature")
     cold_share: float = constant(
-        1e-4, unit="1", source="of the first score, as the last temperature")
+        1e-4, unit="1", source="first guess: of the first score, as the last temperature")
     near_share: float = constant(
-        0.5, unit="1", source="of the moves, to a place beside an operator that messages go to or come from")
+        0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
     most_partitioned: int = constant(
-        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 ran out of its stack with 102,400")
+        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 crashed with 102,400, and not in 40 s "
+                                         "with an unlimited stack")
     most_parts_a_side: int = constant(
         8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
     least_part_side: int = constant(
         4, unit="cores", source="of a part: smaller ones leave the mapping no room for balance, and it takes long")
     leaf_cores: int = constant(
-        64, unit="cores", source="of a region that is not cut again: swaps put its operators in order")
+        64, unit="cores", source="first guess: of a region that is not cut again; swaps put its operators in order")
     fewest_cut: int = constant(
         4, unit="operators", source="of a region that is cut: 2x2 parts have one each; Mt-KaHyPar 1.7 refuses to map "
                                     "fewer operators than parts")
     # swapping.py
     swap_rounds: int = constant(
-        200, unit="rounds", source="of swaps; each looks at every message once")
+        200, unit="rounds", source="first guess: of swaps; each looks at every message once")
     swap_reach: int = constant(
-        4, unit="cores", source="between two that are swapped: half of a region that is not cut again")
+        4, unit="cores", source="first guess: between two that are swapped, half the side of leaf_cores")
 
 
 LIMITS = MeshLimits()

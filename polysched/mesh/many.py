@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.errors import PlacementError, UsageError
+from polysched.mesh.limits import LIMITS
 from polysched.mesh.partitioning import partitioned
 from polysched.mesh.placement import Figure
 from polysched.mesh.swapping import swapped
@@ -33,7 +34,7 @@ class ManyOperators(Shown):
 
     Raises
     ------
-    UsageError : the arrays do not fit together, or name an operator that is not had.
+    UsageError : the arrays do not fit together, are no whole numbers, or name an operator that is not had.
     """
 
     count: int
@@ -45,6 +46,10 @@ class ManyOperators(Shown):
         shapes = {a.shape for a in (self.sources, self.sinks, self.bytes)}
         if len(shapes) != 1 or self.sources.ndim != 1:
             raise UsageError("sources, sinks and bytes are three lists of one length", witness=str(sorted(shapes)))
+        if kinds := {str(a.dtype) for a in (self.sources, self.sinks, self.bytes) if a.dtype.kind != "i"}:
+            raise UsageError("sources, sinks and bytes are whole numbers with a sign", witness=", ".join(sorted(kinds)))
+        if (total := float(self.bytes.sum(dtype=float))) > LIMITS.most_bytes:
+            raise UsageError(f"messages have at most {LIMITS.most_bytes} bytes in all", witness=f"{total:.0f}")
         if len(self.sources) and (min(self.sources.min(), self.sinks.min()) < 0 or self.bytes.min() < 0
                                   or max(self.sources.max(), self.sinks.max()) >= self.count):
             raise UsageError(f"messages join operators 0 to {self.count - 1} with at least 0 bytes")

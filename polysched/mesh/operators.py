@@ -83,7 +83,7 @@ class OperatorGraph(Shown):
 
     Raises
     ------
-    UsageError : there is none, a name stands twice or is not had, or messages make a cycle.
+    UsageError : there is none, a name stands twice or is not had, messages make a cycle or have too many bytes.
     """
 
     name: str
@@ -101,6 +101,9 @@ class OperatorGraph(Shown):
             for end in (message.source, message.sink):
                 if end not in self.number:
                     raise UsageError(f"a message names {end!r}, which is no operator", where=f"graph {self.name}")
+        if (total := sum(m.bytes for m in self.messages)) > LIMITS.most_bytes:
+            raise UsageError(f"messages have at most {LIMITS.most_bytes} bytes in all", where=f"graph {self.name}",
+                             witness=str(total))
         assert len(self.order) == len(self.operators)
 
     @cached_property
@@ -171,7 +174,7 @@ def read_graph(text: str, *, where: str = "") -> OperatorGraph:
     """
     try:
         return read_record(OperatorGraph, json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError("the file is no graph of operators", where=where or None, witness=str(error)) from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -36,37 +36,41 @@ def greedy(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget, *,
     ----------
     order : of the operators, where it is another one.
     """
-    free = target.alive.copy()
-    placed: dict[int, Rectangle] = {}
-    for number in graph.order if order is None else order:
-        shape = shapes[number]
-        places = free_places(free, shape.rows, shape.columns)
-        if not len(places):
-            return None
-        middle = places + np.array([(shape.rows - 1) / 2, (shape.columns - 1) / 2])
-        way = np.zeros(len(places))
+    def way(number: int, places: np.ndarray, placed: Mapping[int, Rectangle]) -> np.ndarray:
+        middle = places + np.array([(shapes[number].rows - 1) / 2, (shapes[number].columns - 1) / 2])
+        total = np.zeros(len(places))
         for message in graph.touching[number]:
             source, sink = graph.ends[message]
             other = placed.get(source if sink == number else sink)
             if other is not None:
                 there = np.array([other.row + (other.rows - 1) / 2, other.column + (other.columns - 1) / 2])
-                way += graph.messages[message].bytes * np.abs(middle - there).sum(1)
-        row, column = places[int(way.argmin())].tolist()
-        placed[number] = Rectangle(row, column, shape.rows, shape.columns)
-        free[placed[number].slices] = False
-    return tuple(placed[n] for n in range(len(shapes)))
+                total += graph.messages[message].bytes * np.abs(middle - there).sum(1)
+        return total
+
+    return _one_by_one(shapes, target, graph.order if order is None else order, way)
 
 
 def row_major(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) -> tuple[Rectangle, ...] | None:
     """Each operator, in topological order, on the first free cores in row-major order: a plain pipeline."""
+    return _one_by_one(shapes, target, graph.order, lambda _, places, __: np.arange(len(places)))
+
+
+def _one_by_one(shapes: Sequence[Shape], target: MeshTarget, order: Sequence[int],
+                cost: Callable[[int, np.ndarray, Mapping[int, Rectangle]], np.ndarray]) -> tuple[Rectangle, ...] | None:
+    """Each operator in an order where it costs least; None where one finds no free cores.
+
+    Parameters
+    ----------
+    cost : of an operator at each of some places, beside those that are placed already.
+    """
     free = target.alive.copy()
     placed: dict[int, Rectangle] = {}
-    for number in graph.order:
+    for number in order:
         shape = shapes[number]
         places = free_places(free, shape.rows, shape.columns)
         if not len(places):
             return None
-        row, column = places[0].tolist()
+        row, column = places[int(cost(number, places, placed).argmin())].tolist()
         placed[number] = Rectangle(row, column, shape.rows, shape.columns)
         free[placed[number].slices] = False
     return tuple(placed[n] for n in range(len(shapes)))

@@ -15,7 +15,7 @@ from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.packing import greedy, largest_first, row_major
 from polysched.mesh.placement import Placement, Route
-from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts
+from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
 from polysched.mesh.target import MeshTarget
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
@@ -64,12 +64,11 @@ def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None
     Raises
     ------
     PlacementError : an operator fits nowhere, or all together have too few cores.
-    UsageError : shapes are given, but not one of each operator.
+    UsageError : shapes are given, but not one of each operator, as `shape_of` makes it, that fits.
     """
     options = options or PlaceOptions()
-    if options.shapes is not None and len(options.shapes) != len(graph.operators):
-        raise UsageError("there is a shape of each operator, or none", witness=f"{len(options.shapes)} shapes of "
-                         f"{len(graph.operators)} operators")
+    if options.shapes is not None:
+        _require_shapes(options.shapes, graph, target)
     choices = fronts(graph, target)
     shapes, rectangles, note = _packed(graph, choices, target, options)
     if options.method in ("anneal", "exact"):
@@ -88,6 +87,19 @@ def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None
                      routes=tuple(Route(o, f.detours) for o, f in zip(ledger.orders, ledger.flows, strict=True)),
                      loads=as_array(ledger.loads, target), figures=figures_of(ledger, shapes, choices, proven),
                      method=f"{options.method}, {options.routing} routes", notes=notes)
+
+
+def _require_shapes(shapes: Sequence[Shape], graph: OperatorGraph, target: MeshTarget) -> None:
+    if len(shapes) != len(graph.operators):
+        raise UsageError("there is a shape of each operator, or none", witness=f"{len(shapes)} shapes of "
+                         f"{len(graph.operators)} operators")
+    for shape, operator, inputs in zip(shapes, graph.operators, graph.inputs, strict=True):
+        inside = 1 <= shape.rows <= operator.extents[0] and 1 <= shape.columns <= operator.extents[1]
+        if not inside or shape != shape_of(operator, inputs, target, shape.rows, shape.columns) \
+                or shape.memory > target.memory:
+            raise UsageError("a given shape is none of its operator, or has too little memory",
+                             where=f"operator {operator.name}", witness=f"{shape}",
+                             hint="polysched.mesh.shapes.shape_of makes one")
 
 
 def _packed(graph: OperatorGraph, choices: Sequence[Sequence[Shape]], target: MeshTarget,

@@ -104,5 +104,5 @@ def read_target(text: str) -> MeshTarget:
     except OSError as error:
         raise UsageError("a mesh is ROWSxCOLUMNS, or a JSON file that can be read", witness=f"{text}: {error.strerror}",
                          hint="--mesh 16x16") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError("the file is no mesh", where=text, witness=str(error)) from None

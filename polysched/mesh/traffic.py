@@ -28,7 +28,6 @@ from polysched.mesh.target import MeshTarget
 Core: TypeAlias = tuple[int, int]
 Path: TypeAlias = tuple[Core, ...]
 
-ORDERS = ("xy", "yx")
 STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 """Of the directions: east, west, south, north."""
 
@@ -63,11 +62,17 @@ def pieces(sources: int, sinks: int, size: int) -> tuple[np.ndarray, np.ndarray,
             np.diff(edges))
 
 
-def piece_offsets(message: Message, source: Shape, sink: Shape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and columns that each piece goes where both rectangles begin at one core, and its bytes."""
+def piece_ends(message: Message, source: Shape | Rectangle, sink: Shape | Rectangle) -> tuple[np.ndarray, np.ndarray]:
+    """From where to where each piece goes inside the two rectangles, (4, pieces) rows and columns, and its bytes."""
     i, j, size = pieces(source.cores, sink.cores, message.bytes)
     to_row, to_column = (j % sink.rows, j // sink.rows) if message.cut == "columns" else divmod(j, sink.columns)
-    return to_row - i // source.columns, to_column - i % source.columns, size
+    return np.stack([*divmod(i, source.columns), to_row, to_column]), size
+
+
+def piece_offsets(message: Message, source: Shape, sink: Shape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns that each piece goes where both rectangles begin at one core, and its bytes."""
+    (from_row, from_column, to_row, to_column), size = piece_ends(message, source, sink)
+    return to_row - from_row, to_column - from_column, size
 
 
 class Traffic:
@@ -103,11 +108,9 @@ class Traffic:
         return Flow(kept.links + (row * self.target.columns + column), kept.loads, kept.hop_bytes, kept.hops)
 
     def _ends(self, message: Message, source: Rectangle, sink: Rectangle) -> tuple[np.ndarray, np.ndarray]:
-        """From where to where each piece goes, as an array (4, pieces) of rows and columns, and its bytes."""
-        i, j, size = pieces(source.cores, sink.cores, message.bytes)
-        to_row, to_column = (j % sink.rows, j // sink.rows) if message.cut == "columns" else divmod(j, sink.columns)
-        return np.stack([source.row + i // source.columns, source.column + i % source.columns,
-                         sink.row + to_row, sink.column + to_column]), size
+        """From where to where each piece goes on the mesh, as an array (4, pieces), and its bytes."""
+        ends, size = piece_ends(message, source, sink)
+        return ends + np.array([[source.row], [source.column], [sink.row], [sink.column]]), size
 
     def _flow(self, message: Message, source: Rectangle, sink: Rectangle, ends: np.ndarray, size: np.ndarray,
               order: str) -> Flow:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from polysched.search.chooser import Trace
@@ -34,7 +35,7 @@ class Grid:
 
     def ask(self, count: int) -> tuple[Proposal, ...]:
         """The next ones."""
-        return tuple(p for p, _ in zip(self._left, range(count), strict=False))
+        return tuple(islice(self._left, count))
 
     def tell(self, trials: Sequence[Trial]) -> None:
         """Learn nothing."""

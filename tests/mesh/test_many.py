@@ -67,7 +67,8 @@ def test_no_placement_is_below_the_bound() -> None:
 
 @pytest.mark.parametrize(("arrays", "said"), [
     (([0], [0], [1]), "sends to itself"), (([0], [2], [1]), "operators 0 to 1"), (([0], [1], [-1]), "operators 0 to 1"),
-    (([0, 1], [1], [1]), "three lists")])
+    (([0, 1], [1], [1]), "three lists"), (([0], [1], [1.5]), "witness: float64"),
+    (([0], [1], [2 << 40]), "at most 1099511627776 bytes in all")])
 def test_arrays_that_do_not_fit_are_refused(arrays, said) -> None:
     with pytest.raises(UsageError, match=said):
         ManyOperators(count=2, **dict(zip(("sources", "sinks", "bytes"), map(np.array, arrays), strict=True)))

@@ -34,7 +34,9 @@ A, B = Operator(name="a", work=1), Operator(name="b", work=1)
 @pytest.mark.parametrize(("operators", "messages", "said"), [
     ((), (), "1 to"), ((A, A), (), "one name"), ((A,), (Message(source="a", sink="z", bytes=1),), "'z'"),
     ((A, B), (Message(source="a", sink="b", bytes=1), Message(source="b", sink="a", bytes=1)), "cycle"),
-    ((A,), (Message(source="a", sink="a", bytes=1),), "cycle")])
+    ((A,), (Message(source="a", sink="a", bytes=1),), "cycle"),
+    ((A, B), (Message(source="a", sink="b", bytes=1 << 39), Message(source="a", sink="b", bytes=1 + (1 << 39))),
+     "at most 1099511627776 bytes in all")])
 def test_what_is_no_graph_is_refused(operators, messages, said) -> None:
     with pytest.raises(UsageError, match=said):
         OperatorGraph(name="g", operators=operators, messages=messages)
@@ -50,7 +52,7 @@ def test_a_number_out_of_its_range_is_refused(make, said) -> None:
         make()
 
 
-@pytest.mark.parametrize("text", ["nonsense", "[]", '{"name": "g", "operators": [{"name": "a"}]}'])
+@pytest.mark.parametrize("text", ["nonsense", "[]", "[" * 100_000, '{"name": "g", "operators": [{"name": "a"}]}'])
 def test_a_text_that_is_no_graph_is_refused(text) -> None:
     with pytest.raises(UsageError, match=r"g\.json: the file is no graph"):
         read_graph(text, where="g.json")

@@ -1,10 +1,15 @@
 """Placements of random graphs: walked again, with bounds; refusals."""
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.errors import PlacementError, UsageError
-from polysched.mesh import MeshTarget, Operator, OperatorGraph, PlaceOptions, place, verify
+from polysched.mesh import MeshTarget, Operator, OperatorGraph, PlaceOptions, chain, place, verify
+from polysched.mesh.shapes import fronts, shape_of
 from tests.mesh.random_graphs import random_graph
+
+CHAINED = chain("c", [Operator(name=n, work=8, extents=(4, 4), weights=w) for n, w in (("a", 64), ("b", 0))])
 
 
 @pytest.mark.parametrize("target", [MeshTarget(rows=5, columns=7),
@@ -33,6 +38,28 @@ def test_shapes_may_be_given() -> None:
     assert again.shapes == shapes
     with pytest.raises(UsageError, match="a shape of each operator"):
         place(graph, target, PlaceOptions(shapes=shapes[:2]))
+
+
+@pytest.mark.parametrize("wrong", [{"seconds": 0.0}, {"memory": 1}, {"rows": 0}, {"rows": 5, "columns": 1}])
+def test_a_given_shape_is_one_of_its_operator(wrong) -> None:
+    graph, target = CHAINED, MeshTarget(rows=6, columns=6)
+    shapes = [front[-1] for front in fronts(graph, target)]
+    with pytest.raises(UsageError, match="operator a: a given shape is none of its operator"):
+        place(graph, target, PlaceOptions(shapes=(replace(shapes[0], **wrong), *shapes[1:])))
+    small = MeshTarget(rows=6, columns=6, memory=shapes[0].memory - 1)
+    assert shapes[0].memory == max(s.memory for s in shapes)
+    with pytest.raises(UsageError, match="has too little memory"):
+        place(graph, small, PlaceOptions(shapes=tuple(shapes)))
+
+
+def test_a_given_shape_may_be_the_only_one_with_cores() -> None:
+    rows = tuple((r, c) for r in (0, 2) for c in range(4))     # dead: nothing has two rows
+    target = MeshTarget(rows=4, columns=4, memory=64, dead=rows)
+    graph = OperatorGraph(name="g", operators=(Operator(name="a", work=8, extents=(4, 4), result=256),))
+    shape = shape_of(graph.operators[0], (), target, 1, 4)
+    placement = place(graph, target, PlaceOptions(shapes=(shape,)))
+    verify(placement)
+    assert placement.figures["layer_by_layer"].value == shape.seconds
 
 
 def test_too_many_operators_are_refused() -> None:

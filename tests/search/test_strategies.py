@@ -42,6 +42,15 @@ def test_the_seed_and_the_times_decide_the_sequence(name):
     assert len(set(sequence(name, 1))) == 48
 
 
+def test_the_grid_loses_nothing_between_questions():
+    every = [p.recipe for p in Explorer(template, product(), OPTIONS).enumerate()]
+    strategy = STRATEGIES["grid"](Explorer(template, product(), OPTIONS), 0)
+    found = []
+    while asked := strategy.ask(5):
+        found += [p.recipe for p in asked]
+    assert found == every
+
+
 def test_the_grid_is_complete_and_ends():
     strategy = STRATEGIES["grid"](Explorer(template, product(), OPTIONS), 0)
     assert len({p.recipe.text for p in strategy.ask(1000)}) == len(EDGES)**3

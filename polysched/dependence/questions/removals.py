@@ -51,7 +51,7 @@ class Attempts:
     """
 
     dependences: Dependences
-    _trees: dict[str, isl.Schedule | None] = field(default_factory=dict)
+    _trees: dict[tuple[int, str], isl.Schedule | None] = field(default_factory=dict)
 
     @cached_property
     def expansion(self) -> Expansion:
@@ -108,11 +108,12 @@ class Attempts:
 
     def _removes(self, text: str, tree: isl.Schedule, block: Block, loop: ProgramLoop) -> bool:
         """Whether a changed order is legal, and the dependence prevents nothing in it."""
-        if text not in self._trees:
+        key = loop.number, text     # several loops may have one name and one line
+        if key not in self._trees:
             legal = with_budget(LEGALITY_OPERATIONS, lambda: violation(self.dependences, tree) is None,
                                 seconds=LEGALITY_SECONDS)
-            self._trees[text] = tree if legal else None
-        legal_tree = self._trees[text]
+            self._trees[key] = tree if legal else None
+        legal_tree = self._trees[key]
         return legal_tree is not None and _still(self.dependences, legal_tree, block, loop,
                                                  same_program=True) is False
 

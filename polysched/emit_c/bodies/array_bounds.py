@@ -47,7 +47,8 @@ def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:
     """Whether partial results have somewhere to go, also where no condition ever holds under which there is one."""
     statement = scop.statement(reduction.statement)
     certain = set(unconditional_references(statement.body))
-    accesses = [statement.access(part.write) for part in reduction.accumulators if part.write not in certain]
+    accesses = [statement.access(reference) for part in reduction.accumulators
+                for reference in (part.write, *part.places) if reference not in certain]
     return all(can_be_read(scop, access) if access.exact
                else all(extent is not None for extent in scop.array(access.array).extents) for access in accesses)
 

@@ -53,10 +53,10 @@ class _Writer:
         self.scop = scop
         self.symbols = [p.name for p in scop.parameters]
         self.arrays = {array.name: _memref(array) for array in scop.arrays}
-        self.numbers = itertools.count()
         taken = {*self.symbols, *map(array_name, self.arrays)}
-        self.loop_prefix = next(name for k in itertools.count() if not any(
-            other.startswith(name := "i" + "_" * k) for other in taken))
+        self.loop_prefix = _free_prefix("i", taken)
+        value_prefix = _free_prefix("v", taken)
+        self.values = (f"{value_prefix}{number}" for number in itertools.count())
 
     def lines(self, node: Node) -> Iterator[str]:
         match node:
@@ -74,7 +74,7 @@ class _Writer:
                 yield from self.lines(body)
             case StatementInstance():
                 yield from Body(self.scop, self.scop.statement(node.statement), node.iterators, self.arrays,
-                                self.numbers).write()
+                                self.values).write()
             case _:
                 raise UnsupportedScopError("the affine dialect has no such node", where=self.scop.name,
                                            witness=type(node).__name__, hint="write the region without tiles")
@@ -106,6 +106,12 @@ class _Writer:
     def _name(self, loop_variable: str) -> str:
         """A loop variable that is no parameter's and no array's name."""
         return f"{self.loop_prefix}{loop_variable.removeprefix(PLACEHOLDER)}"
+
+
+def _free_prefix(letter: str, taken: set[str]) -> str:
+    """A letter with as many underscores as it takes that none of some names begins with it."""
+    return next(prefix for k in itertools.count() if not any(
+        name.startswith(prefix := letter + "_" * k) for name in taken))
 
 
 def _memref(array: Array) -> str:

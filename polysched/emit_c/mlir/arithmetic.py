@@ -6,6 +6,7 @@ Source: MLIR's documentation, "'arith' Dialect" and "'math' Dialect".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NoReturn
 
 import islpy as isl
 
@@ -27,7 +28,7 @@ from polysched.scop.body import (
     Unary,
     walk,
 )
-from polysched.scop.dtypes import DType, Kind, usual_conversion
+from polysched.scop.dtypes import FLOAT32, DType, Kind, usual_conversion
 from polysched.scop.scop import Scop, Statement
 
 _TYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
@@ -60,12 +61,13 @@ class Body:
     ----------
     iterators : the value of each iterator.
     arrays : the type of each array, by name.
+    names : of values, without `%`; each only once.
     """
 
     def __init__(self, scop: Scop, statement: Statement, iterators: Sequence[Linear], arrays: Mapping[str, str],
-                 numbers: Iterator[int]) -> None:
+                 names: Iterator[str]) -> None:
         self.scop, self.statement, self.iterators, self.arrays = scop, statement, iterators, arrays
-        self.numbers = numbers
+        self.names = names
         self.symbols = [p.name for p in scop.parameters]
         self.lines: list[str] = []
 
@@ -79,8 +81,7 @@ class Body:
         for item in self.statement.body:
             if not isinstance(item, Assign):
                 self._refuse("a condition or loop on data", type(item).__name__)
-            else:
-                self._assign(item)
+            self._assign(item)
         return self.lines
 
     def _assign(self, item: Assign) -> None:
@@ -168,7 +169,6 @@ class Body:
         """A condition as a bit."""
         if not isinstance(value, Binary) or value.op not in COMPARISON:
             self._refuse("a condition that is no comparison", type(value).__name__)
-            raise AssertionError("refused")
         common = usual_conversion(value.left.dtype, value.right.dtype)
         left, right = (self._converted(self._value(side), side.dtype, common) for side in (value.left, value.right))
         predicate = _PREDICATES[value.op]
@@ -209,14 +209,16 @@ class Body:
         old, new = type_text(before), type_text(after)
         if old == new:
             return value
+        if before.is_float and after.is_float and before.bits == after.bits:   # f16 and bf16: neither holds the other
+            return self._converted(self._converted(value, before, FLOAT32), FLOAT32, after)
         return self._op(f"arith.{_conversion(before, after)} {value} : {old} to {new}")
 
     def _op(self, text: str) -> str:
-        name = f"%v{next(self.numbers)}"
+        name = f"%{next(self.names)}"
         self.lines.append(f"{name} = {text}")
         return name
 
-    def _refuse(self, what: str, witness: str) -> None:
+    def _refuse(self, what: str, witness: str) -> NoReturn:
         raise UnsupportedScopError(f"{what} of {self.statement.name} has no form in the affine dialect", where="mlir",
                                    witness=witness, hint="emit C instead")
 

@@ -92,9 +92,9 @@ def _gather(search: Search, fused: Groups, target: int, sources: list[int],
 
 def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
                      active: list[Active], found: Found) -> tuple[int | None, Band | None]:
-    """The last group that reads what a sum reads, with their band; none of both runs in parallel.
+    """The last group in loops in common with a sum that reads what the sum reads, with the band of both.
 
-    They stand below common loops, or in one nest of the source, which nothing is gained by taking apart.
+    Neither of the two has a parallel loop.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
         return None, None
     for target in reversed(range(after + 1, len(fused))):
         first = fused[target][1]
-        if first is None or _parallel_rows(first) or not _is_written_or_sunk(search, first, band, found):
+        if first is None or _parallel_rows(first) or not _have_loops_in_common(search, first, band, found):
             continue
         joined = _fused_band(search, first, band, active, found)
         if joined is not None and share_reads(search, first.names, joined, found):
@@ -112,10 +112,11 @@ def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
     return None, None
 
 
-def _is_written_or_sunk(search: Search, first: Band, second: Band, found: Found) -> bool:
-    """Whether two bands stand in one nest of the source, or are all that is left of their statements below others.
+def _have_loops_in_common(search: Search, first: Band, second: Band, found: Found) -> bool:
+    """Whether two bands have loops in common: a nest of the source, or loops that are found already.
 
-    Sums into elements of one array stay apart at first: each alone gets lanes and threads of its own.
+    A nest of the source does not count where both write one array: sums into its elements get lanes and threads of
+    their own.  Below loops that are found, both bands are all that is left of their statements.
     """
     scop = search.problem.scop
     one, other = ({a.array for n in band.names for a in scop.statement(n).writes} for band in (first, second))

@@ -39,6 +39,15 @@ def test_of_an_interchange(body: str, expected: set[str]) -> None:
     assert found == [expected]
 
 
+def test_loops_of_one_name_on_one_line_are_changed_each() -> None:
+    nests = " ".join(f"for (int i = 1; i < n; i++) for (int j = 1; j < n - 4; j++) {a}[i][j] = {a}[i-1][j+1];"
+                     for a in "AB")
+    scop = from_c_text(f"void f(int n, double A[n][n], double B[n][n]) {{\n#pragma scop\n{nests}\n#pragma endscop\n}}")
+    means = [[{r.means for r in block.removals} for block in found.of(Wish.INTERCHANGE)]
+             for found in blocking(analyse(scop), "j")]
+    assert means == [[{"reversal", "skewing"}]] * 2
+
+
 def test_integer_sums_need_no_leave() -> None:
     scop = from_c_text("""void f(int n, int a[n], int s) {
 #pragma scop

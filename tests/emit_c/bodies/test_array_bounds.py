@@ -11,7 +11,7 @@ from polysched.scop.scop import Access, Scop
 
 
 def program(body: str) -> Scop:
-    return from_c_text(f"""void f(int n, double A[n], double B[n + 1], double *p, int k[n]) {{
+    return from_c_text(f"""void f(int n, double A[n], double B[n + 1], double *p, int k[n], int *q) {{
 #pragma scop
   for (int i = 0; i < n; i++) {{ {body} }}
 #pragma endscop
@@ -50,6 +50,9 @@ def test_what_the_program_reaches_anyway_can_be_read() -> None:
     ("p[0] += B[i];", True),               # without a condition
     ("A[k[i]] += B[i];", True),            # somewhere in an array whose extent is known
     ("p[k[i]] += B[i];", True),            # without a condition
+    ("if (B[i] > A[0]) { A[0] = B[i]; k[0] = i; }", True),
+    ("if (B[i] > A[0]) { A[0] = B[i]; q[0] = i; }", False),
+    ("if (B[i] > p[0]) { p[0] = B[i]; k[0] = i; }", True),     # compared in every iteration
 ])
 def test_partial_results_have_somewhere_to_go(body: str, exist: bool) -> None:
     scop = program(body)

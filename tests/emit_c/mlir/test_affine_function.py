@@ -33,6 +33,9 @@ TRIANGLE = ("int n, double a[n][n], double s",
             "for (int i = 0; i < n; i += 2) for (int j = i; j < n; j++) if (i + j > n / 2) "
             "{ a[i][j] = a[i][j] > 1 ? a[i][j] : i - 2.5; s -= a[i][j % 3]; }")
 
+NAMES = ("int i0, double v0[i0], double v1[i0], double i_[i0]",
+         "for (int i = 0; i < i0; i++) v0[i] = v1[i] + v1[i] * i_[i];")
+
 
 def test_the_text_of_a_product() -> None:
     schedule = original(analyse(scop_of(*PRODUCT)))
@@ -56,7 +59,7 @@ func.func @f(%n: index, %C: memref<?x?xf64>, %A: memref<?x?xf64>, %B: memref<?x?
 
 
 @pytest.mark.parametrize("tiles", ["off", 4])
-@pytest.mark.parametrize("program", [PRODUCT, JACOBI, TRIANGLE])
+@pytest.mark.parametrize("program", [PRODUCT, JACOBI, TRIANGLE, NAMES])
 @pytest.mark.parametrize("scheduler", [original, pluto])
 def test_it_computes_what_the_program_does(program: tuple[str, str], tiles: object, scheduler: object) -> None:
     scop = scop_of(*program)
@@ -74,7 +77,7 @@ def test_it_computes_what_the_program_does(program: tuple[str, str], tiles: obje
 
 @pytest.mark.skipif(shutil.which("mlir-opt") is None, reason="no mlir-opt is installed")
 def test_mlir_takes_it() -> None:
-    for program in (PRODUCT, JACOBI, TRIANGLE):
+    for program in (PRODUCT, JACOBI, TRIANGLE, NAMES):
         text = affine_text(tile(pluto(analyse(scop_of(*program))), TilingOptions(sizes=4)))
         done = subprocess.run(["mlir-opt", "--affine-simplify-structures"], input=text, text=True, check=False,
                               capture_output=True, timeout=60)
