@@ -40,8 +40,6 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     axes = list(site.axes(site.attribute("axes", tuple(range(own.rank)))))
     before = [int(own.shape[a]) for a in axes]
     scales, sizes = _operand(site, SCALES), _operand(site, SIZES)
-    if any(v is not None and v.shape != (len(axes),) for v in (scales, sizes)) or 0 in before:
-        raise site.refusal("a scale or a size per axis of data with elements is wanted", witness=str(own))
     if scales is not None:
         factors = [float(v) for v in scales.ravel()]
         return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
@@ -56,10 +54,20 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     return axes, [w / b for w, b in zip(wanted, before, strict=True)], wanted
 
 
+def _check_numbers(site: Site) -> None:
+    """Refuse scales or sizes that are not one per axis, and data without elements."""
+    own = site.type()
+    axes = site.axes(site.attribute("axes", tuple(range(own.rank))))
+    if own.elements == 0 or any(v is not None and v.shape != (len(axes),)
+                                for v in (_operand(site, SCALES), _operand(site, SIZES))):
+        raise site.refusal("a scale or a size per axis of data with elements is wanted", witness=str(own))
+
+
 def _types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if not own.dtype.is_float and site.attribute("mode", "nearest") != "nearest":
         raise site.refusal(f"elements of {own.dtype} between others")
+    _check_numbers(site)
     axes, scales, extents = _asked(site)
     if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
         raise site.refusal("a region has a start and an end per axis", witness=str(site.type(ROI)))
