@@ -147,6 +147,12 @@ class Target:
         return 2.0 * self.lanes(element_bits) * self.multiply_adds_per_cycle * self.frequency_hz
 
     @property
+    def private_levels(self) -> tuple[int, ...]:
+        """The levels of the caches that a core has to itself, the outermost first; of the first cache where none is."""
+        found = sorted((c.level for c in self.caches if c.shared_by == 1), reverse=True)
+        return tuple(found or [self.caches[0].level])
+
+    @property
     def last_private(self) -> CacheLevel:
         """The outermost cache that a core has to itself; the first one where none is."""
         return max((c for c in self.caches if c.shared_by == 1), key=lambda c: c.level, default=self.caches[0])

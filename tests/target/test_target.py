@@ -1,6 +1,7 @@
 """Target: what is read from a machine's files, and what is assumed where they are silent."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,10 @@ def test_a_scalar_target_has_one_lane():
 def test_targets_that_cannot_be_are_refused(wrong):
     with pytest.raises(ValueError):
         Target(**wrong)
+
+
+def test_private_levels_are_the_outermost_first_and_never_none():
+    shared, own = CacheLevel(level=3, size_bytes=1 << 22, shared_by=8), CacheLevel(level=2, size_bytes=1 << 19)
+    first = CacheLevel(level=1, size_bytes=1 << 15)
+    assert Target(caches=(first, own, shared)).private_levels == (2, 1)
+    assert Target(caches=(replace(first, shared_by=2), shared)).private_levels == (1,)

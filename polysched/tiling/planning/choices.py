@@ -101,15 +101,11 @@ class _Recorder(Planner):
         self.seen[self.numbers[id(band)]] = BandChoices(
             number=self.numbers[id(band)], nest=plain, members=len(band.members), free=free, threads=threads,
             holds_loops=inside, shape=shapes[0] if shapes else None, shapes=shapes,
-            levels=() if inside or len(band.members) < 2 else self.levels(), target=self.options.target,
+            levels=() if inside or len(band.members) < 2 else self.options.target.private_levels,
+            target=self.options.target,
             whole=frozenset() if inside else rows_of_temporaries(self.scop, position, band.members),
             plan=plan, times=_times(position, plain, self.parameters))
         return plan
-
-    def levels(self) -> tuple[int, ...]:
-        """The caches that a core has to itself, the outermost first."""
-        private = [c.level for c in self.options.target.caches if c.shared_by == 1]
-        return tuple(sorted(private or [self.options.target.caches[0].level], reverse=True))
 
 
 def _times(position: Position, nest: Nest, parameters: Mapping[str, int]) -> float:

@@ -245,8 +245,7 @@ class Planner:
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
                            "further loops run inside it, and nothing of it runs on threads", nest=nest)
         rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
-        private = [c.level for c in self.options.target.caches if c.shared_by == 1]
-        levels = sorted(private or [self.options.target.caches[0].level], reverse=True)
+        levels = self.options.target.private_levels
         found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, band, position, rows,
                                                       threads=threads)
         if isinstance(found, Untiled) and has_columns(nest):
