@@ -91,7 +91,7 @@ class ThreadParts:
 
     @property
     def _may_lack_elements(self) -> bool:
-        """Whether an element that is reduced lies behind a pointer that need not lead anywhere where the loop is empty."""
+        """Whether an element lies behind a pointer that need not lead anywhere where the loop is empty."""
         elements = [p.element for p in self.node.parts if p.element is not None]
         if len(elements) < len(self.node.parts):   # whole arrays have at least one part, which is the array itself
             return False

@@ -124,7 +124,8 @@ def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> 
 
 @pytest.mark.parametrize("update", ["p[0] += x[i];", "p[0] = x[i] > p[0] ? x[i] : p[0];"])
 def test_an_empty_loop_reads_no_element(update: str, tmp_path: Path) -> None:
-    text = f"void f(int n, int *p, int x[n]) {{\n#pragma scop\nfor (int i = 0; i < n; i++) {update}\n#pragma endscop\n}}\n"
+    loop = f"for (int i = 0; i < n; i++) {update}"
+    text = f"void f(int n, int *p, int x[n]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
     region = emitted(text)
     assert "combined in the order of the threads" in region
     function = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp")).f
