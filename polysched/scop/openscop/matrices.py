@@ -52,15 +52,22 @@ def matrices_of(relation: isl.Map) -> tuple[Matrix, ...]:
 def relation_of(parts: tuple[Matrix, ...], parameters: tuple[str, ...]) -> isl.Map:
     """The relation that matrices say."""
     first = parts[0]
-    space = isl.Space.alloc(isl.DEFAULT_CONTEXT, len(parameters), first.inputs, first.outputs)
-    for position, name in enumerate(parameters):
-        space = space.set_dim_name(_PARAM, position, name)
+    space = isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, first.inputs, first.outputs).align_params(
+        parameter_space(parameters))
     whole = isl.Map.empty(space)
     for part in parts:
         rows = {kind: [row[1:] for row in part.rows if row[0] == kind] for kind in (0, 1)}
         whole = whole.union(isl.Map.from_basic_map(isl.BasicMap.from_constraint_matrices(
             space, _mat(rows[0], part.columns - 1), _mat(rows[1], part.columns - 1), *COLUMNS)))
     return whole
+
+
+def parameter_space(names: tuple[str, ...]) -> isl.Space:
+    """Parameters of these names, in this order."""
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(names))
+    for position, name in enumerate(names):
+        space = space.set_dim_name(_PARAM, position, name)
+    return space
 
 
 def _matrix(part: isl.BasicMap) -> Matrix:

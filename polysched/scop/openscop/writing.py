@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scop.openscop.matrices import matrices_of, relation_of
+from polysched.scop.openscop.matrices import matrices_of, parameter_space, relation_of
 from polysched.scop.openscop.region import KINDS
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.scop.serialise import body_text
@@ -71,7 +71,7 @@ def _access(scop: Scop, access: Access, statement: Statement, names: tuple[str, 
 
 def _relation(kind: str, relation: isl.Map, names: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """A relation, whose matrices are read back and compared before they are believed."""
-    plain = relation.align_params(_parameters(names))
+    plain = relation.align_params(parameter_space(names))
     for side in (isl.dim_type.in_, isl.dim_type.out):
         plain = plain.reset_tuple_id(side) if plain.has_tuple_id(side) else plain
     parts = matrices_of(plain)
@@ -80,10 +80,3 @@ def _relation(kind: str, relation: isl.Map, names: tuple[str, ...], columns: tup
     count = [f"# Union with {len(parts)} parts", str(len(parts))] if len(parts) > 1 else []
     head = f"# e/i, outputs, inputs {' '.join(columns)}, locals, parameters {' '.join(names)}, 1"
     return "\n".join([kind, *count, head, *map(str, parts), ""])
-
-
-def _parameters(names: tuple[str, ...]) -> isl.Space:
-    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(names))
-    for position, name in enumerate(names):
-        space = space.set_dim_name(isl.dim_type.param, position, name)
-    return space

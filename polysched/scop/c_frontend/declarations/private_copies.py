@@ -24,7 +24,7 @@ from polysched.scop.c_frontend.declarations.liveness import JUMPS, Effect, Liven
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
 
-_CLAUSE = re.compile(r"\b(?:first)?private\s*\(([^)]*)\)")
+_CLAUSE = re.compile(r"\b(first)?private\s*\(([^)]*)\)")
 
 
 def check_private_copies(path: str, scope: Scope, region: SyntaxRegion) -> None:
@@ -36,8 +36,9 @@ def check_private_copies(path: str, scope: Scope, region: SyntaxRegion) -> None:
     """
     liveness = Liveness(region)
     jumps = any(isinstance(n, JUMPS) for item in region.items for n in everything(item))
-    for copy in _copies(region.items, ()):
-        if _is_read_later(copy, scope, liveness) or (jumps and copy.name in _names_beside(region, copy.loop)):
+    copies = tuple(_copies(region.items, ()))
+    for copy in copies:
+        if _is_read_later(copy, scope, liveness) or (jumps and _is_named_beside(region, copy, copies)):
             raise UnsupportedScopError(
                 f"the loop has copies of {copy.name}, whose own value is read behind it",
                 where=place(path, copy.pragma), witness=f"#pragma {copy.pragma.string}",
@@ -50,12 +51,14 @@ class _Copy:
 
     Parameters
     ----------
+    starts_with_value : they start with the variable's own value.
     loop : what stands behind the pragma.
     behind : what runs after that, nearest first.
     """
 
     pragma: c_ast.Pragma
     name: str
+    starts_with_value: bool
     loop: c_ast.Node | None
     behind: tuple[Sequence[c_ast.Node], ...]
 
@@ -67,10 +70,13 @@ def _is_read_later(copy: _Copy, scope: Scope, liveness: Liveness) -> bool:
     return effect is Effect.READ or (effect is Effect.NOTHING and symbol is not None and liveness.live_after(symbol))
 
 
-def _names_beside(region: SyntaxRegion, loop: c_ast.Node | None) -> set[str]:
-    """The variables that the function names outside of a loop: jumps may go to any of them."""
-    inside = set() if loop is None else {id(n) for n in everything(loop)}
-    return {n.name for n in everything(region.function.body) if isinstance(n, c_ast.ID) and id(n) not in inside}
+def _is_named_beside(region: SyntaxRegion, copy: _Copy, copies: Sequence[_Copy]) -> bool:
+    """Whether the function names the variable itself outside of the loop: jumps may go to any such place."""
+    others = (c.loop for c in copies if c.name == copy.name and not c.starts_with_value)
+    apart = [copy.loop, *(loop for loop in others if all(n is not copy.pragma for n in everything(loop)))]
+    inside = {id(n) for loop in apart for n in everything(loop)}
+    return any(isinstance(n, c_ast.ID) and n.name == copy.name and id(n) not in inside
+               for n in everything(region.function.body))
 
 
 def _copies(items: Sequence[c_ast.Node], behind: tuple[Sequence[c_ast.Node], ...]) -> Iterator[_Copy]:
@@ -96,6 +102,6 @@ def _of_pragma(pragma: c_ast.Pragma, after: Sequence[c_ast.Node],
     """The copies that one pragma makes for the loop behind it and behind further pragmas."""
     at = next((k for k, node in enumerate(after) if not isinstance(node, c_ast.Pragma)), len(after))
     loop = after[at] if at < len(after) else None
-    for names in _CLAUSE.findall(pragma.string or ""):
+    for first, names in _CLAUSE.findall(pragma.string or ""):
         for name in filter(None, map(str.strip, names.split(","))):
-            yield _Copy(pragma, name, loop, (after[at + 1:], *behind))
+            yield _Copy(pragma, name, bool(first), loop, (after[at + 1:], *behind))

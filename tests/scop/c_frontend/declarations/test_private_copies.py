@@ -47,6 +47,17 @@ BREAK = """  for (int k = 0; k < 3; k++) {
     t = 1;
   }
   a[0] = t;"""
+BREAK_ELSEWHERE = "\n  for (int k = 0; k < n; k++) { if (k > 5) break; a[k] += 1; }"
+NESTED = """#pragma omp parallel for private(t)
+  for (int k = 0; k < n; k++) {
+    for (t = 0, j = 0; j < 3; j++) {
+#pragma omp parallel for private(t)
+      for (int i = 1; i < n; i++) { t = b[i]; a[i] = 2 * t; }
+      if (a[k] > 0) break;
+      t = 1;
+    }
+    a[k] = t;
+  }"""
 
 
 def read(loops: str, result: str = "0") -> Scop:
@@ -61,13 +72,14 @@ def test_a_copied_variable_that_is_read_later_is_refused(clause: str) -> None:
 
 
 def test_so_is_one_that_the_region_reads() -> None:
-    for loops in (LOOP.replace("CLAUSE", "private(t)") + "\n  a[0] = t;", AGAIN, BRANCH, NEXT, BREAK):
+    for loops in (LOOP.replace("CLAUSE", "private(t)") + "\n  a[0] = t;", AGAIN, BRANCH, NEXT, BREAK, NESTED):
         with pytest.raises(UnsupportedScopError, match="copies of t"):
             read(loops)
 
 
 @pytest.mark.parametrize(("loops", "result"), [
     (LOOP.replace("CLAUSE", "private(t)"), "0"), (LOOP.replace("CLAUSE", "lastprivate(t)"), "t"),
-    (LOOP.replace("CLAUSE", "private(t)") + "\n  t = 1;", "t"), (INNER, "0"), (INNER + "\n" + INNER, "a[0]")])
+    (LOOP.replace("CLAUSE", "private(t)") + "\n  t = 1;", "t"), (INNER, "0"), (INNER + "\n" + INNER, "a[0]"),
+    (f"{LOOP}\n{LOOP}{BREAK_ELSEWHERE}".replace("CLAUSE", "private(t)"), "0")])
 def test_one_that_is_set_again_or_copied_back_is_read(loops: str, result: str) -> None:
     assert read(loops, result).statements
