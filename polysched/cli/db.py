@@ -14,6 +14,7 @@ from polysched.cli.values import positive
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.pipeline.options import PipelineOptions
     from polysched.search.database import Database
 
 NAME = "db"
@@ -101,15 +102,12 @@ def _show(arguments: argparse.Namespace) -> tuple[Any, str]:
 
 def _replay(arguments: argparse.Namespace) -> tuple[Any, str]:
     """The C file by its record; refused where there is none, or where its C is another one."""
-    from polysched.search.lookup import transform_file
+    from polysched.pipeline import transform_file
+    from polysched.search.lookup import replayed_region
     if len(arguments.others) != 1:
         raise UsageError("replay takes one C file")
     with prepared(arguments.output) as output:
-        made = transform_file(arguments.others[0], _options(arguments))
-        vain = [r for r in made.regions if not r.looked_up.startswith("the record")]
-        if vain:
-            raise UsageError("the database has no record that can be replayed", where=str(made.path),
-                             witness=vain[0].looked_up, hint="`polysched tune` makes one")
+        made = transform_file(arguments.others[0], _options(arguments), region=replayed_region)
         assert output is not None
         if not (arguments.output == STANDARD_OUTPUT and arguments.json == STANDARD):
             output.write(made.text)
@@ -155,7 +153,7 @@ def _export(arguments: argparse.Namespace) -> tuple[Any, str]:
     return [json.loads(line) for line in lines], ""
 
 
-def _options(arguments: argparse.Namespace) -> Any:
+def _options(arguments: argparse.Namespace) -> PipelineOptions:
     from polysched.pipeline.options import PipelineOptions
     from polysched.target import host
     from polysched.tiling import TilingOptions

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline import files
 from polysched.pipeline.optimized import Optimized
@@ -68,21 +68,43 @@ def looked_up_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     DatabaseError : the file is no database, or damaged.
     PolyschedError : any stage refuses what the models choose.
     """
-    assert options.database is not None
     plain = replace(options, database=None)
     if not plain.is_by_model:
         return replace(optimized_region(scop, plain, seconds), looked_up="not asked, since choices are made by hand")
+    made, told = _by_record(scop, options, seconds)
+    return made or replace(optimized_region(scop, plain, seconds), looked_up=told)
+
+
+def replayed_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """All stages of one region by the recipe that a database has for it, and by nothing else.
+
+    Raises
+    ------
+    UsageError : the database has none that gives the C that was measured.
+    DatabaseError : the file is no database, or damaged.
+    """
+    made, told = _by_record(scop, options, seconds)
+    if made is None:
+        raise UsageError("the database has no record that can be replayed", where=scop.name, witness=told,
+                         hint="`polysched tune` makes one")
+    return made
+
+
+def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> tuple[Optimized | None, str]:
+    """The region by the nearest record that gives the C that was measured, and what was found in the database."""
+    assert options.database is not None
+    plain = replace(options, database=None)
     with Database(options.database, read_only=True) as database:
         hits = found(scop, plain, database)
     told: list[str] = []
     for hit in hits:
         made = replayed(scop, plain, hit.recipe, hit.winner.code, seconds)
         if isinstance(made, Optimized):
-            return replace(made, looked_up=f"{hit}{''.join(f'; {line}' for line in told)}")
+            used = "; ".join([str(hit), *told])
+            return replace(made, looked_up=used), used
         told.append(f"{hit} is not used: {made}")
         _LOG.warning("%s: %s", scop.name, told[-1])
-    made_by_model = optimized_region(scop, plain, seconds)
-    return replace(made_by_model, looked_up="; ".join(told) or "has nothing for the region here")
+    return None, "; ".join(told) or "has nothing for the region here"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_the_database_is_listed_shown_verified_and_replayed(folder):
     assert "1 records for this machine give the measured code" in checked.stdout
     replayed = polysched("db", "replay", "tuned.db", "other.c", "--threads", "1", folder=folder)
     assert "Out[" in replayed.stdout
+    with sqlite3.connect(folder / "tuned.db") as database:
+        lines = polysched("db", "export", "tuned.db", folder=folder).stdout.splitlines()
+        ((code,),) = database.execute("SELECT code FROM winners")
+    (folder / "changed.jsonl").write_text("\n".join(line.replace(code, "0" * 64) for line in lines if line))
+    polysched("db", "merge", "changed.db", "changed.jsonl", folder=folder)
+    changed = polysched("db", "replay", "changed.db", "other.c", "--threads", "1", folder=folder)
+    assert (changed.returncode, changed.stdout) == (2, "")
+    assert "no longer the one that was measured" in changed.stderr
     missing = polysched("db", "replay", "tuned.db", "other.c", "--threads", "3", folder=folder)
     assert is_refusal(missing)
     assert "no record that can be replayed" in missing.stderr

@@ -16,7 +16,15 @@ from polysched.scop.scop import Scop
 from polysched.search.building import code_of, emitted
 from polysched.search.database import Database, Winner
 from polysched.search.identity import canonical_scop, key_of, place_of
-from polysched.search.lookup import DEFAULT_FLAGS, checked, distance, optimize, source_to_source, state_of
+from polysched.search.lookup import (
+    DEFAULT_FLAGS,
+    checked,
+    distance,
+    optimize,
+    replayed_region,
+    source_to_source,
+    state_of,
+)
 from polysched.search.trial import Gain
 from polysched.target import find_compiler
 from polysched.tiling import BandOptions
@@ -78,6 +86,13 @@ def test_a_record_whose_code_changed_is_not_believed(tmp_path):
     made = optimize(product(), options(tmp_path / "t.db"))
     assert "is not used: its C is no longer the one that was measured" in made.looked_up
     assert made.tiled.bands[0].sizes != (16, 24, 40)
+
+
+def test_a_replay_refuses_a_record_whose_code_changed(tmp_path):
+    record(tmp_path / "t.db", product(), 64, TILES, code="0" * 64)
+    with pytest.raises(UsageError, match="no record that can be replayed") as refusal:
+        replayed_region(product(), options(tmp_path / "t.db"), {})
+    assert "is not used: its C is no longer the one that was measured" in refusal.value.witness
 
 
 def test_a_record_that_is_no_longer_legal_is_not_used(tmp_path):

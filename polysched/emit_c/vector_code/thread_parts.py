@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from polysched.dependence.reductions import OVERWRITES
+from polysched.emit_c.bodies.array_bounds import inside_array
 from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear, substitute, variable
@@ -76,12 +77,26 @@ class ThreadParts:
         return branches(several, (INDENT + line for line in (pragma, *loop)), (INDENT + line for line in alone))
 
     def _wanted(self, *, several: bool) -> str:
-        """How many parts there are: one per thread, several where work varies and that is allowed, one of little."""
+        """How many parts there are: one per thread, several where work varies and that is allowed, one of little.
+
+        None of nothing, where the program may not even have the element then.
+        """
         threads = self.index.macros.threads()
         if several and work_varies(self.node.whole):
             threads = f"{PARTS_OF_A_THREAD} * {threads}"
         condition = self._condition()
-        return threads if condition is None else f"{condition} ? {threads} : 1"
+        length = self.index.bound(self.node.whole.upper - self.node.whole.lower).at(Level.RELATIONAL)
+        one = f"{length} > 0" if self._may_lack_elements else "1"
+        return threads if condition is None else f"{condition} ? {threads} : {one}"
+
+    @property
+    def _may_lack_elements(self) -> bool:
+        """Whether an element lies behind a pointer that need not lead anywhere where the loop is empty."""
+        elements = [p.element for p in self.node.parts if p.element is not None]
+        if len(elements) < len(self.node.parts):   # whole arrays have at least one part, which is the array itself
+            return False
+        return not all(inside_array(self.scop, self.scop.statement(e.instance.statement).access(e.reference))
+                       for e in elements)
 
     @property
     def _count(self) -> str:
@@ -112,7 +127,8 @@ class ThreadParts:
         if part.operator in SYMBOLS or part.start is not None:
             return
         for name, dtype, element in self._elements_of(part):
-            yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {element};"
+            value = f"{self._count} ? {element.at(Level.CONDITIONAL)} : 0" if self._may_lack_elements else element
+            yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {value};"
 
     def _beginning(self, part: ThreadPart) -> Iterator[str]:
         """The declaration of what one part reduces into."""

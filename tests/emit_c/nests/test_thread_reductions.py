@@ -120,3 +120,16 @@ def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> 
     region = emitted(source(PROGRAMS["histogram"][0], "int"))
     assert "(double)n >= 16384 && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
     assert "h_parts = i_parts > 1 ? aligned_alloc(64, " in region
+
+
+@pytest.mark.parametrize("update", ["p[0] += x[i];", "p[0] = x[i] > p[0] ? x[i] : p[0];"])
+def test_an_empty_loop_reads_no_element(update: str, tmp_path: Path) -> None:
+    loop = f"for (int i = 0; i < n; i++) {update}"
+    text = f"void f(int n, int *p, int x[n]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+    region = emitted(text)
+    assert "combined in the order of the threads" in region
+    function = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp")).f
+    function(ctypes.c_int(0), None, None)
+    x, p = np.arange(7, dtype=np.int32), np.array([2], np.int32)
+    function(ctypes.c_int(7), ctypes.c_void_p(p.ctypes.data), ctypes.c_void_p(x.ctypes.data))
+    assert p[0] == (23 if "+=" in update else 6)
