@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.graph.operators.elementwise import ANY, FLOATS, INTEGERS, NUMBERS, TRUTH, fits
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.types import TensorType
 from polysched.scop.construction.promotion import to_numpy
@@ -15,14 +16,6 @@ from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, LONGDOUBLE, DType
 from polysched.scop.expression import Expression, equal, maximum, minimum, not_equal, where
 from polysched.scop.expression import math_function as call
 from polysched.scop.expression.tensors import Constant, Convert
-
-ANY, NUMBERS, INTEGERS, FLOATS, TRUTH = "any", "numbers", "integers", "floating", "truth values"
-
-
-def fits(dtype: DType, wanted: str) -> bool:
-    """Whether an operator that takes such elements takes this type."""
-    return {ANY: True, NUMBERS: dtype != BOOL, FLOATS: dtype.is_float, TRUTH: dtype == BOOL,
-            INTEGERS: dtype.is_integer and dtype != BOOL}[wanted]
 
 
 def several(name: str, element: Callable[..., Expression], reference: Callable[..., Any], *, takes: str = NUMBERS,
@@ -111,8 +104,6 @@ def _modulo(site: Site, a: Expression, b: Expression) -> Expression:
 
 
 def _np_modulo(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
-    if object in (a.dtype, b.dtype):
-        return a % b
     return np.fmod(a, b) if site.attribute("fmod", 0) else np.mod(a, b)
 
 
@@ -247,7 +238,10 @@ def _cast(site: Site, x: Expression) -> Expression:
 def _np_cast(site: Site, x: np.ndarray) -> np.ndarray:
     if x.dtype == object:
         return x
-    to = to_numpy(BY_NAME[site.attribute("to")])
+    return _np_converted(x, to_numpy(BY_NAME[site.attribute("to")]))
+
+
+def _np_converted(x: np.ndarray, to: np.dtype) -> np.ndarray:
     with np.errstate(all="ignore"):
         if x.dtype.kind == "f" and to.kind in "iu" and to.itemsize < 8:
             return x.astype(np.int64).astype(to)
@@ -264,10 +258,7 @@ def _cast_like(site: Site, build: Any, x: str, like: str) -> str:
 
 
 def _np_cast_like(site: Site, x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        if x.dtype.kind == "f" and like.dtype.kind in "iu" and like.dtype.itemsize < 8:
-            return x.astype(np.int64).astype(like.dtype)
-        return x.astype(like.dtype)
+    return _np_converted(x, like.dtype)
 
 
 SELECTION = (

@@ -10,24 +10,25 @@ import numpy as np
 
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL
+from polysched.scop.dtypes import BOOL, DType
 from polysched.scop.dtypes import Kind as ElementKind
 from polysched.scop.expression import Expression, absolute, maximum, minimum, not_equal, where
 from polysched.scop.expression import math_function as call
 from polysched.scop.expression.tensors import Constant, Convert
 
-FLOATS = "floating"
-NUMBERS = "numbers"
-INTEGERS = "integers"
-TRUTH = "truth values"
+ANY, NUMBERS, INTEGERS, FLOATS, TRUTH = "any", "numbers", "integers", "floating", "truth values"
+
+
+def fits(dtype: DType, wanted: str) -> bool:
+    """Whether an operator that takes such elements takes this type."""
+    return {ANY: True, NUMBERS: dtype != BOOL, FLOATS: dtype.is_float, TRUTH: dtype == BOOL,
+            INTEGERS: dtype.is_integer and dtype != BOOL}[wanted]
 
 
 def _allowed(site: Site, wanted: str) -> TensorType:
     """The operand's type, where the operator takes it."""
     own = site.type()
-    fits = {FLOATS: own.dtype.is_float, NUMBERS: own.dtype != BOOL, TRUTH: own.dtype == BOOL,
-            INTEGERS: own.dtype.is_integer and own.dtype != BOOL}
-    if not fits[wanted]:
+    if not fits(own.dtype, wanted):
         raise site.refusal(f"the operand has elements of {own.dtype}, {wanted} are wanted")
     return own
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import Move, Place, gathered
-from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.sizes import Size, product
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, BY_NAME
@@ -177,7 +177,6 @@ def _np_transpose(site: Site, x: np.ndarray) -> np.ndarray:
 
 
 def _expand_types(site: Site) -> tuple[TensorType, ...]:
-    from polysched.graph.operators.operator import broadcast
     own, wanted = site.type(), site.sizes(1)
     return (own.with_shape(broadcast(site, [own, own.with_shape(wanted)])),)
 

@@ -41,7 +41,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     """
     producers = {o: node for node in graph.nodes for o in node.outputs}
     sites = {id(n): site_of(n, inferred.types, inferred.known, results=True) for n in graph.nodes}
-    users = graph.users
+    users, places = graph.users, {id(n): place for place, n in enumerate(graph.nodes)}
     taken: set[int] = set()
     groups: list[Group] = []
     for node in reversed(graph.nodes):
@@ -51,8 +51,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
         if operator_of(node).element is not None:
             _absorb(node, members, producers, sites, users, graph.outputs)
         taken |= {id(m) for m in members}
-        ids = {id(m) for m in members}
-        groups.append(Group(nodes=tuple(n for n in graph.nodes if id(n) in ids)))
+        groups.append(Group(nodes=tuple(sorted(members, key=lambda m: places[id(m)]))))
     return tuple(reversed(groups))
 
 
