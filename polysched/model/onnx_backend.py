@@ -22,7 +22,7 @@ from polysched.model.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
 
 
-class PolyschedRep(BackendRep):  # type: ignore[misc]
+class PolyschedRep(BackendRep):
     """A model that compiles for the sizes and steering values of its first call, and for others when they come."""
 
     def __init__(self, graph: Graph, options: PipelineOptions | None = None) -> None:
@@ -67,7 +67,7 @@ def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     return found
 
 
-class PolyschedBackend(Backend):  # type: ignore[misc]
+class PolyschedBackend(Backend):
     """Compiles ONNX models."""
 
     @classmethod

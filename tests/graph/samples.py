@@ -46,6 +46,7 @@ SAMPLES: list[Sample] = [
     *(sample(op, floats(3, 4, low=0.1, high=0.9)) for op in ("Log", "Sqrt", "Asin", "Acos", "Atanh")),
     sample("Acosh", floats(4, low=1.1, high=3.0)), sample("Gelu", floats(5), approximate="tanh"),
     sample("IsInf", np.array([1, np.inf, -np.inf, np.nan], np.float32), detect_negative=0),
+    sample("HardSigmoid", np.array([np.nan, np.inf, -np.inf, 0], np.float32)),
     sample("Not", truths(5)), sample("BitwiseNot", ints(5, dtype="uint8", low=0)),
     *(sample(op, ints(7)) for op in ("Abs", "Neg", "Sign")),
     *(sample(op, floats(2, 3, 4), floats(3, 1)) for op in (

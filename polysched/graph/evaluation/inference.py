@@ -117,11 +117,14 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
 
 
 def _is_computable(node: Node, site: Site) -> bool:
-    """Whether every operand is known, the operator takes sizes where there are some, and the results are small."""
+    """Whether every operand is known, the operator takes sizes where there are some, and the results are small.
+
+    Sizes are whole numbers: what is computed from them as floats is not known.
+    """
     if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
         return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)
-    if symbolic and node.op not in ON_SIZES:
+    if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
         return False
     return all(t.is_static and int(t.elements) <= LIMITS.most_folded_elements for t in site.outputs)
 

@@ -118,7 +118,8 @@ def _selu(site: Site, x: Expression) -> Expression:
 
 
 def _hard_sigmoid(site: Site, x: Expression) -> Expression:
-    return maximum(0.0, minimum(1.0, x * site.attribute("alpha", 0.2) + site.attribute("beta", 0.5)))
+    value = x * site.attribute("alpha", 0.2) + site.attribute("beta", 0.5)
+    return where(not_equal(x, x), x, maximum(0.0, minimum(1.0, value)))
 
 
 def _np_hard_sigmoid(site: Site, x: np.ndarray) -> Any:

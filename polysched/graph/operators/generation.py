@@ -7,7 +7,7 @@ import numpy as np
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
 from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.dtypes import BY_NAME, INT64
+from polysched.scop.dtypes import BY_NAME, INT64, DType
 
 
 def _span(site: Site, rank: int) -> tuple[int, int]:
@@ -47,8 +47,16 @@ def _size_types(site: Site) -> tuple[TensorType, ...]:
     return (TensorType.of(INT64, ()),)
 
 
+def _element_type(site: Site, default: str) -> DType:
+    """The element type that is asked for."""
+    name = site.attribute("dtype", default)
+    if name not in BY_NAME:
+        raise site.refusal(f"elements of type {name} are not had")
+    return BY_NAME[name]
+
+
 def _filled_types(site: Site) -> tuple[TensorType, ...]:
-    return (TensorType.of(BY_NAME[site.attribute("dtype", "float32")], site.sizes(0)),)
+    return (TensorType.of(_element_type(site, "float32"), site.sizes(0)),)
 
 
 def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
@@ -76,7 +84,7 @@ def _eye_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank != 2:
         raise site.refusal("a matrix is wanted", witness=str(own))
-    return (own.with_dtype(BY_NAME[site.attribute("dtype", own.dtype.name)]),)
+    return (own.with_dtype(_element_type(site, own.dtype.name)),)
 
 
 def _np_eye(site: Site, x: np.ndarray) -> np.ndarray:

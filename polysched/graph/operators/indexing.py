@@ -171,7 +171,7 @@ GATHERS = (
 
 
 def _one_hot_types(site: Site) -> tuple[TensorType, ...]:
-    own, depth = site.type(), site.numbers(1)[0]
+    own, depth = site.type(), site.number(1)
     axis = site.axis(site.attribute("axis", -1), own.rank + 1)
     if site.type(2) != site.type(2).with_shape((2,)):
         raise site.refusal("two values are wanted, off and on", witness=str(site.type(2)))
@@ -179,7 +179,7 @@ def _one_hot_types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _one_hot(site: Site, build: Builder, index: str, depth: str, values: str) -> str:
-    rank, count = site.type().rank + 1, site.numbers(1)[0]
+    rank, count = site.type().rank + 1, site.number(1)
     axis = site.axis(site.attribute("axis", -1), rank)
     dtype = np.int64 if site.type().dtype.is_integer else site.type().numpy
     own = build.op("Cast", index, to=np.dtype(dtype).name)
@@ -203,13 +203,13 @@ def _triangle_types(site: Site) -> tuple[TensorType, ...]:
     if site.type().rank < 2:
         raise site.refusal("matrices are wanted", witness=str(site.type()))
     if site.has(1):
-        site.numbers(1)
+        site.number(1)
     return (site.type(),)
 
 
 def _kept(site: Site, rows: int, columns: int) -> np.ndarray:
     """Which elements of a matrix are kept."""
-    k = site.numbers(1)[0] if site.has(1) else 0
+    k = site.number(1) if site.has(1) else 0
     distance = np.subtract.outer(-np.arange(rows), -np.arange(columns))
     return distance >= k if site.attribute("upper", 1) else distance <= k
 

@@ -195,7 +195,7 @@ def _np_expand(site: Site, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 
 def _concat_types(site: Site) -> tuple[TensorType, ...]:
-    own, axis = site.type(), site.axis(site.attribute("axis"))
+    own, axis = site.type(), site.axis(site.required("axis"))
     dtype, total = one_type(site, range(len(site.inputs))), Size()
     for place in range(len(site.inputs)):
         other = site.type(place)

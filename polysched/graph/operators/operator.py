@@ -52,6 +52,18 @@ class Site:
         """The value of an attribute; the default where it is not given."""
         return self.node.attribute(name, default)
 
+    def required(self, name: str) -> Any:
+        """The value of an attribute that has no default.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is not given.
+        """
+        value = self.attribute(name)
+        if value is None:
+            raise self.refusal(f"the attribute {name} is missing")
+        return value
+
     def has(self, place: int) -> bool:
         """Whether an operand is given."""
         return place < len(self.inputs) and self.inputs[place] is not None
@@ -91,9 +103,27 @@ class Site:
         """The value of an operand of whole numbers."""
         return tuple(int(v) for v in self.value(place).ravel())
 
+    def number(self, place: int) -> int:
+        """The value of an operand of one whole number.
+
+        Raises
+        ------
+        UnsupportedGraphError : it has another number of elements.
+        """
+        if len(found := self.numbers(place)) != 1:
+            raise self.refusal(f"operand {place} is one number", witness=str(found))
+        return found[0]
+
     def sizes(self, place: int) -> tuple[Size, ...]:
-        """The value of an operand of sizes."""
-        return tuple(Size.of(v) for v in self.value(place).ravel())
+        """The value of an operand of sizes.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is no vector.
+        """
+        if self.value(place).ndim != 1:
+            raise self.refusal(f"operand {place} is a vector of sizes", witness=str(self.type(place)))
+        return tuple(Size.of(v) for v in self.value(place))
 
     def axis(self, axis: int, rank: int | None = None) -> int:
         """An axis counted from the front.
@@ -103,7 +133,7 @@ class Site:
         UnsupportedGraphError : there is none.
         """
         ranks = self.type().rank if rank is None else rank
-        if not -ranks <= axis < max(ranks, 1):
+        if not -ranks <= axis < ranks:
             raise self.refusal(f"axis {axis} of {ranks} dimensions")
         return axis + ranks if axis < 0 else axis
 

@@ -42,7 +42,7 @@ def _np_rank(site: Site, x: np.ndarray) -> Any:
 
 
 def _top_types(site: Site) -> tuple[TensorType, ...]:
-    own, k = site.type(), site.numbers(1)[0]
+    own, k = site.type(), site.number(1)
     place = site.axis(site.attribute("axis", -1))
     if own.dtype == BOOL or not 0 <= k <= int(own.shape[place]):
         raise site.refusal(f"the first {k} of {own.shape[place]} elements of {own.dtype}")
@@ -51,7 +51,7 @@ def _top_types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _top(site: Site, build: Builder, x: str, _: str) -> tuple[str, ...]:
-    own, k = site.type(), site.numbers(1)[0]
+    own, k = site.type(), site.number(1)
     place = site.axis(site.attribute("axis", -1))
     rank = build.op("Rank", x, axis=place, largest=site.attribute("largest", 1))
     count = int(own.shape[place])

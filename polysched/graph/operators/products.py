@@ -70,6 +70,9 @@ def _gemm_types(site: Site) -> tuple[TensorType, ...]:
     other, columns = b.shape[::-1] if site.attribute("transB", 0) else b.shape
     if depth != other:
         raise site.refusal("the inner extents differ", witness=f"{a} and {b}")
+    factors = (site.attribute("alpha", 1.0), site.attribute("beta", 1.0))
+    if dtype.is_integer and any(f != int(f) for f in factors):
+        raise site.refusal(f"products of {dtype} times a fraction", witness=str(factors))
     result = TensorType(dtype, (rows, columns))
     if site.has(2) and broadcast(site, [result, site.type(2)]) != result.shape:
         raise site.refusal("the addend is larger than the product", witness=str(site.type(2)))

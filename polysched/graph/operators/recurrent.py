@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.sizes import SizeLike
 from polysched.graph.values.types import TensorType
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -49,11 +49,19 @@ def _types(site: Site) -> tuple[TensorType, ...]:
         raise site.refusal("sequences of different lengths")
     every = (batch, steps, directions, hidden) if first else (steps, directions, batch, hidden)
     last = (batch, directions, hidden) if first else (directions, batch, hidden)
+    if steps == 0:
+        raise site.refusal("there are no steps", witness=str(x))
+    _check_shapes(site, {B: (directions, 2 * gates * hidden), H0: last, C0: last, PEEPHOLES: (directions, 3 * hidden)})
     results = (x.with_shape(every), x.with_shape(last))
     return (*results, x.with_shape(last)) if site.node.op == "LSTM" else results
 
 
-Cell = Callable[[Any, str, str, str], "tuple[str, str]"]
+def _check_shapes(site: Site, shapes: Mapping[int, Sequence[SizeLike]]) -> None:
+    """Refuse operands that are given in another shape or type of elements."""
+    for place, shape in shapes.items():
+        if site.has(place) and site.type(place) != (wanted := site.type().with_shape(shape)):
+            raise site.refusal("the biases, the states or the peepholes do not fit",
+                               witness=f"{site.type(place)}, {wanted} is wanted")
 
 
 class _Unrolled:

@@ -116,6 +116,8 @@ def _mean(site: Site, build: Builder, x: str, reduce: Callable[[str, str], str])
 
 
 def _log_sum_exp(site: Site, build: Builder, x: str, reduce: Callable[[str, str], str]) -> str:
+    if not site.type().dtype.is_float:
+        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted")
     top = build.op("ReduceMax", x, *site.node.inputs[1:], **{**dict(site.node.attributes), "keepdims": 1})
     low, high = (build.constant(np.array(v, site.type().numpy)) for v in (
         np.finfo(site.type().numpy).min, np.finfo(site.type().numpy).max))

@@ -54,11 +54,23 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     return axes, [w / b for w, b in zip(wanted, before, strict=True)], wanted
 
 
+def _check_numbers(site: Site) -> None:
+    """Refuse scales or sizes that are not one per axis, and data without elements."""
+    own = site.type()
+    axes = site.axes(site.attribute("axes", tuple(range(own.rank))))
+    if own.elements == 0 or any(v is not None and v.shape != (len(axes),)
+                                for v in (_operand(site, SCALES), _operand(site, SIZES))):
+        raise site.refusal("a scale or a size per axis of data with elements is wanted", witness=str(own))
+
+
 def _types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if not own.dtype.is_float and site.attribute("mode", "nearest") != "nearest":
         raise site.refusal(f"elements of {own.dtype} between others")
+    _check_numbers(site)
     axes, scales, extents = _asked(site)
+    if site.has(ROI) and site.type(ROI).elements not in (0, 2 * len(axes)):
+        raise site.refusal("a region has a start and an end per axis", witness=str(site.type(ROI)))
     if any(s <= 0 for s in scales):
         raise site.refusal("a scale is not positive", witness=str(scales))
     shape = list(own.shape)
@@ -128,7 +140,7 @@ def _axis(site: Site, number: int, axis: int, scale: float, result: int) -> Axis
     roi = _operand(site, ROI)
     part = (0.0, 1.0)
     if roi is not None and site.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
-        part = (float(roi[number]), float(roi[number + roi.size // 2]))
+        part = (float(roi.flat[number]), float(roi.flat[number + roi.size // 2]))
     rows: list[dict[int, float]] = []
     outside = np.zeros(result, bool)
     for place in range(result):

@@ -23,7 +23,7 @@ def _types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _axis(site: Site) -> int:
-    return site.numbers(1)[0]
+    return site.number(1)
 
 
 def _running(neutral: int, combine: Callable[[Expression, Expression], Expression]) -> Callable[..., Steps]:

@@ -218,23 +218,32 @@ def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = 
 Numbers = tuple[int, ...]
 
 
+def _numbers(site: Site, name: str, default: Numbers) -> Numbers:
+    """An attribute of as many numbers as its default has."""
+    found = tuple(site.attribute(name, default))
+    if len(found) != len(default):
+        raise site.refusal(f"the attribute {name} has {len(default)} numbers", witness=str(found))
+    return found
+
+
 def _transposed(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
     """Window, strides, dilations, padding in front, and extents of the result of a transposed convolution."""
     x, w = site.type(0), site.type(1)
     rank = x.rank - 2
     size = tuple(int(e) for e in w.shape[2:])
     strides, dilations = _per_dimension(site, "strides", rank), _per_dimension(site, "dilations", rank)
-    extra = tuple(site.attribute("output_padding", (0,) * rank))
+    extra, wanted = _numbers(site, "output_padding", (0,) * rank), _numbers(site, "output_shape", (0,) * rank)
+    pads = _numbers(site, "pads", (0,) * (2 * rank))
     full = [(int(e) - 1) * s + d * (k - 1) + 1 + o for e, s, d, k, o in zip(
         x.shape[2:], strides, dilations, size, extra, strict=True)]
-    wanted, mode = site.attribute("output_shape"), site.attribute("auto_pad", "NOTSET")
-    if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = [int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)]
-    if wanted is not None:
+    mode, asked = site.attribute("auto_pad", "NOTSET"), site.attribute("output_shape") is not None
+    if not asked and mode in ("SAME_UPPER", "SAME_LOWER"):
+        wanted, asked = tuple(int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)), True
+    if asked:
         total = [max(f - o, 0) for f, o in zip(full, wanted, strict=True)]
         front = tuple(t - t // 2 if mode == "SAME_LOWER" else t // 2 for t in total)
         return size, strides, dilations, front, tuple(Size.of(o) for o in wanted)
-    pads = tuple(site.attribute("pads", (0,) * (2 * rank))) if mode in ("NOTSET", "") else (0,) * (2 * rank)
+    pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
     shape = tuple(Size.of(f - b - a) for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
     return size, strides, dilations, pads[:rank], shape
 
@@ -298,9 +307,11 @@ def _pool_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.rank < 3:
         raise site.refusal("data with spatial dimensions are wanted", witness=str(own))
+    if site.node.op == "LpPool" and site.attribute("p", 2) < 1:
+        raise site.refusal("a norm of at least 1 is wanted", witness=str(site.attribute("p")))
     if not own.dtype.is_float and site.node.op != "MaxPool":
         raise site.refusal(f"a mean of {own.dtype}")
-    result = own.with_shape((*own.shape[:2], *windows(site, site.attribute("kernel_shape")).places))
+    result = own.with_shape((*own.shape[:2], *windows(site, site.required("kernel_shape")).places))
     return (result, result.with_dtype(INT64)) if site.node.op == "MaxPool" else (result,)
 
 

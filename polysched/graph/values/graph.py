@@ -11,7 +11,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.types import TensorType
 
-Attribute: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]"
+Attribute: TypeAlias = "int | float | str | tuple[int | float | str, ...]"
 
 
 @dataclass(frozen=True, kw_only=True)

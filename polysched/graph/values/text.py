@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,9 +28,10 @@ from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BY_NAME
 
+Item = TypeVar("Item")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w.]*")
 _TOKEN = re.compile(r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<digest><\w+>)'
-                    r"|(?P<number>-?(?:inf|nan)\b|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?))|(?P<name>[A-Za-z_][\w.]*)"
+                    r"|(?P<number>-?(?:inf|nan)\b(?!\.)|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?))|(?P<name>[A-Za-z_][\w.]*)"
                     r"|(?P<op>//|[^\s\w]))")
 _KEYWORDS = frozenset({"graph", "let", "const", "return", "inf", "nan", "true", "false"})
 
@@ -91,7 +93,7 @@ def _size(size: Size) -> str:
 def _attribute(value: Attribute) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_attribute, value))}]"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return json.dumps(value) if isinstance(value, str | bool) else repr(value)
 
 
 def _array(array: np.ndarray, most: int | None) -> str:
@@ -175,9 +177,9 @@ class _Parser:
         found = self.advance()
         return "" if found == "_" else found
 
-    def listed(self, item: Callable[[], object], close: str) -> list[object]:
+    def listed(self, item: Callable[[], Item], close: str) -> list[Item]:
         """Items with commas between, up to a closing word."""
-        found: list[object] = []
+        found: list[Item] = []
         while not self.accept(close):
             if found:
                 self.take(",")
@@ -188,7 +190,7 @@ class _Parser:
         self.take("graph")
         name = self.name()
         self.take("(")
-        given: list[tuple[str, TensorType | None]] = self.listed(self.perhaps_typed, ")")  # type: ignore[assignment]
+        given = self.listed(self.perhaps_typed, ")")
         self.take("{")
         constants: dict[str, np.ndarray] = {}
         nodes: list[Node] = []
@@ -222,7 +224,7 @@ class _Parser:
         if dtype not in BY_NAME:
             raise self.refuse("an element type")
         self.take("[")
-        return TensorType.of(BY_NAME[dtype], self.listed(self.size, "]"))  # type: ignore[arg-type]
+        return TensorType.of(BY_NAME[dtype], self.listed(self.size, "]"))
 
     def size(self) -> Size:
         result = self.term()
@@ -278,10 +280,11 @@ class _Parser:
                 self.take(",")
             name = self.name()
             self.take("=")
-            found[name] = tuple(self.listed(self.literal, "]")) if self.accept("[") else self.literal()  # type: ignore[assignment]
+            found[name] = tuple(self.listed(self.literal, "]")) if self.accept("[") else self.literal()
         return found
 
-    def literal(self) -> int | float | str | bool:
+    def literal(self) -> int | float | str:
+        """A number, a string, or a truth value."""
         if self.kind == "string":
             return str(json.loads(self.advance()))
         if self.token in ("true", "false"):

@@ -31,6 +31,18 @@ def test_comparisons_of_sizes_are_not_known() -> None:
     assert "e" not in infer(from_text(text)).known
 
 
+def test_sizes_as_floats_are_not_known() -> None:
+    graph = from_text("""graph f(x: float32[N, 6]) {
+      const half: float32[] = [0.5]
+      let s = Shape(x)
+      let a = Cast(s; to="float32")
+      let b = Mul(a, half)
+      let c = Cast(b; to="int64")
+      return c
+    }""")
+    assert set(infer(graph).known) == {"half", "s"}
+
+
 @pytest.mark.parametrize(("old", "new", "problem"), [
     ("Reshape(x, wanted)", "Reshape(x, z)", "used before it is bound"),
     ("return y", "return z", "the output 'z' is bound nowhere"),

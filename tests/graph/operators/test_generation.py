@@ -10,6 +10,7 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
 
 @pytest.mark.parametrize(("case", "problem"), [
     (sample("Range", whole(0), whole(5), whole(0)), "in steps of 0"),
+    (sample("EyeLike", floats(3, 3), dtype="string"), "elements of type string"),
     (sample("EyeLike", floats(3)), "a matrix is wanted"),
     (sample("ConstantOfShape", whole(2 ** 40, 2 ** 40)), "larger than a model may have"),
 ])

@@ -19,6 +19,7 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample, whole
     (sample("ScatterElements", floats(3), whole(1), floats(1), reduction="odd"), "the reduction odd"),
     (sample("ScatterND", floats(3), ints(3, 1), floats(3, 1)), "do not fit the data"),
     (sample("OneHot", ints(3), whole(3), floats(3)), "two values are wanted"),
+    (sample("Gather", floats(), whole(0)), "axis 0 of 0 dimensions"),
     (sample("Trilu", floats(3)), "matrices are wanted")])
 def test_it_is_refused(case: Sample, problem: str) -> None:
     graph, _ = graph_of(case, OPERATORS[case[0]].steering)

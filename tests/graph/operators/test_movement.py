@@ -1,5 +1,6 @@
 """What operators of this family refuse."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
@@ -15,6 +16,9 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
     (sample("Squeeze", floats(2, 1), whole(0)), "is not 1 is squeezed"),
     (sample("Transpose", floats(2, 3), perm=(0, 0)), "an axis occurs twice"),
     (sample("Concat", floats(2, 3), floats(3, 2), axis=0), "differ beside the axis"),
+    (sample("Concat", floats(2), floats(2)), "the attribute axis is missing"),
+    (sample("Concat", floats(), floats(), axis=0), "axis 0 of 0 dimensions"),
+    (sample("Expand", floats(3), np.array(3)), "a vector of sizes"),
     (sample("Split", floats(5), whole(2, 2), results=2), "do not make up the extent"),
     (sample("Slice", floats(5), whole(0), whole(5), whole(0), whole(0)), "do not fit together"),
     (sample("Tile", floats(5), whole(1, 2)), "repetitions per dimension"),

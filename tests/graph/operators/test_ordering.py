@@ -11,6 +11,7 @@ from tests.graph.samples import Sample, floats, graph_of, sample, truths, whole
 @pytest.mark.parametrize(("case", "problem"), [
     (sample("TopK", floats(3), whole(4), results=2), "the first 4 of 3 elements"),
     (sample("TopK", truths(3), whole(1), results=2), "of bool"),
+    (sample("TopK", floats(3), whole(), results=2), "operand 1 is one number"),
     (sample("Rank", floats(3), axis=1), "axis 1 of 1 dimensions"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:

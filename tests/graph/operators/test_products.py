@@ -6,13 +6,14 @@ import pytest
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
-from tests.graph.samples import Sample, floats, graph_of, sample
+from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
 
 @pytest.mark.parametrize(("case", "problem"), [
     (sample("MatMul", floats(2, 3), floats(2, 3)), "the inner extents differ"),
     (sample("MatMul", floats(2, 3), np.float32(1)), "matrices or vectors"),
     (sample("Gemm", floats(2, 3), floats(3)), "two matrices"),
+    (sample("Gemm", ints(2, 3), ints(3, 2), alpha=0.5), "products of int32 times a fraction"),
     (sample("Gemm", floats(2, 3), floats(3, 2), floats(3, 2, 2)), "larger than the product"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:

@@ -12,6 +12,8 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
     (sample("RNN", floats(3, 2, 2), floats(1, 3, 3), floats(1, 3, 3)), "the weights do not fit"),
     (sample("LSTM", floats(3, 2, 2), floats(1, 12, 2), floats(1, 12, 3), activations=("Tanh", "Odd", "Tanh")),
      "the activations Tanh, Odd, Tanh"),
+    (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), floats(1)), "the biases, the states"),
+    (sample("RNN", floats(0, 2, 2), floats(1, 3, 2), floats(1, 3, 3)), "there are no steps"),
     (sample("GRU", floats(3, 2, 2), floats(1, 9, 2), floats(1, 9, 3), None, whole(3, 2)), "different lengths"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:

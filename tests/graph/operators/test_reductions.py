@@ -12,6 +12,7 @@ from tests.graph.samples import Sample, floats, graph_of, sample, truths, whole
     (sample("ReduceSum", floats(2, 3), whole(2)), "axis 2 of 2 dimensions"),
     (sample("ReduceSum", floats(2, 3), whole(0, 0)), "an axis occurs twice"),
     (sample("ArgMax", floats(2, 0), axis=1), "of nothing"),
+    (sample("ArgMax", floats()), "axis 0 of 0 dimensions"),
     (sample("ArgMin", truths(2)), "truth values"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:

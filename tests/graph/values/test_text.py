@@ -30,6 +30,14 @@ def test_the_text_is_a_fixed_point() -> None:
     assert to_text(from_text(TEXT)) == TEXT
 
 
+def test_truth_values_and_names_like_numbers_read_back() -> None:
+    text = """graph f(nan.0: float32[2], infix: float32[2]) {
+  let y = Odd(nan.0, infix; a=true, b=[inf, -1.0])
+  return y
+}"""
+    assert to_text(from_text(text)) == text
+
+
 def test_the_values_read_back_exactly() -> None:
     graph = from_text(TEXT)
     values = np.random.default_rng(1).normal(size=20).astype(np.float32)
