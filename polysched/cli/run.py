@@ -154,13 +154,14 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
                      known: Mapping[str, Measurement]) -> Measurement:
     """Verify and time the function that the arguments name."""
     from polysched.measure.paired import Subject, compare_and_time
+    from polysched.pipeline.files import compiler_flags
     regions = regions_of_function(transformed, arguments.function)
     subject = Subject(scops=tuple(r.scop for r in regions), transformed_text=transformed.text,
                       options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()),
                       listings=tuple(r.listing() for r in regions))
     shown.step(f"compiling {arguments.source}")
     options = measure_options(arguments)
-    options = replace(options, flags=(*options.flags, *regions[0].options.flags))
+    options = replace(options, flags=(*options.flags, *compiler_flags(regions)))
     return compare_and_time(subject, dict(arguments.size), options=options,
                             on_report=shown.report, known=known)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from polysched.measure.paired import MeasureOptions
     from polysched.pipeline.options import PipelineOptions
-    from polysched.search import Budget, Trial, Tuned
+    from polysched.search import Budget, Trial
     from polysched.search.space import Space
 
 NAME = "tune"
@@ -84,12 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         if report is not None:
             report.write_json(found.to_json())
     if arguments.json != STANDARD:
-        _print(found)
+        print(found)
     return 0
-
-
-def _print(found: Tuned) -> None:
-    print(found)
 
 
 def _teller(shown: Progress, arguments: argparse.Namespace) -> Callable[[Trial, int], None]:

@@ -16,6 +16,7 @@ from polysched.kernel.c_callable import CCallable, callable_of
 from polysched.kernel.compiled_scop import LIBRARY, RECORD, loaded_entry
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared, compiles
 from polysched.measure.processes.call_interface import Origin, Slot, probe, wrapper
+from polysched.pipeline.files import compiler_flags
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import BY_NAME
 from polysched.scop.scop import Scop
@@ -74,10 +75,9 @@ class CProgram:
         """The text with its regions optimised, the regions, and the compiler flags of what was found for them."""
         if self.region is not None:
             only = optimize(self.region, self.options)
-            return splice(self.original, [only.source]), (self.region,), only.options.flags
+            return splice(self.original, [only.source]), (self.region,), compiler_flags([only])
         made = transform_file(self.path, self.options)
-        flags = dict.fromkeys(flag for region in made.regions for flag in region.options.flags)
-        return made.text, tuple(region.scop for region in made.regions), tuple(flags)
+        return made.text, tuple(region.scop for region in made.regions), compiler_flags(made.regions)
 
     @property
     def text(self) -> str:

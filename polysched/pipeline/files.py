@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,11 @@ class TransformedFile:
     regions: tuple[Optimized, ...]
     seconds: Mapping[str, float]
     refused: tuple[str, ...] = ()
+
+
+def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
+    """The flags that the C of some regions is compiled with, beside those of whoever compiles it; each once."""
+    return tuple(dict.fromkeys(flag for region in regions for flag in region.options.flags))
 
 
 Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]

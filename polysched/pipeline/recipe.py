@@ -15,7 +15,7 @@ from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
 from polysched.scop.shown import LONGEST_REPR
-from polysched.tensorize.decision import AUTO, BY_DEFAULT, DEFAULT, NONE, TensorizeOptions
+from polysched.tensorize.decision import DEFAULT, NONE, TensorizeOptions
 from polysched.tiling.options import BandOptions
 
 FORMAT = "polysched recipe 1"
@@ -170,7 +170,7 @@ def _instruction(given: TensorizeOptions | None, wanted: str) -> TensorizeOption
         return None
     if wanted == DEFAULT or given is None:
         return given
-    return replace(given or BY_DEFAULT, intrinsic=AUTO if wanted == AUTO else wanted)
+    return replace(given, intrinsic=wanted)
 
 
 def _as_json(value: object) -> Any:

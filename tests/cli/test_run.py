@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 
-from polysched.cli.run import show
+from polysched.cli.entry import make_parser
+from polysched.cli.run import measure_function, show
+from polysched.cli.shown.progress import Progress
 from polysched.errors import RunFailedError
+from polysched.measure import paired
+from polysched.measure.paired import MeasureOptions
+from polysched.pipeline.files import TransformedFile, optimize
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
 from tests.cli.command import PRODUCT, RUN_FAILED, is_refusal, polysched
 from tests.report import made_results
 
@@ -241,3 +249,16 @@ def test_sizes_may_stand_anywhere_and_json_may_go_to_the_standard_output(tmp_pat
 def test_a_slower_result_says_what_else_to_try(ratio: float, said: bool, capsys: pytest.CaptureFixture[str]) -> None:
     assert show(made_results.measured("f", ratio=ratio)) == 0
     assert ("--safe keeps the original" in capsys.readouterr().out) is said
+
+
+def test_the_flags_of_all_regions_of_a_function_reach_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def flagged(*flags: str) -> Optimized:
+        return optimize(from_c_text(PRODUCT), PipelineOptions(flags=flags))
+
+    regions = (flagged("-O2"), flagged("-funroll-loops", "-O2"))
+    found: list[MeasureOptions] = []
+    monkeypatch.setattr(paired, "compare_and_time", lambda subject, sizes, *, options, **_: found.append(options))
+    arguments = make_parser().parse_args(["run", "product.c", "--cflags=-O3"])
+    measure_function(TransformedFile(path=Path("product.c"), text="", regions=regions, seconds={}), arguments,
+                     Progress(quiet=True), {})
+    assert found[0].flags == ("-O3", "-O2", "-funroll-loops")
