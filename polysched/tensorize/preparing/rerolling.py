@@ -225,6 +225,8 @@ def _as_those_of(first: Statement, domain: isl.Set) -> tuple[Access, ...]:
         function = _function(access.relation)
         assert function is not None   # `_shifts` looked at it
         relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
+        for at, name in enumerate(first.iterators):   # what subscripts say; of joined statements it had others
+            relation = relation.set_dim_name(_IN, at, name)
         found.append(replace(access, relation=relation))
     return tuple(found)
 
