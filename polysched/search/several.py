@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from polysched.scop.scop import Scop
 from polysched.search.database import DatabaseError
 from polysched.search.limits import LIMITS
 from polysched.search.tasks import Task, schedule, whole_seconds
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 
@@ -78,7 +80,8 @@ class TunedAll:
 
 
 def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budget, resume: bool = False,
-             clock: Callable[[], float] = time.monotonic, **others: Any) -> TunedAll:
+             clock: Callable[[], float] = time.monotonic, on_trial: Callable[[Trial, int], None] | None = None,
+             **others: Any) -> TunedAll:
     """Search the recipes of several programs under one budget.
 
     A turn is a batch of trials for one program.  Each program has one turn; the others go where they promise most for
@@ -89,6 +92,7 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     ----------
     budget : of all together.
     resume : trials that the database has are not repeated.
+    on_trial : told each trial once, and how many there were of all programs.
     others : as for `tune`.
 
     Raises
@@ -104,13 +108,22 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     found: list[Tuned | None] = [None] * len(programs)
     turns = [0] * len(programs)
 
+    counted = 0
+
+    def tell(known: int, trial: Trial, count: int) -> None:
+        nonlocal counted
+        if count > known and on_trial is not None:
+            counted += 1
+            on_trial(trial, counted)
+
     def turn(number: int) -> float | None:
         if budget.minutes is not None and clock() - started >= 60 * budget.minutes:
             return None
         own, before = programs[number], found[number]
         try:
             made = tune(own.program, sizes=own.sizes, database=database, resume=resume or turns[number] > 0,
-                        clock=clock, budget=Budget(trials=LIMITS.batch * (turns[number] + 1)), **others)
+                        clock=clock, on_trial=partial(tell, len(before.trials) if before else 0),
+                        budget=Budget(trials=LIMITS.batch * (turns[number] + 1)), **others)
         except (DatabaseError, OutputError):
             raise
         except PolyschedError as error:
