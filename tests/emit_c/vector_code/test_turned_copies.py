@@ -25,11 +25,12 @@ def copy(dtype: DType, rows: int, columns: int, lanes: int) -> tuple[TurnedCopy,
     (FLOAT32, 4, 4, 4), (FLOAT32, 8, 4, 4), (FLOAT32, 12, 8, 4), (FLOAT64, 4, 8, 2), (FLOAT32, 8, 16, 8)])
 def test_there_and_back(dtype: DType, rows: int, columns: int, lanes: int, tmp_path: Path) -> None:
     turned, types = copy(dtype, rows, columns, lanes)
-    kind = dtype.c_name
+    kind, there, back = dtype.c_name, turned.into_lanes(), turned.into_rows()
     text = "\n".join([
         *types.declarations.values(), f"void f({kind} in[{columns}][{rows}], {kind} across[{rows}][{columns}],"
-        f" {kind} out[{columns}][{rows}]) {{", *turned.declarations(), "__builtin_memcpy(rows, in, sizeof rows);", *turned.into_lanes(),
-        "__builtin_memcpy(across, cut, sizeof cut);", "__builtin_memset(rows, 0, sizeof rows);", *turned.into_rows(),
+        f" {kind} out[{columns}][{rows}]) {{", *turned.declarations(),
+        "__builtin_memcpy(rows, in, sizeof rows);", *there,
+        "__builtin_memcpy(across, cut, sizeof cut);", "__builtin_memset(rows, 0, sizeof rows);", *back,
         "__builtin_memcpy(out, rows, sizeof rows);", "}\n"])
     given = np.arange(columns * rows, dtype=dtype.name).reshape(columns, rows)
     across, out = np.zeros((rows, columns), dtype.name), np.zeros((columns, rows), dtype.name)
