@@ -11,7 +11,8 @@ from polysched.scheduling.marks import LoopMark, Role
 
 TREE = """{{ domain: "[n] -> {{ S[i, j] : 0 <= i < n and 0 <= j < n }}",
   child: {{ mark: "{outer}", child: {{ schedule: "[n] -> [{{ S[i, j] -> [floor(i/8)] }}]",
-  child: {{ mark: "{inner}", child: {{ schedule: "[n] -> [{{ S[i, j] -> [i] }}, {{ S[i, j] -> [j] }}]"{options} }} }} }} }} }}"""
+  child: {{ mark: "{inner}", child: {{ schedule: "[n] -> [{{ S[i, j] -> [i] }}, {{ S[i, j] -> [j] }}]"{options}
+  }} }} }} }} }}"""
 CONTEXT = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 1 }")
 
 

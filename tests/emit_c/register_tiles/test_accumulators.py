@@ -12,6 +12,7 @@ from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 
 I, J, K, L, N = (variable(x) for x in "ijkln")  # noqa: E741
+ZERO = constant(0)
 FACTS = Facts(context=isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 32 }"))
 EDGES = (Edge("i", I, 2, False), Edge("j", J, 8, True))
 
@@ -20,7 +21,7 @@ def tile(*loops: For) -> RegisterTile:
     return RegisterTile(loops, EDGES, StatementInstance("S", (I, J, K)))
 
 
-def loop(name: str, lower: Linear = constant(0), upper: Linear = N) -> For:
+def loop(name: str, lower: Linear = ZERO, upper: Linear = N) -> For:
     return For(name, lower, upper, 1, Block(()))
 
 

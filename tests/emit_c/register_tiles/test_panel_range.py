@@ -10,7 +10,7 @@ from polysched.emit_c.register_tiles.panel_range import PanelRange, clipped
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
 from polysched.scop import from_c_text
 
-I, K, B, N = (variable(x) for x in ("i", "k", "b", "n"))
+I, K, B, N = (variable(x) for x in ("i", "k", "b", "n"))  # noqa: E741
 SCOP = from_c_text("""void f(int n, float A[n][n], float y[n]) {
 #pragma scop
   for (int i = 0; i < n; i++)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.emit_c.loop_ir.index import constant, of_atom, variable
 from polysched.emit_c.loop_ir.index import ToBoundary as Boundary
+from polysched.emit_c.loop_ir.index import constant, of_atom, variable
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.parser import parse_loops
@@ -63,7 +63,8 @@ def test_a_name_for_one_value_is_looked_through() -> None:
 
 
 def test_points_of_register_tiles_are_iterations() -> None:
-    made = loop("for i in range(0, 12, 4):", "    with register_tile(loops=(loop(k, 0, 9), ), edges=(edge(j, 0, 8), )):",
+    made = loop("for i in range(0, 12, 4):",
+                "    with register_tile(loops=(loop(k, 0, 9), ), edges=(edge(j, 0, 8), )):",
                 "        S()")
     assert constant_work(made) == 12 * 9 * 8
 

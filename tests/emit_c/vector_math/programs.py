@@ -1,4 +1,4 @@
-"""The programs of elementary functions read by tests: what they lead to, and the values of those that are arithmetic."""
+"""The programs of elementary functions, for tests: what they lead to, and the values of those that are arithmetic."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_names_are_declared_before_their_use_and_once(name: str) -> None:
 def test_constants_are_floats_unless_values_are_wide(name: str) -> None:
     """A `double` beside a vector of `float` is an error of compilers, or computes twice as wide."""
     made = parse(name, PROGRAMS[name])
-    wide = [e for kind, _, e in made.steps if kind in "DJM" and "wide" in e or kind == "D"]
+    wide = [e for kind, _, e in made.steps if (kind in "DJM" and "wide" in e) or kind == "D"]
     for expression in [*(e for kind, _, e in made.steps if kind in "RI" and e not in wide), made.result]:
         if "narrow(" not in expression and "wide_" not in expression:
             assert not re.findall(r"(?<![\w.])\d+\.\d*(?:e[-+]?\d+)?(?![\w.])", expression), expression
