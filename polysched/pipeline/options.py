@@ -215,7 +215,7 @@ class PipelineOptions:
 
     def instructions_for(self, scop: Scop) -> TensorizeOptions | None:
         """Which instructions may compute statements of a program; None where it is not to be looked at."""
-        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT:
+        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT or self.tensorize.chosen:
             return self.tensorize
         by_hand = self.strategy is not None or self.scheduler == "original" or self.tile != "auto" or self._by_hand()
         return None if by_hand or not self.target().vector_bits or not may_gain(scop) else self.tensorize
@@ -223,7 +223,7 @@ class PipelineOptions:
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (
-            self.tensorize is not None and self.tensorize.intrinsic != DEFAULT)
+            self.tensorize is not None and (self.tensorize.intrinsic != DEFAULT or bool(self.tensorize.chosen)))
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
 
     def row_loss(self, vectors: int) -> float:
