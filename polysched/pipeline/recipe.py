@@ -20,6 +20,8 @@ from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling.options import BandOptions
 
 FORMAT = "polysched recipe 1"
+NO_NAMES = frozenset({"step", "name", "tiling"})
+"""Fields of a step that name nothing of the program."""
 OF_STRATEGY = frozenset({"dimensions", "cost", "rows", "forbidden", "weights", "vectorize", "together", "apart",
                          "fusion"})
 """Names of fields, which are none of the program's."""
@@ -124,7 +126,7 @@ class Recipe:
         """The recipe for the same program with other names of arrays, statements, iterators and parameters."""
         value = self.to_json()
         for step in value.get("steps", ()):
-            step.update({k: _renamed(v, names) for k, v in step.items() if k != "step"})
+            step.update({k: _renamed(v, names) for k, v in step.items() if k not in NO_NAMES})
         for band in value.get("bands", {}).values():
             if isinstance(band.get("packed"), list):
                 band["packed"] = _renamed(band["packed"], names)

@@ -133,16 +133,19 @@ class TensorizeOptions:
         also: dict[str, Intrinsic] = {}
         for path in self.files:
             also |= load_intrinsics(path, wanted="" if self.by_model else self.intrinsic)
-        if self.intrinsic == DEFAULT:
-            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
-            found = [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
-        elif self.intrinsic != AUTO:
-            found = [find_intrinsic(self.intrinsic, also=also)]
-        else:
-            found = [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
+        found = self._usual(also)
         named = dict.fromkeys(c.name for c in self.chosen.values() if c.name != NO_INSTRUCTION)
         chosen = [find_intrinsic(name, also=also) for name in named if name not in {i.name for i in found}]
         return [*found, *chosen]
+
+    def _usual(self, also: dict[str, Intrinsic]) -> list[Intrinsic]:
+        """The instructions that `intrinsic` stands for."""
+        if self.intrinsic == DEFAULT:
+            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
+            return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
+        if self.intrinsic != AUTO:
+            return [find_intrinsic(self.intrinsic, also=also)]
+        return [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -209,10 +212,32 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     Raises
     ------
     UsageError : an instruction is not known.
+    NoIntrinsicMatchError : one that was chosen for a statement does not compute it so.
     """
+    decision = _decide(scop, options, target, outside=outside, without=without)
+    if decision.program is None:
+        _refuse_unused(scop, options, decision, without)
+    return decision
+
+
+def _refuse_unused(scop: Scop, options: TensorizeOptions, decision: Decision,
+                   without: Collection[tuple[str, str]]) -> None:
+    """Refuse a choice for a statement that is still there."""
+    here = {s.name for s in scop.statements}
+    for name, choice in options.chosen.items():
+        if name in here and choice.name != NO_INSTRUCTION and (name, choice.name) not in without:
+            raise NoIntrinsicMatchError(
+                f"{choice.name} does not compute {name} as it was chosen to", where=f"statement {name}",
+                witness="; ".join(decision.reasons)[:200] or str(choice)[:200],
+                hint="`polysched match` lists the mappings")
+
+
+def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...],
+            without: Collection[tuple[str, str]]) -> Decision:
+    """As `decide`, whatever was chosen by hand."""
     if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
-        general = decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
-                         without=without)
+        general = _decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
+                          without=without)
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
