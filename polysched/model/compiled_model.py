@@ -19,7 +19,7 @@ from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
 from polysched.model.driver import ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
-from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, symbol_of
+from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
 
@@ -75,7 +75,7 @@ class CompiledModel:
         """The shared object of the whole model, in the cache."""
         compiler = find_compiler(self.options.cc)
         key = build_cache.entry_key({"driver": self.c_source, "flags": list(FLAGS),
-                                     "options": self.options.differences()}, compiler)
+                                     "options": self.options.differences(), **of_database(self.options)}, compiler)
         return build_cache.find_or_build(key, lambda folder: self._build(folder, compiler), kind=KIND) / LIBRARY
 
     def _build(self, folder: Path, compiler: Compiler) -> None:

@@ -15,6 +15,10 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # tasks.py
+    operators_in_a_name: int = constant(
+        4, unit="operators", source="of a kernel, in the name that a search tells it by")
+
     # verification.py
     relative_tolerance: float = constant(
         1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")
