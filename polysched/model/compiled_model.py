@@ -101,6 +101,16 @@ class CompiledModel:
         return [np.ascontiguousarray(a) for a in self.plan.graph.constants.values()]
 
     @cached_property
+    def _places_of_constants(self) -> Any:
+        return _pointers(self._constants)
+
+    @cached_property
+    def _results(self) -> list[tuple[tuple[int, ...], np.dtype]]:
+        """Shape and element type of every output."""
+        types = [self.plan.type_of(o) for o in self.plan.graph.outputs]
+        return [(t.extents, t.numpy) for t in types]
+
+    @cached_property
     def _arena(self) -> np.ndarray:
         return np.empty(self.plan.arena.bytes + ALIGNMENT, np.uint8)
 
@@ -117,10 +127,10 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
         given = _given(self.graph, inputs)
-        outputs = [np.empty(t.extents, t.numpy) for t in (self.plan.type_of(o) for o in self.plan.graph.outputs)]
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._results]
         with self._running:
             arena = self._arena.ctypes.data
-            status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants),
+            status = self._function(_pointers(given), _pointers(outputs), self._places_of_constants,
                                     arena + -arena % ALIGNMENT)
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
