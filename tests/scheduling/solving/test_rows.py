@@ -6,6 +6,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.scheduling.options import SchedulerOptions
+from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.solving.integer_program import Infeasible, SolveCount
 from polysched.scheduling.solving.problem import initial_active, make_problem
 from polysched.scheduling.solving.rows import (
@@ -20,7 +21,6 @@ from polysched.scheduling.solving.rows import (
     find_row,
     missing_directions,
 )
-from polysched.scheduling.schedule import Schedule
 from tests.scheduling.primitives.programs import product, stencil, two_loops
 
 

@@ -26,7 +26,8 @@ def test_names_that_the_program_lacks(strategy: Strategy, problem: str) -> None:
 def test_names_that_it_has() -> None:
     require_known_names(product().scop, Strategy(
         vectorize={"S0": "j"}, weights={"S0": {"i": 2}}, dimensions=(
-            Dimension(rows={"S0": {"i": 1, "N": 1, "1": 3}}), Dimension(cost=("weights",), forbidden={"S0": ({"k": 1},)}))))
+            Dimension(rows={"S0": {"i": 1, "N": 1, "1": 3}}),
+            Dimension(cost=("weights",), forbidden={"S0": ({"k": 1},)}))))
 
 
 def test_statements_on_a_circle_cannot_be_apart() -> None:
