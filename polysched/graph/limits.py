@@ -21,6 +21,22 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # passes/fusion.py
+    most_fused_by_kind: int = constant(
+        256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
+
+    # passes/layout.py
+    channel_block: int = constant(
+        8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
+
+    # passes/arguments.py
+    most_arguments: int = constant(
+        64, unit="operands", source="of one node after split_arguments: pointers that a C call takes in comfort")
+
+    # passes/rewriting.py
+    most_rewritings: int = constant(
+        1000, unit="rounds", source="of the rules of one pass over a graph; each round makes a chain one node shorter")
+
     # planning/partition.py
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")

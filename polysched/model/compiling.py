@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
-from polysched.graph.passes.control import resolve_control
-from polysched.graph.passes.expansion import expand_compositions
-from polysched.graph.passes.simple import bind, fold_constants, with_types
+from polysched.graph.passes.registry import standard
+from polysched.graph.passes.simple import bind
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
@@ -59,10 +58,9 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
 
 
 def planned(graph: Graph) -> Plan:
-    """The plan of a graph: compositions expanded, constants folded, nodes grouped."""
+    """The plan of a graph: after the standard passes its nodes are grouped."""
     if graph.symbols:
         raise UnsupportedGraphError(f"the size {graph.symbols[0]} is open", where=f"graph {graph.name}",
                                     hint=f"compile(graph, sizes={{'{graph.symbols[0]}': ...}})")
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
-    expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
-    return plan(with_types(expanded))
+    return plan(standard(graph))
