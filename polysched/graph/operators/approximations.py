@@ -53,7 +53,8 @@ def _exp(x: Expression) -> Expression:
     rest = (x - n * LN2[0]) - n * LN2[1]
     whole = n.astype("int64")
     half = whole >> 1
-    return polynomial(rest, EXP) * _power_of_two(half) * _power_of_two(whole - half)
+    result: Expression = polynomial(rest, EXP) * _power_of_two(half) * _power_of_two(whole - half)
+    return result
 
 
 def _power_of_two(n: Expression) -> Expression:

@@ -1,119 +1,130 @@
-"""Convert and alter layout: convolutions with channels last, or in blocks of a vector; what is between follows."""
+"""Layouts: weights in the order in which products read them; convolutions without padding and unit dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from polysched.errors import UsageError
+from polysched.graph.evaluation.inference import infer, site_of
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.registry import OPERATORS
-from polysched.graph.passes.expressions import simplify_expression
-from polysched.graph.passes.rewriting import Rewriting, rewritten, until_nothing_fits
-from polysched.graph.passes.simple import fold_constants
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.operator import Site
+from polysched.graph.operators.windows import windows
+from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
-from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import DType
+
+LETTERS = "abcdefghij"
+Replace = Callable[[Site, Builder], "str | None"]
 
 
-def convert_layout(graph: Graph) -> Graph:
-    """Let convolutions have their channels last, and carry that layout through the elementwise operators behind them.
+def pack_weights(graph: Graph, *, lanes: Callable[[DType], int]) -> Graph:
+    """Bring constant right factors of products into panels of columns, so that a product reads them in order.
 
-    Rewrite:  let c = Conv(x, w)  ->  let t = Transpose(x); let l = ChannelsLastConv(t, w'); let c = Transpose(l)
-    """
-    return _carried(rewritten(graph, _channels_last))
-
-
-def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
-    """Let convolutions have their channels in blocks that lie last, where the channels are a multiple of the block.
-
-    Rewrite:  let c = Conv(x, w)  ->  [n, c, x...] as [n, c / b, x..., b]; BlockedConv; and back
+    Rewrite:  let y = MatMul(x, w)  ->  const p: [N / lanes, K, lanes];
+    let e = Einsum(x, p; equation="ak,qkr->aqr"); let y = Reshape(e, [0, N])
 
     Parameters
     ----------
-    block : channels; a vector of float32 holds so many.
-
-    Raises
-    ------
-    UsageError : a block of less than 2.
+    lanes : the elements of a type in one vector.
     """
-    if block < 2:
-        raise UsageError("a block has at least 2 channels", witness=str(block))
-    return _carried(rewritten(graph, lambda node, rw: _in_blocks(node, rw, block)))
+    packed: dict[tuple[str, int], np.ndarray] = {}
+
+    def replace(site: Site, build: Builder) -> str | None:
+        width = _panel(site, graph, lanes)
+        if width is None:
+            return None
+        x, w = site.node.inputs
+        depth, columns = site.type(1).extents
+        if (w, width) not in packed:
+            panels = graph.constants[w].reshape(depth, columns // width, width)
+            packed[w, width] = np.ascontiguousarray(panels.transpose(1, 0, 2))
+        lead = LETTERS[:site.type(0).rank - 1]
+        made = build.op("Einsum", x, build.constant(packed[w, width]), equation=f"{lead}k,qkr->{lead}qr")
+        return build.op("Reshape", made, build.constant([0] * len(lead) + [columns]))
+    return _rewritten(graph, "MatMul", replace)
 
 
-def _carried(graph: Graph) -> Graph:
-    """Moves of layout behind elementwise operators, so that opposite ones meet and go."""
-    return simplify_expression(fold_constants(until_nothing_fits(graph, _behind)))
-
-
-def _is_plain(node: Node, rw: Rewriting) -> bool:
-    return node.op == "Conv" and node.attribute("group", 1) == 1 and rw.type(node.inputs[0]).is_static and (
-        rw.value(node.inputs[1]) is not None and rw.type(node.inputs[0]).dtype.bits >= 32)
-
-
-def _channels_last(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    if not _is_plain(node, rw):
+def _panel(site: Site, graph: Graph, lanes: Callable[[DType], int]) -> int | None:
+    """How many columns stand side by side; None where the product stays as it is."""
+    x, w = site.type(0), site.type(1)
+    if site.node.inputs[1] not in graph.constants or w.rank != 2 or not 2 <= x.rank <= len(LETTERS):
         return None
-    rank = rw.type(node.inputs[0]).rank
-    data = rw.op("Transpose", node.inputs[0], perm=(0, *range(2, rank), 1))
-    weights = rw.op("Transpose", node.inputs[1], perm=(*range(2, rank), 1, 0))
-    made = rw.op("ChannelsLastConv", data, weights, *node.inputs[2:], **dict(node.attributes))
-    return (rw.op("Transpose", made, perm=(0, rank - 1, *range(1, rank - 1))),)
-
-
-def _in_blocks(node: Node, rw: Rewriting, block: int) -> Sequence[str] | None:
-    if not _is_plain(node, rw):
+    if not x.dtype.is_float or 0 in w.extents:
         return None
-    own, weights, result = rw.type(node.inputs[0]), rw.type(node.inputs[1]), rw.result(node)
-    if int(own.shape[1]) % block or int(weights.shape[0]) % block:
+    rows = [e.constant if e.is_constant else LIMITS.most_rows_of_narrow_panels + 1 for e in x.shape[:-1]]
+    width = lanes(x.dtype) * (1 if int(np.prod(rows)) <= LIMITS.most_rows_of_narrow_panels else 2)
+    return width if width > 1 and int(w.shape[1]) % width == 0 else None
+
+
+def drop_unit_dimensions(graph: Graph) -> Graph:
+    """Take spatial dimensions of one element, under windows of one element, out of convolutions.
+
+    Rewrite:  let y = Conv(x: [N, C, L, 1], w: [K, C, R, 1])
+    ->  let u = Reshape(x, [N, C, L]); let v = Conv(u, w: [K, C, R]); let y = Unsqueeze(v, [3])
+    """
+    return _rewritten(graph, "Conv", _without_units)
+
+
+def _without_units(site: Site, build: Builder) -> str | None:
+    x, w = site.type(0), site.type(1)
+    rank = x.rank - 2
+    if site.attribute("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
         return None
-    rank = own.rank
-    data = rw.op("Reshape", node.inputs[0], rw.constant([*_split(own, 1, block)]))
-    data = rw.op("Transpose", data, perm=(0, 1, *range(3, rank + 1), 2))
-    k, c, *r = weights.extents
-    parts = rw.op("Reshape", node.inputs[1], rw.constant([k // block, block, c // block, block, *r]))
-    parts = rw.op("Transpose", parts, perm=(0, 2, *range(4, rank + 2), 3, 1))
-    bias = [rw.op("Reshape", node.inputs[2], rw.constant([k // block, block]))] if len(node.inputs) > 2 else []
-    made = rw.op("BlockedConv", data, parts, *bias, **dict(node.attributes))
-    back = rw.op("Transpose", made, perm=(0, 1, rank, *range(2, rank)))
-    return (rw.op("Reshape", back, rw.constant([int(e) for e in result.shape])),)
-
-
-def _split(own: TensorType, place: int, block: int) -> Sequence[int]:
-    """A shape with one extent as a number of blocks and the block."""
-    extents = list(own.extents)
-    return [*extents[:place], extents[place] // block, block, *extents[place + 1:]]
-
-
-def _behind(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    """An elementwise operator before the moves of layout that its operands went through."""
-    operator = OPERATORS.get(node.op)
-    if operator is None or operator.element is None or len(node.outputs) != 1 or not node.inputs:
+    pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
+    units = [d for d in range(rank) if x.shape[d + 2] == 1 and w.shape[d + 2] == 1 and not pads[d] + pads[d + rank]]
+    kept = [d for d in range(rank) if d not in units] or [0]
+    dropped = [d + 2 for d in range(rank) if d not in kept]
+    if not dropped:
         return None
-    moves = [rw.producer(n, "Transpose", "Reshape") if n else None for n in node.inputs]
-    first = next((m for m in moves if m is not None), None)
-    if first is None:
-        return None
-    before = [_undone(name, move, first, rw) for name, move in zip(node.inputs, moves, strict=True)]
-    if any(b is None for b in before) or rw.result(node).shape != rw.type(first.outputs[0]).shape:
-        return None
-    made = rw.op(node.op, *(b for b in before if b is not None), **dict(node.attributes))
-    return (rw.op(first.op, made, *first.inputs[1:], **dict(first.attributes)),)
+    axes = build.constant(dropped)
+    attributes = {name: _at(site.attribute(name), kept) for name in ("strides", "dilations", "kernel_shape")
+                  if site.attribute(name) is not None}
+    attributes["pads"] = (*_at(pads, kept), *_at(pads[rank:], kept))
+    operands = [build.op("Squeeze", name, axes) for name in site.node.inputs[:2]]
+    made = build.op("Conv", *operands, *site.node.inputs[2:], group=site.attribute("group", 1), **attributes)
+    return build.op("Unsqueeze", made, axes)
 
 
-def _undone(name: str, move: Node | None, first: Node, rw: Rewriting) -> str | None:
-    """An operand as it is before a move of layout; None where it did not go through the same one."""
-    if not name:
-        return name
-    source = rw.type(first.inputs[0])
-    if move is not None and move.attributes == first.attributes and move.op == first.op and (
-            rw.type(move.inputs[0]).shape == source.shape and rw.type(name).shape == rw.type(first.outputs[0]).shape):
-        return move.inputs[0]
-    own, value = rw.type(name), rw.value(name)
-    if own.elements == 1 and own.rank <= source.rank:
-        return name if own.rank == 0 else rw.op("Reshape", name, rw.constant([]))
-    if value is None or first.op != "Transpose" or own.rank > source.rank:
+def pad_explicitly(graph: Graph) -> Graph:
+    """Pad the data of convolutions by a copy, so that no element of a window is asked whether it is there.
+
+    Rewrite:  let y = Conv(x, w; pads=[1, 1])  ->  let p = Pad(x, [0, 0, 1, 0, 0, 1]); let y = Conv(p, w)
+    """
+    return _rewritten(graph, "Conv", _padded)
+
+
+def _padded(site: Site, build: Builder) -> str | None:
+    view = windows(site, [int(e) for e in site.type(1).shape[2:]])
+    if not any((*view.before, *view.behind)):
         return None
-    wide = value.reshape((1,) * (source.rank - own.rank) + value.shape)
-    return rw.constant(np.ascontiguousarray(np.transpose(wide, np.argsort(first.attribute("perm")))))
+    kept = {name: value for name, value in site.node.attributes if name not in ("pads", "auto_pad")}
+    padded = build.op("Pad", site.node.inputs[0], build.constant([0, 0, *view.before, 0, 0, *view.behind]))
+    return build.op("Conv", padded, *site.node.inputs[1:], **kept)
+
+
+def _at(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(values[p] for p in places)
+
+
+def _rewritten(graph: Graph, op: str, replace: Replace) -> Graph:
+    """The graph with nodes of one operator replaced by what a function builds; None keeps a node."""
+    if not any(n.op == op for n in graph.nodes):
+        return graph
+    inferred, fresh = infer(graph), fresh_names(graph)
+    nodes: list[Node] = []
+    constants = dict(graph.constants)
+    for node in graph.nodes:
+        builder = Builder(fresh)
+        result = None
+        if node.op == op:
+            result = replace(site_of(node, inferred.types, inferred.known, results=True), builder)
+        if result is None:
+            nodes.append(node)
+            continue
+        last = builder.nodes[-1]
+        nodes += [*builder.nodes[:-1], Node(op=last.op, inputs=last.inputs, attributes=last.attributes,
+                                            outputs=node.outputs, name=node.name)]
+        constants |= builder.constants
+    return graph.but(nodes=tuple(nodes), constants=constants, types={})
