@@ -74,18 +74,22 @@ def basic_block_form(graph: Graph) -> Graph:
     for place in reversed(range(len(nodes) if any(n.regions for n in nodes) else 0)):
         node = nodes[place]
         users = [n for n in nodes if set(node.outputs) & set(n.used)]
-        if len(users) != 1 or users[0].op != IF or set(node.outputs) & set(graph.outputs):
+        side = _only_side(node, users[0]) if len(users) == 1 and not set(node.outputs) & set(graph.outputs) else None
+        if side is None:
             continue
-        target = users[0]
-        sides = [k for k, region in enumerate(target.regions) if set(node.outputs) & set(region.free)]
-        if set(node.outputs) & set(target.inputs) or len(sides) != 1 or not _fits(node, target.regions[sides[0]]):
-            continue
-        regions = tuple(r.but(nodes=(node, *r.nodes), types={}) if k == sides[0] else r
-                        for k, r in enumerate(target.regions))
-        nodes[nodes.index(target)] = with_regions(target, regions)
+        regions = [r.but(nodes=(node, *r.nodes), types={}) if r is side else r for r in users[0].regions]
+        nodes[nodes.index(users[0])] = with_regions(users[0], regions)
         del nodes[place]
     return graph.but(nodes=tuple(with_regions(node, [basic_block_form(r) for r in node.regions]) for node in nodes),
                      types={})
+
+
+def _only_side(node: Node, user: Node) -> Graph | None:
+    """The side of a branch that alone uses a node's results; None where there is none."""
+    if user.op != IF or set(node.outputs) & set(user.inputs):
+        return None
+    sides = [region for region in user.regions if set(node.outputs) & set(region.free)]
+    return sides[0] if len(sides) == 1 and _fits(node, sides[0]) else None
 
 
 def with_regions(node: Node, regions: Sequence[Graph]) -> Node:
@@ -142,14 +146,21 @@ def called(name: str, nodes: Sequence[Node], results: Sequence[str], constants: 
     results : the values that are seen from outside.
     constants : of the graph; those of one element go into the function.
     """
-    bound = {o for node in nodes for o in node.outputs if o}
-    used = dict.fromkeys(i for node in nodes for i in node.used if i not in bound)
-    inside = {n: constants[n] for n in used if n in constants and constants[n].size == 1}
-    outside = [n for n in used if n not in inside]
-    inner = {n: f"p{k}" for k, n in enumerate(outside)} | {n: f"k{k}" for k, n in enumerate(inside)}
-    inner |= {o: f"v{k}" for k, o in enumerate(o for node in nodes for o in node.outputs if o)}
+    bound = [o for node in nodes for o in node.outputs if o]
+    used = [name for name in dict.fromkeys(i for node in nodes for i in node.used) if name not in bound]
+    outside = [n for n in used if not _is_number(constants.get(n))]
+    inside = [n for n in used if n not in outside]
+    inner = _numbered("p", outside) | _numbered("k", inside) | _numbered("v", bound)
     region = Graph(name=name, inputs=(), nodes=tuple(renamed(n, inner) for n in nodes),
                    outputs=tuple(inner[r] for r in results), parameters=tuple(inner[n] for n in outside),
-                   constants={inner[n]: a for n, a in inside.items()})
+                   constants={inner[n]: constants[n] for n in inside})
     return Node(op=CALL, inputs=tuple(outside), outputs=tuple(results), regions=(region,),
                 attributes=tuple(sorted(attributes.items())))
+
+
+def _is_number(array: np.ndarray | None) -> bool:
+    return array is not None and array.size == 1
+
+
+def _numbered(letter: str, names: Sequence[str]) -> dict[str, str]:
+    return {name: f"{letter}{place}" for place, name in enumerate(names)}

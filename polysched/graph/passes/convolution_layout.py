@@ -89,7 +89,7 @@ def _split(own: TensorType, place: int, block: int) -> Sequence[int]:
 def _behind(node: Node, rw: Rewriting) -> Sequence[str] | None:
     """An elementwise operator before the moves of layout that its operands went through."""
     operator = OPERATORS.get(node.op)
-    if operator is None or operator.element is None or len(node.outputs) != 1 or not node.inputs:
+    if operator is None or operator.element is None or len(node.outputs) != 1:
         return None
     moves = [rw.producer(n, "Transpose", "Reshape") if n else None for n in node.inputs]
     first = next((m for m in moves if m is not None), None)
@@ -98,7 +98,7 @@ def _behind(node: Node, rw: Rewriting) -> Sequence[str] | None:
     before = [_undone(name, move, first, rw) for name, move in zip(node.inputs, moves, strict=True)]
     if any(b is None for b in before) or rw.result(node).shape != rw.type(first.outputs[0]).shape:
         return None
-    made = rw.op(node.op, *(b for b in before if b is not None), **dict(node.attributes))
+    made = rw.op(node.op, *map(str, before), **dict(node.attributes))
     return (rw.op(first.op, made, *first.inputs[1:], **dict(first.attributes)),)
 
 

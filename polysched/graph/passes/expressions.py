@@ -19,7 +19,7 @@ SHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 IDEMPOTENT = frozenset({"Relu", "Abs", "Floor", "Ceil", "Round", "Sign"})
 INVOLUTIONS = frozenset({"Neg", "Not", "BitwiseNot"})
 ONE_OPERAND_IS_ITSELF = frozenset({"Max", "Min", "Sum", "Concat"})
-SAME_TYPE_IS_ITSELF = frozenset({"Expand", "Tile", "Pad", "Cast"})
+SAME_TYPE_IS_ITSELF = frozenset({"Expand", "Tile", "Pad", "Cast", "Slice"})
 MANTISSA = {16: 11, 32: 24, 64: 53}
 """Bits of a float's significand by its width: whole numbers of so many bits are exact (IEEE 754, table 3.5)."""
 
@@ -44,18 +44,27 @@ def _nothing(node: Node, rw: Rewriting) -> Sequence[str] | None:
     """Operators that return their operand."""
     if node.op == "Identity":
         return None if _names_an_output(node, rw) else (node.inputs[0],)
-    if node.op in ONE_OPERAND_IS_ITSELF and len(node.inputs) == 1:
+    if _is_of_one(node):
         return (node.inputs[0],)
-    if node.op in SAME_TYPE_IS_ITSELF and rw.result(node) == rw.type(node.inputs[0]):
-        return (node.inputs[0],) if node.op != "Pad" or not np.any(rw.value(node.inputs[1])) else None
-    if node.op == "Split" and len(node.outputs) == 1:
-        return (node.inputs[0],)
-    if node.op == "Slice" and rw.result(node) == rw.type(node.inputs[0]):
-        steps = rw.value(node.inputs[4]) if len(node.inputs) > 4 and node.inputs[4] else np.ones(1)
-        return (node.inputs[0],) if steps is not None and (steps == 1).all() else None
     if node.op == "Where" and node.inputs[1] == node.inputs[2] and rw.result(node) == rw.type(node.inputs[1]):
         return (node.inputs[1],)
+    if node.op in SAME_TYPE_IS_ITSELF and rw.result(node) == rw.type(node.inputs[0]):
+        return (node.inputs[0],) if _keeps_order(node, rw) else None
     return None
+
+
+def _is_of_one(node: Node) -> bool:
+    """Whether an operator of several operands, or of several results, has one."""
+    return (node.op in ONE_OPERAND_IS_ITSELF and len(node.inputs) == 1) or (
+        node.op == "Split" and len(node.outputs) == 1)
+
+
+def _keeps_order(node: Node, rw: Rewriting) -> bool:
+    """Whether an operator with a result of the operand's type moves no element: neither padded and cut, nor turned."""
+    if node.op == "Pad":
+        return not np.any(rw.value(node.inputs[1]))
+    steps = rw.value(node.inputs[4]) if node.op == "Slice" and len(node.inputs) > 4 and node.inputs[4] else np.ones(1)
+    return steps is not None and bool((steps == 1).all())
 
 
 def _names_an_output(node: Node, rw: Rewriting) -> bool:

@@ -44,9 +44,7 @@ def _normalised(node: Node, rw: Rewriting) -> Sequence[str] | None:
     before = rw.producer(node.inputs[0], *AXES)
     if before is None or rw.is_shared(before.outputs[0]) or not rw.type(node.inputs[0]).dtype.is_float:
         return None
-    weights = rw.value(before.inputs[1])
-    bias = rw.value(before.inputs[2]) if len(before.inputs) > 2 and before.inputs[2] else np.zeros(1)
-    parts = [rw.value(name) for name in node.inputs[1:5]]
+    weights, bias, *parts = _values(before, node, rw)
     if weights is None or bias is None or any(p is None for p in parts) or not _fits(before, weights, rw):
         return None
     scale, shift, mean, variance = (np.asarray(p, np.float64) for p in parts)
@@ -59,6 +57,12 @@ def _normalised(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if before.op == "Conv":
         return (rw.op("Conv", before.inputs[0], rw.constant(scaled), rw.constant(offset), **attributes),)
     return (rw.op("Add", rw.op("MatMul", before.inputs[0], rw.constant(scaled)), rw.constant(offset)),)
+
+
+def _values(before: Node, node: Node, rw: Rewriting) -> list[np.ndarray | None]:
+    """Weights and bias of an operator, and what the normalisation behind it takes; None for what is no constant."""
+    bias = rw.value(before.inputs[2]) if len(before.inputs) > 2 and before.inputs[2] else np.zeros(1)
+    return [rw.value(before.inputs[1]), bias, *(rw.value(name) for name in node.inputs[1:5])]
 
 
 def _fits(before: Node, weights: np.ndarray, rw: Rewriting) -> bool:

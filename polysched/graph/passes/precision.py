@@ -72,14 +72,19 @@ def _short_product(node: Node, rw: Rewriting) -> Sequence[str] | None:
 
 def _following(node: Node, rw: Rewriting) -> Sequence[str] | None:
     """An operator of short values that were widened for it: it takes them as they are."""
-    operator = OPERATORS.get(node.op)
-    if operator is None or operator.kind not in FOLLOWING or node.op in NEVER or len(node.outputs) != 1:
+    if not _follows(node):
         return None
     floats = [n for n in node.inputs if n and rw.type(n).dtype == FLOAT32]
     short = [n for n in floats if _was_short(n, rw)]
     if not short or any(n not in short and rw.value(n) is None for n in floats) or rw.result(node).dtype != FLOAT32:
         return None
     return _widened(rw, node, [_halved(n, rw) if n in floats else n for n in node.inputs])
+
+
+def _follows(node: Node) -> bool:
+    """Whether an operator is computed in the type that it is given."""
+    operator = OPERATORS.get(node.op)
+    return operator is not None and operator.kind in FOLLOWING and node.op not in NEVER and len(node.outputs) == 1
 
 
 def _was_short(name: str, rw: Rewriting) -> bool:
