@@ -21,6 +21,7 @@ from polysched.measure.processes.building import first_lines
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
 from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
 from polysched.model.limits import LIMITS
+from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
@@ -52,10 +53,10 @@ class CompiledModel:
         arena = (f"sizes {', '.join(self.graph.symbols)[:60]} open" if self.graph.symbols else
                  f"arena {self.plan.arena.bytes} bytes")
         return (f"<CompiledModel {self.graph.name[:60]}: {len(self.plan.kernels)} kernels, "
-                f"{len(set(self._symbols.values()))} of them different, {arena}>")
+                f"{len(set(self.symbols.values()))} of them different, {arena}>")
 
     @cached_property
-    def _symbols(self) -> dict[int, str]:
+    def symbols(self) -> dict[int, str]:
         """The function of every kernel step."""
         return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.steps)
                 if isinstance(step, Kernel)}
@@ -73,7 +74,7 @@ class CompiledModel:
     @cached_property
     def c_source(self) -> str:
         """The C of the driver."""
-        return driver_text(self.plan, self._symbols)
+        return driver_text(self.plan, self.symbols)
 
     @cached_property
     def library(self) -> Path:
@@ -125,6 +126,25 @@ class CompiledModel:
     @cached_property
     def _places_of_constants(self) -> Any:
         return _pointers(self._constants)
+
+    def save(self, path: str | Path) -> tuple[Path, Path, Path]:
+        """Write the model as `NAME.so`, with `NAME.h` and `NAME.weights` beside it: it runs without Python.
+
+        Raises
+        ------
+        UsageError : the path does not end in .so, or its folder is not there.
+        PolyschedError : a stage or the compiler refuses something.
+        """
+        return save(self._parts, path)
+
+    def write_source(self, folder: str | Path, name: str = "model") -> Path:
+        """Write the model as C source with a program that reads and writes .npy files; `sh build.sh` makes it."""
+        return write_source(self._parts, folder, name)
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(plan=self.plan, symbols=self.symbols, kernels=self.kernels,
+                     compiler=find_compiler(self.options.cc))
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.
