@@ -15,6 +15,7 @@ from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
+    from polysched.model import CompiledModel
     from polysched.pipeline import PipelineOptions
 
 NAME = "onnx"
@@ -58,26 +59,29 @@ def run(arguments: argparse.Namespace) -> int:
     with prepared(arguments.json) as report:
         graph = load(arguments.model)
         sizes = dict(arguments.size)
-        at = dict(arguments.assume) | sizes
-        unknown = [name for name in at if name not in graph.symbols]
-        if unknown:
-            raise UsageError(f"the model has no size {unknown[0]!r}",
-                             hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+        at = _values(arguments, graph)
         found = _inspected(graph, sizes)
-        missing = [name for name in graph.symbols if name not in at]
-        if missing and (arguments.verify or arguments.time):
-            raise UsageError(f"these sizes are open: {', '.join(missing)}",
-                             hint=f"--size {missing[0]}=1, or --assume {missing[0]}=1 to leave it open")
-        if not missing:
+        if all(name in at for name in graph.symbols):
             found |= _compiled(arguments, graph, sizes, at)
-        elif arguments.output or arguments.save:
-            raise UsageError(f"these sizes are open: {', '.join(missing)}",
-                             hint=f"--assume {missing[0]}=1 leaves it open, and runs the model once for this value")
         if report is not None:
             report.write_json(found)
     if arguments.json != STANDARD:
         _show(found)
     return 0
+
+
+def _values(arguments: argparse.Namespace, graph: Graph) -> dict[str, int]:
+    """The values of sizes, fixed and assumed; all of them where something is done with the model."""
+    at = dict(arguments.assume) | dict(arguments.size)
+    unknown = [name for name in at if name not in graph.symbols]
+    if unknown:
+        raise UsageError(f"the model has no size {unknown[0]!r}",
+                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+    missing = [name for name in graph.symbols if name not in at]
+    if missing and (arguments.verify or arguments.time or arguments.output or arguments.save):
+        raise UsageError(f"these sizes are open: {', '.join(missing)}",
+                         hint=f"--size {missing[0]}=1, or --assume {missing[0]}=1 to leave it open")
+    return at
 
 
 def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -112,10 +116,7 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
         "peak_bytes": arena.peak_bytes, "open_sizes": list(model.graph.symbols), "threads": threads, "verified": None}
     own = {name: arrays[name] for name, _ in model.graph.inputs}
     results = model.run(own)
-    if arguments.output:
-        found["source"] = str(model.write_source(arguments.output))
-    if arguments.save:
-        found["saved"] = [str(path) for path in model.save(arguments.save)]
+    found |= _written(arguments, model)
     if arguments.verify:
         other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
         found |= {"largest_difference": check_beside(results, other(arrays), lambda: exact(bound)(arrays),
@@ -123,6 +124,16 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
+    return found
+
+
+def _written(arguments: argparse.Namespace, model: CompiledModel) -> dict[str, Any]:
+    """The files that were asked for."""
+    found: dict[str, Any] = {}
+    if arguments.output:
+        found["source"] = str(model.write_source(arguments.output))
+    if arguments.save:
+        found["saved"] = [str(path) for path in model.save(arguments.save)]
     return found
 
 
