@@ -31,7 +31,7 @@ from polysched.emit_c.alternatives.instructions import with_instruction, with_sh
 from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
-from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
+from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError, UsageError
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
@@ -181,6 +181,9 @@ def _first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
     if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
     prepared = timed(seconds, "tensorized", lambda: _for_instructions(scop, expansion, options, frozenset()))
+    if missing := [name for name in wanted.chosen if name not in {s.name for s in prepared.statements}]:
+        raise UsageError(f"there is no statement {missing[0]!r} to choose an instruction for", where=scop.name,
+                         hint=f"there are {', '.join(s.name for s in prepared.statements)}")
     try:
         return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}))
     except PolyschedError as refusal:
@@ -233,7 +236,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     try:
         decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:
-        if options.tensorize.intrinsic != DEFAULT:
+        if options.tensorize.intrinsic != DEFAULT or options.tensorize.chosen:
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:   # what nobody asked for needs no reasons
@@ -294,7 +297,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
         decision, verdict = begun.decision, begun.verdict.result() if begun.verdict is not None else None
         if verdict is not None:
             if not verdict.outcome.equal:
-                if not wanted.by_model:
+                if not wanted.by_model or verdict.statement in wanted.chosen:
                     raise verdict.refusal()
                 wrong[verdict.statement, verdict.instruction] = str(verdict)
                 begun = None
