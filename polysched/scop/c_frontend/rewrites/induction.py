@@ -170,7 +170,7 @@ class Inductions:
 
     def _is_fixed(self, amount: Amount, changed: frozenset[str]) -> bool:
         """Whether an amount is made of variables that statements do not change, constants and members."""
-        parts = [n for n in everything(amount.plain)]
+        parts = list(everything(amount.plain))
         if identifiers_in(amount.plain) & changed or not all(isinstance(n, _AMOUNTS) for n in parts):
             return False
         if any(isinstance(n, c_ast.UnaryOp) and n.op != "-" for n in parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -142,10 +143,8 @@ def check_members(x: Extraction, nodes: Iterable[c_ast.StructRef]) -> None:
     """
     for node in nodes:
         found = None
-        try:
+        with contextlib.suppress(NotAffine):
             found = memory_parameter(x, node, polyhedra.universe())
-        except NotAffine:
-            pass
         if found is None:
             raise x.refuse("how far a variable is stepped depends on a member that may change", node,
                            hint="put the member into a variable in front of the region")
