@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.functions.units import is_unit
+from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
@@ -118,7 +120,7 @@ class TensorizeOptions:
         for path in self.files:
             also |= load_intrinsics(path, wanted="" if self.by_model else self.intrinsic)
         if self.intrinsic == DEFAULT:
-            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
+            usual = [i for i in shipped_for(platform.machine()) if is_listed_here(i)]
             return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
         if self.intrinsic != AUTO:
             return [find_intrinsic(self.intrinsic, also=also)]
