@@ -50,22 +50,28 @@ def entries(cache: Path) -> list[str]:
     return [p.read_text() for p in cache.glob("*/kernel.c")]
 
 
-def test_ordinary_code_is_made_by_the_call_that_needs_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = []
-    made = way.Started.finished
-    monkeypatch.setattr(way.Started, "finished", lambda self: whole.append(1) or made(self))
+def test_large_sizes_take_the_instruction_and_small_ones_plain_loops(cache: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way.Started, "finished", lambda _: pytest.fail("the ordinary code was made"))
     product = polysched.kernel(loops)
-    for size in ((33, 40, 37), (64, 64, 64), (3, 5, 7), (2, 3, 4)):   # small ones plainly
+    for size in ((33, 40, 37), (64, 64, 64), (3, 5, 7), (2, 3, 4)):
         check(product, *size)
     (text,) = entries(cache)
     assert f"return {UNFIT};" in text
     assert "band 1: tiles" not in text
-    assert not whole
-    check(product, 1, 200, 300)   # the instruction's code is for at least two rows
-    assert whole == [1]
+
+
+def test_ordinary_code_is_made_by_the_call_that_needs_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the processor has no such instruction any more."""
+    product = polysched.kernel(loops)
+    check(product, 33, 40, 37)
+    compiled = product.specialise(*arrays(33, 40, 37))
+    monkeypatch.setattr(compiled_scop.CompiledScop, "_by_instruction_alone", lambda _: lambda *__: UNFIT)
+    del compiled.__dict__["function"]
+    check(product, 33, 40, 37)
     assert len(entries(cache)) == 2
     assert "band 1: tiles" in product.c_source
-    assert any("by vp" in line or "instruction: " in line for line in product.optimized.steps())
+    assert any("verified: S1" in line for line in product.optimized.steps())
 
 
 def test_another_process_finds_both(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_what_they_do_not_declare_takes_the_whole_header(tmp_path: Path) -> None
 
 
 def test_every_instruction_of_x86_is_declared_by_them(tmp_path: Path) -> None:
-    """One text per instruction set, with the C of all of its instructions; those that need masks of other headers take the whole one."""
+    """One text per instruction set; those whose headers need the masks of others take the whole one."""
     compiler = gcc()
     sets: dict[Isa, list[Intrinsic]] = {}
     for intrinsic in shipped_for("x86_64"):
