@@ -19,7 +19,7 @@ from polysched.emit_c.alternatives.instructions import (
     with_instruction,
     with_shared_outside,
 )
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed
@@ -85,6 +85,9 @@ def first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
     if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
     prepared = timed(seconds, "tensorized", lambda: for_instructions(scop, expansion, options, frozenset()))
+    if missing := [name for name in wanted.chosen if name not in {s.name for s in prepared.statements}]:
+        raise UsageError(f"there is no statement {missing[0]!r} to choose an instruction for", where=scop.name,
+                         hint=f"there are {', '.join(s.name for s in prepared.statements)}")
     try:
         return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}))
     except PolyschedError as refusal:
@@ -110,7 +113,7 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     try:
         decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:
-        if options.tensorize.intrinsic != DEFAULT:
+        if options.tensorize.intrinsic != DEFAULT or options.tensorize.chosen:
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:   # what nobody asked for needs no reasons
@@ -201,7 +204,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
         decision, verdict = begun.decision, begun.verdict.result() if begun.verdict is not None else None
         if verdict is not None:
             if not verdict.outcome.equal:
-                if not wanted.by_model:
+                if not wanted.by_model or verdict.statement in wanted.chosen:
                     raise verdict.refusal()
                 wrong[verdict.statement, verdict.instruction] = str(verdict)
                 begun = None
