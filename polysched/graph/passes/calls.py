@@ -147,7 +147,7 @@ def called(name: str, nodes: Sequence[Node], results: Sequence[str], constants: 
     constants : of the graph; those of one element go into the function.
     """
     bound = [o for node in nodes for o in node.outputs if o]
-    used = [name for name in dict.fromkeys(i for node in nodes for i in node.used) if name not in bound]
+    used = [name for name in _used(nodes) if name not in bound]
     outside = [n for n in used if not _is_number(constants.get(n))]
     inside = [n for n in used if n not in outside]
     inner = _numbered("p", outside) | _numbered("k", inside) | _numbered("v", bound)
@@ -156,6 +156,10 @@ def called(name: str, nodes: Sequence[Node], results: Sequence[str], constants: 
                    constants={inner[n]: constants[n] for n in inside})
     return Node(op=CALL, inputs=tuple(outside), outputs=tuple(results), regions=(region,),
                 attributes=tuple(sorted(attributes.items())))
+
+
+def _used(nodes: Sequence[Node]) -> list[str]:
+    return list(dict.fromkeys(name for node in nodes for name in node.used))
 
 
 def _is_number(array: np.ndarray | None) -> bool:
