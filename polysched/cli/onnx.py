@@ -15,6 +15,7 @@ from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
+    from polysched.pipeline import PipelineOptions
 
 NAME = "onnx"
 HELP = "Compile an ONNX model, verify it on random inputs, and time it beside ONNX Runtime."
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="compare the outputs with those of ONNX Runtime, or of the operators' references in NumPy")
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
+    parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -82,15 +84,14 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     from polysched.graph.evaluation.steering import steering_inputs
     from polysched.graph.passes.simple import bind
     from polysched.model import compile_graph
-    from polysched.model.verification import by_interpreter, by_onnxruntime, check, timed
-    from polysched.pipeline import PipelineOptions
+    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact, timed
     threads = arguments.threads or len(os.sched_getaffinity(0))
     os.environ["OMP_NUM_THREADS"] = str(threads)   # read when the model is loaded
     bound = bind(graph, sizes)
     arrays = _inputs(arguments, bound)
     values = {name: arrays[name] for name in steering_inputs(graph)}
     started = time.perf_counter()
-    model = compile_graph(graph, sizes=sizes, values=values, options=PipelineOptions(cc=arguments.cc))
+    model = compile_graph(graph, sizes=sizes, values=values, options=_options(arguments, threads))
     kernels = len(model.kernels)
     found: dict[str, Any] = {
         "kernels": len(model.plan.kernels), "different_kernels": kernels, "islands": [],
@@ -101,11 +102,25 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     results = model.run(own)
     if arguments.verify:
         other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
-        found |= {"largest_difference": check(results, other(arrays), arguments.verify), "verified": arguments.verify}
+        found |= {"largest_difference": check_beside(results, other(arrays), lambda: exact(bound)(arrays),
+                                                     arguments.verify), "verified": arguments.verify}
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
     return found
+
+
+def _options(arguments: argparse.Namespace, threads: int) -> PipelineOptions:
+    """How kernels are made; records are of a number of threads."""
+    from dataclasses import replace
+
+    from polysched.pipeline import PipelineOptions
+    from polysched.target import host
+    from polysched.tiling import TilingOptions
+    if arguments.database is None:
+        return PipelineOptions(cc=arguments.cc)
+    return PipelineOptions(cc=arguments.cc, database=arguments.database,
+                           tiling=TilingOptions(target=replace(host(), cores=threads)))
 
 
 def _inputs(arguments: argparse.Namespace, graph: Graph) -> dict[str, Any]:

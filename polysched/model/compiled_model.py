@@ -19,7 +19,7 @@ from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
 from polysched.model.driver import ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
-from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, symbol_of
+from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
 
@@ -75,7 +75,7 @@ class CompiledModel:
         """The shared object of the whole model, in the cache."""
         compiler = find_compiler(self.options.cc)
         key = build_cache.entry_key({"driver": self.c_source, "flags": list(FLAGS),
-                                     "options": self.options.differences()}, compiler)
+                                     "options": self.options.differences(), **of_database(self.options)}, compiler)
         return build_cache.find_or_build(key, lambda folder: self._build(folder, compiler), kind=KIND) / LIBRARY
 
     def _build(self, folder: Path, compiler: Compiler) -> None:
@@ -101,6 +101,16 @@ class CompiledModel:
         return [np.ascontiguousarray(a) for a in self.plan.graph.constants.values()]
 
     @cached_property
+    def _places_of_constants(self) -> Any:
+        return _pointers(self._constants)
+
+    @cached_property
+    def _results(self) -> list[tuple[tuple[int, ...], np.dtype]]:
+        """Shape and element type of every output."""
+        types = [self.plan.type_of(o) for o in self.plan.graph.outputs]
+        return [(t.extents, t.numpy) for t in types]
+
+    @cached_property
     def _arena(self) -> np.ndarray:
         return np.empty(self.plan.arena.bytes + ALIGNMENT, np.uint8)
 
@@ -117,10 +127,10 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
         given = _given(self.graph, inputs)
-        outputs = [np.empty(t.extents, t.numpy) for t in (self.plan.type_of(o) for o in self.plan.graph.outputs)]
+        outputs = [np.empty(shape, dtype) for shape, dtype in self._results]
         with self._running:
             arena = self._arena.ctypes.data
-            status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants),
+            status = self._function(_pointers(given), _pointers(outputs), self._places_of_constants,
                                     arena + -arena % ALIGNMENT)
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")

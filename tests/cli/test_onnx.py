@@ -58,3 +58,17 @@ def test_refusals(arguments: tuple[str, ...], message: str, folder: Path) -> Non
     done = polysched("onnx", *arguments, folder=folder)
     assert is_refusal(done)
     assert message in done.stderr
+
+
+def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
+    done = polysched("tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
+                     "--json", "t.json", "--cflags", "-O3 -march=native", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("the whole: ")
+    found = json.loads((folder / "t.json").read_text())
+    assert [p["weight"] for p in found["programs"]] == [1.0] * 5
+    assert found["trials"] >= 2
+    shown = polysched("onnx", "m.onnx", "--size", "batch=3", "--threads", "1", "--database", "t.db", "--verify",
+                      "reference", folder=folder)
+    assert "verified against reference" in shown.stdout
+    assert is_refusal(polysched("tune", "m.onnx", "--trials", "1", folder=folder))
