@@ -32,7 +32,8 @@ def test_names_of_two_declarations_do_not_meet() -> None:
 
 def test_temporaries_are_declared_around_what_uses_them() -> None:
     made = printer_of("for (int i = 0; i < n; i++) {\n  float t[4];\n  t[1] = y[i];\n  y[i] = t[1];\n}")
-    text = printed(made, "with local(Temporary(array='t', name='t_0', kept=(0, ), bases=(linear(0), ), extents=(4, ))):\n"
+    text = printed(made, "with local(Temporary(array='t', name='t_0', kept=(0, ), bases=(linear(0), ), "
+                         "extents=(4, ))):\n"
                          "    S0(i, temporaries=(Temporary(array='t', name='t_0', kept=(0, ), bases=(linear(0), ), "
                          "extents=(4, )), ))")
     assert text.splitlines()[0].startswith("float t_0[4]")

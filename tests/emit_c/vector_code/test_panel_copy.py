@@ -7,7 +7,8 @@ from tests.emit_c.printers import printed, printer_of
 PRODUCT = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n"
                      "    for (int k = 0; k < 16; k++)\n      A[i][j] += B[i][k] * B[k][j];")
 PANEL = ("with packed(Panel(name='P', statement='S0', value=Load(reference='{read}', dtype=dtype('float32')), "
-         "subscripts=({subscripts}), extents=({extents}), loops=({loops}), in_lanes={lanes}{more}), S0({at})):\n    pass")
+         "subscripts=({subscripts}), extents=({extents}), loops=({loops}), in_lanes={lanes}{more}), S0({at})):\n"
+         "    pass")
 
 
 def copied(*, read: str = "S0_r2", subscripts: str = "linear(k), linear(j - 8*q), ", extents: str = "16, 8, ",
@@ -46,7 +47,8 @@ def test_a_few_columns_are_gathered_into_vectors() -> None:
 
 
 def test_a_large_panel_belongs_to_the_thread() -> None:
-    text = copied(extents="16, 80000, ", loops="loop(k, 0, 16), loop(j, 0, 80000), ", subscripts="linear(k), linear(j), ")
+    text = copied(extents="16, 80000, ", loops="loop(k, 0, 16), loop(j, 0, 80000), ",
+                  subscripts="linear(k), linear(j), ")
     assert "static _Thread_local float P_memory[16][80000]" in text
 
 

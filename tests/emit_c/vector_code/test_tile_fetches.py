@@ -9,8 +9,8 @@ PRODUCT = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)
 PANEL = ("with packed(Panel(name='P', statement='S0', value=Load(reference='S0_r2', dtype=dtype('float32')), "
          "subscripts=(linear(k), linear(j - 16*q), ), extents=({rows}, 16, ), loops=(loop(k, 0, {rows}), "
          "loop(j, 16*q, 16*q + 16), ), in_lanes=True), S0(0, j, k)):\n"
-         "    with register_tile(loops=(loop(k, 0, {rows}), ), edges=(edge(i, 4*p, 4), edge(j, 16*q, 16, simd=True), ), "
-         "{more}panels=('P', )):\n        S0(i, j, k)\n")
+         "    with register_tile(loops=(loop(k, 0, {rows}), ), edges=(edge(i, 4*p, 4), "
+         "edge(j, 16*q, 16, simd=True), ), {more}panels=('P', )):\n        S0(i, j, k)\n")
 COPY = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n    A[i][j] = 2 * B[i][j];")
 ROW = "with register_tile(loops=(), edges=(edge(j, 0, 16, simd=True), ){more}):\n    S0(i, j)"
 

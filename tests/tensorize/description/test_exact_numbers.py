@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from polysched.tensorize.description.exact_numbers import MEANINGS, fused, from_bits, nearest, odd, to_bits, to_float
+from polysched.tensorize.description.exact_numbers import MEANINGS, from_bits, fused, nearest, odd, to_bits, to_float
 
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)
 
