@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.errors import UsageError
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.layout import drop_unit_dimensions, pack_weights, pad_explicitly
@@ -49,12 +49,12 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
 
     Parameters
     ----------
-    sizes : values of the symbols of its shapes.
+    sizes : values of symbols of its shapes; the others stay open, and every call says them by its arrays.
     values : values of inputs that decide about shapes; such an input is no argument of the model any more.
 
     Raises
     ------
-    UnsupportedGraphError : a size is left open, or a node is not had; nothing is compiled before that is known.
+    UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
     chosen = options or PipelineOptions()
@@ -68,9 +68,6 @@ def planned(graph: Graph, target: Target | None = None) -> Plan:
     ----------
     target : whose vectors decide how weights stand; without it every value stands as the graph says.
     """
-    if graph.symbols:
-        raise UnsupportedGraphError(f"the size {graph.symbols[0]} is open", where=f"graph {graph.name}",
-                                    hint=f"compile(graph, sizes={{'{graph.symbols[0]}': ...}})")
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
     expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
     if target is not None:

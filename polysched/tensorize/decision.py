@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
+from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
@@ -141,7 +143,7 @@ class TensorizeOptions:
     def _usual(self, also: dict[str, Intrinsic]) -> list[Intrinsic]:
         """The instructions that `intrinsic` stands for."""
         if self.intrinsic == DEFAULT:
-            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
+            usual = [i for i in shipped_for(platform.machine()) if is_listed_here(i)]
             return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
         if self.intrinsic != AUTO:
             return [find_intrinsic(self.intrinsic, also=also)]

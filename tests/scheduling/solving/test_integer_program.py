@@ -1,13 +1,10 @@
-"""The integer programs, Farkas cones, linear algebra and component order below the schedulers."""
+"""Integer programs: the lexicographic optimum, contradictions and budgets as values."""
 
 import random
-from itertools import pairwise, product
+from itertools import product
 
-import islpy as isl
 import pytest
 
-from polysched.scheduling.fusion.components import ordered_components
-from polysched.scheduling.solving.farkas import cones
 from polysched.scheduling.solving.integer_program import (
     Infeasible,
     IntegerProgram,
@@ -16,7 +13,6 @@ from polysched.scheduling.solving.integer_program import (
     Solved,
     solve,
 )
-from polysched.scheduling.solving.linear_algebra import null_space, rank
 
 
 def enumerate_optimum(program: IntegerProgram) -> tuple[int, ...] | None:
@@ -89,45 +85,6 @@ def test_a_hard_program_runs_out_of_budget() -> None:
         program.add_row(weights, sum(weights.values()) // 2, equal=True)
     program.tiers = [dict.fromkeys(variables, 1)]
     assert isinstance(solve(program, deterministic_seconds=0.01), OutOfBudget)
-
-
-def test_cones_are_the_non_negative_forms() -> None:
-    """On {(i, j): 0 <= i < N, j = i + 1}: j - i - 1 is zero, N - j is not negative, i - j is negative."""
-    relation = isl.Map("[N] -> { S[i] -> T[j] : 0 <= i < N and j = i + 1 }")
-    (cone,) = cones(relation, isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=["N"]))
-
-    def holds(constant: int, parameter: int, source: int, sink: int) -> bool:
-        values = [r.constant * constant + r.parameters[0] * parameter + r.source[0] * source + r.sink[0] * sink
-                  for r in cone]
-        return all(v == 0 if r.equal else v >= 0 for v, r in zip(values, cone, strict=True))
-
-    assert holds(-1, 0, -1, 1)
-    assert holds(1, 0, 1, -1)
-    assert holds(0, 1, 0, -1)
-    assert holds(-1, 1, -1, 0)
-    assert not holds(0, 0, 1, -1)
-    assert not holds(-2, 0, -1, 1)
-
-
-def test_null_space_and_rank() -> None:
-    assert null_space((), 2) == ((1, 0), (0, 1))
-    assert null_space(((1, 1, 0),), 3) == ((-1, 1, 0), (0, 0, 1))
-    assert null_space(((2, 0), (0, 3)), 2) == ()
-    assert rank([(1, 2), (2, 4)], 2) == 1
-    rng = random.Random(3)
-    for _ in range(50):
-        rows = tuple(tuple(rng.randint(-3, 3) for _ in range(4)) for _ in range(rng.randint(0, 4)))
-        basis = null_space(rows, 4)
-        assert len(basis) + rank(rows, 4) == 4
-        assert all(sum(a * b for a, b in zip(r, n, strict=True)) == 0 for r in rows for n in basis)
-
-
-def test_components_are_ordered_and_keep_the_text_order_where_free() -> None:
-    edges = [("d", "b"), ("b", "c"), ("c", "b"), ("e", "a")]
-    assert ordered_components(("a", "b", "c", "d", "e"), edges) == [("d",), ("b", "c"), ("e",), ("a",)]
-    chain = tuple(f"s{i}" for i in range(3000))
-    found = ordered_components(chain, [*pairwise(chain), (chain[-1], chain[0])])
-    assert found == [chain]
 
 
 @pytest.mark.parametrize(("largest", "coefficient"), [(1 << 70, 1), (3, 1 << 62), (1 << 40, 1 << 40)])

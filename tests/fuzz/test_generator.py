@@ -1,4 +1,4 @@
-"""Random programs: always the same for a number, always valid C inside its arrays, and smaller when asked."""
+"""Random programs: always the same for a number, valid C inside its arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from polysched.fuzz.affine import Affine
 from polysched.fuzz.batch import Version, arguments_for, compile_batch
 from polysched.fuzz.generator import TRIED_SIZES, Shape, generate
 from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term, computes, walk
-from polysched.fuzz.shrinking import shrink, smaller
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 
 ZERO = Affine()
 N = Affine((("n", 1),), -1)
 I = Affine((("i", 1),))  # noqa: E741
-J = Affine((("j", 1),))
 
 
 def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
@@ -33,20 +31,6 @@ def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
 def test_a_number_gives_one_program() -> None:
     assert generate(7).text() == generate(7).text()
     assert len({generate(seed).text().split("(", 1)[1] for seed in range(50)}) == 50
-
-
-def test_subscripts_are_moved_into_the_array() -> None:
-    back = assign(Reference("A", (I,)), Term("1", Reference("A", (I.plus(Affine((), -2)),))))
-    text = Program("f", ("n",), {"A": "double"}, (loop("i", back),)).text()
-    assert "double A[n + 2]" in text
-    assert "A[i + 2] = A[i];" in text
-
-
-def test_a_difference_of_iterators_is_moved_by_a_parameter() -> None:
-    difference = assign(Reference("A", (I.plus(J, -1),)), Term("1"))
-    text = Program("f", ("n",), {"A": "int"}, (loop("i", loop("j", difference)),)).text()
-    assert "int A[2 * n + 1]" in text
-    assert "A[i - j + n - 1] = 1;" in text
 
 
 def test_everything_that_a_program_can_hold_prints() -> None:
@@ -112,29 +96,3 @@ def test_the_front_end_reads_most_of_them() -> None:
         assert scop.source.signature is not None
         assert arguments_for(scop.source.signature, {"n": 3, "m": 4})
     assert statements > 30
-
-
-def test_shrinking_keeps_what_fails_and_drops_the_rest() -> None:
-    program = generate(33)
-
-    def fails(candidate: Program) -> bool:
-        return any(isinstance(node, Statement) and node.op == "+=" for node in walk(candidate.body))
-
-    assert fails(program)
-    small = shrink(program, fails)
-    assert fails(small)
-    assert len(list(walk(small.body))) == 1
-    assert not any(fails(candidate) for candidate in smaller(small))
-
-
-def test_shrinking_stops_after_its_tries() -> None:
-    program = generate(7)
-    tried = []
-    shrink(program, lambda candidate: tried.append(candidate) is not None, most_tries=5)
-    assert len(tried) == 5
-
-
-def test_a_loop_that_goes_leaves_its_first_iteration() -> None:
-    body = assign(Reference("A", (I,)), Term("1", I))
-    program = Program("f", ("n",), {"A": "int"}, (loop("i", body, lower=Affine((), 2)),))
-    assert any("A[0] = 1 * (2);" in candidate.text() for candidate in smaller(program))
