@@ -71,8 +71,9 @@ def _list(arguments: argparse.Namespace) -> tuple[Any, str]:
     with _opened(arguments) as database:
         winners = database.winners()
         tasks, ranges = database.tasks(), database.ranges()
-    value: list[dict[str, Any]] = [{"name": w.name, "sizes": dict(w.key.sizes), "threads": w.key.place.threads, "gain": w.gain.to_json(),
-              "recipe": w.recipe.to_json()} for w in winners]
+    value: list[dict[str, Any]] = [
+        {"name": w.name, "sizes": dict(w.key.sizes), "threads": w.key.place.threads, "gain": w.gain.to_json(),
+         "recipe": w.recipe.to_json()} for w in winners]
     done = {w.key.digest for w in winners}
     value += [{"name": r.name, "sizes": dict(r.key.sizes), "threads": r.key.place.threads, "parameter": r.parameter,
                "cases": [{"from": c.least, "recipe": c.recipe.to_json()} for c in r.cases]} for r in ranges]
