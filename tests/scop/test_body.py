@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.scop.body import Assign, Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    Select,
+    Unary,
+    rebuild,
+    walk,
+)
 from polysched.scop.body import children as below
-from polysched.scop.body import rebuild, walk
 from polysched.scop.dtypes import FLOAT32, INT32
 
 ONE, X = Literal("1.0f", 1.0, FLOAT32), Load("S0_r0", FLOAT32)
