@@ -10,9 +10,10 @@ from tests.emit_c.printers import printed, printer_of
 
 SUM = printer_of("for (int i = 0; i < n; i++)\n  at[0] += at[i];".replace("at[i]", "c[i]"))
 NODE = ("with thread_reduction(whole=For(variable='i', lower=linear(0), upper=linear(n), step=1, "
-        "body=Block(children=())), first='first', end='end', part='part', parts=("
-        "ThreadPart(temporary=Temporary(array='at', name='at_part'), operator='{operator}', element=PartialElement(instance=StatementInstance(statement='S0', "
-        "iterators=(linear(i), )), reference='S0_w0')), )):\n    for i in range(first, end):\n"
+        "body=Block(children=())), first='first', end='end', part='part', parts=(ThreadPart("
+        "temporary=Temporary(array='at', name='at_part'), operator='{operator}', element=PartialElement("
+        "instance=StatementInstance(statement='S0', iterators=(linear(i), )), reference='S0_w0')), )):\n"
+        "    for i in range(first, end):\n"
         "        S0(i, temporaries=(Temporary(array='at', name='at_part'), ))\n")
 
 
