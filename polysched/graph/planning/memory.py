@@ -61,8 +61,7 @@ def rounded(size: int) -> int:
 
 def arena_of(buffers: Sequence[Buffer]) -> Arena:
     """Offsets for buffers whose sizes are known."""
-    steps = sorted({b.first for b in buffers})
-    peak = max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
+    peak = most_at_once(buffers)
     order = sorted(buffers, key=lambda b: (-rounded(b.bytes), b.first))
     best: list[Placed] = []
     least = -1
@@ -76,6 +75,12 @@ def arena_of(buffers: Sequence[Buffer]) -> Arena:
         at_end = {b.name for _, e, b in placed if e == end}
         order = [*(b for b in order if b.name in at_end), *(b for b in order if b.name not in at_end)]
     return Arena(offsets={b.name: start for start, _, b in best}, bytes=max(least, 0), peak_bytes=peak)
+
+
+def most_at_once(buffers: Sequence[Buffer]) -> int:
+    """The most bytes that live at one step."""
+    steps = {b.first for b in buffers}
+    return max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
 
 
 def attempts(count: int) -> int:
