@@ -20,7 +20,7 @@ from polysched.distribute.messages import (
     with_whole_writes,
 )
 from polysched.distribute.owners import Partition, axis_set, coordinates
-from polysched.distribute.pivots import with_pivots_apart
+from polysched.distribute.pivots import pivots, split_at
 from polysched.distribute.steps import Step, find_steps
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError
 from polysched.scop.dtypes import INT64
@@ -168,15 +168,14 @@ def _in_fewest_loops(dependences: Dependences, axis: str, owners: Mapping[str, i
             return dependences, owners, steps
     except IllegalScheduleError as error:
         refused = error
-    apart = with_pivots_apart(dependences, owners) if not given else None
-    if apart is not None:
-        split = analyse(apart)
-        moved = coordinates(apart, axis)
+    for statement, row in pivots(dependences, owners) if not given else ():
+        split = analyse(split_at(dependences.scop, statement, row))
+        moved = coordinates(split.scop, axis)
         try:
             fewer = find_steps(split, moved)
         except IllegalScheduleError:
-            fewer = None
-        if fewer is not None and (refused is not None or len(fewer) < len(steps)):
+            continue
+        if refused is not None or len(fewer) < len(steps):
             return split, moved, fewer
     if refused is not None:
         raise refused

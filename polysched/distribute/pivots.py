@@ -8,7 +8,7 @@ Source: Griebl, Feautrier, Lengauer, "Index set splitting", IJPP 28(6), 2000.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -19,41 +19,39 @@ from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 
 
-def with_pivots_apart(dependences: Dependences, owners: Mapping[str, isl.Map]) -> Scop | None:
-    """The program with statements in three parts, where they pass one row to others of theirs; None where none does."""
-    scop = dependences.scop
-    rows = {s.name: row for s in scop.statements if (row := _pivot(dependences, s, owners[s.name])) is not None}
-    if not rows:
-        return None
-    taken = {s.name for s in scop.statements} | {a.reference for s in scop.statements for a in s.accesses}
-    statements: list[Statement] = []
-    back = isl.UnionPwMultiAff.empty(scop.context.get_space())
-    for statement in scop.statements:
-        parts = _parts(statement, rows[statement.name], taken) if statement.name in rows else [statement]
-        statements += parts
-        for part in parts:
-            back = back.union_add(_to_whole(part, statement))
-    return replace(scop, statements=tuple(statements), schedule=scop.schedule.pullback_union_pw_multi_aff(back))
-
-
-def _pivot(dependences: Dependences, statement: Statement, owner: isl.Map) -> isl.Constraint | None:
-    """The equation that tells the row which a statement passes to other rows of its own."""
-    if not all(isinstance(b, Assign) for b in statement.body):
-        return None
-    same = owner.apply_range(owner.reverse())
-    for pair in dependences.pairs:
-        if pair.kind is DependenceKind.FLOW and pair.source == pair.sink == statement.name:
-            sources = pair.relation.subtract(same).domain()
-            if sources.is_empty():
+def pivots(dependences: Dependences, owners: Mapping[str, isl.Map]) -> Iterator[tuple[Statement, isl.Constraint]]:
+    """Statements and the equations of rows that they pass to other rows of their own."""
+    for statement in dependences.scop.statements:
+        if not all(isinstance(b, Assign) for b in statement.body):
+            continue
+        owner, seen = owners[statement.name], set[str]()
+        same = owner.apply_range(owner.reverse())
+        for pair in dependences.pairs:
+            if pair.kind is not DependenceKind.FLOW or not pair.source == pair.sink == statement.name:
                 continue
-            for equation in isl.Set.affine_hull(sources).get_constraints():
-                if equation.is_equality() and not equation.is_div_constraint() and _names_row(equation, owner):
-                    return equation
-    return None
+            for sources in pair.relation.subtract(same).domain().get_basic_sets():
+                for equation in sources.affine_hull().get_constraints():
+                    if _names_row(equation, owner) and str(equation) not in seen:
+                        seen.add(str(equation))
+                        yield statement, equation
+
+
+def split_at(scop: Scop, statement: Statement, row: isl.Constraint) -> Scop:
+    """The program with one statement in three: the instances on one side of an equation, on it, and on the other side."""
+    taken = {s.name for s in scop.statements} | {a.reference for s in scop.statements for a in s.accesses}
+    parts = _parts(statement, row, taken)
+    back = isl.UnionPwMultiAff.empty(scop.context.get_space())
+    for other in scop.statements:
+        for part in parts if other is statement else [other]:
+            back = back.union_add(_to_whole(part, other))
+    return replace(scop, statements=tuple(p for s in scop.statements for p in (parts if s is statement else [s])),
+                   schedule=scop.schedule.pullback_union_pw_multi_aff(back))
 
 
 def _names_row(equation: isl.Constraint, owner: isl.Map) -> bool:
     """Whether an equation says which coordinate it is, by an outer loop and not by a number."""
+    if not equation.is_equality() or equation.is_div_constraint():
+        return False
     used = {at for at in range(equation.dim(isl.dim_type.set))
             if not equation.get_coefficient_val(isl.dim_type.set, at).is_zero()}
     axis = {at for at in range(owner.dim(isl.dim_type.in_)) if owner.involves_dims(isl.dim_type.in_, at, 1)
