@@ -64,10 +64,9 @@ class Distributed(Shown):
         space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(self.steps))
         total = isl.Set.empty(space).align_params(self.scop.context.get_space())
         for statement in self.scop.statements:
-            domain: isl.Set = statement.domain
-            together = isl.Map.universe(space.from_range().add_dims(isl.dim_type.in_, 0)) if not self.steps else None
-            values = together if together is not None else _stacked([step[statement.name] for step in self.steps])
-            total = total.union(values.intersect_domain(domain).range() if together is None else space_point(space))
+            if self.steps:
+                values = _stacked([step[statement.name] for step in self.steps])
+                total = total.union(values.intersect_domain(statement.domain).range())
         return total.intersect_params(self.scop.context).coalesce()
 
     @property
@@ -89,14 +88,24 @@ class Distributed(Shown):
             schedule=self.scop.schedule.intersect_domain(domain), source=None)
 
     def _own_context(self) -> isl.Set:
-        """What is known of the parameters of a rank and a step."""
+        """What is known of the parameters of a rank and a step, where something runs."""
+        known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ : }")
         if self.partition.kind == "block":
-            first, end = self.partition.own_names
-            known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{first}, {end}] -> {{ : {first} < {end} }}")
+            names = self.partition.own_names
+            first = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[0]}] -> {{ [{names[0]}] }}")
+            last = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[1]}] -> {{ [{names[1]} - 1] }}")
+            inside = isl.Set.from_basic_set(self.axis_set.simple_hull())
+            known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
+                                          f"[{', '.join(names)}] -> {{ : {names[0]} < {names[1]} }}")
+            known = known.intersect(first.intersect(inside).params()).intersect(last.intersect(inside).params())
         else:
             (rank,) = self.partition.own_names
             known = isl.Set.read_from_str(
                 isl.DEFAULT_CONTEXT, f"[{rank}] -> {{ : 0 <= {rank} < {self.partition.ranks} }}")
+        if self.steps:
+            names = step_names(self.steps)
+            here = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ [{', '.join(names)}] }}")
+            known = known.intersect(here.intersect(isl.Set.from_basic_set(self.step_set.simple_hull())).params())
         return known
 
     def _part_of(self, statement: Statement) -> Statement:
@@ -152,14 +161,14 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     found = coordinates(whole, axis, owners)
     _require_bounded(whole, found)
     dependences, found, steps = _in_fewest_loops(dependences, axis, found, owners or {})
-    return Distributed(scop=dependences.scop, dependences=dependences, axis=axis, partition=partition, owners=found, steps=steps,
-                       messages=messages_of(dependences, found, steps, partition),
+    return Distributed(scop=dependences.scop, dependences=dependences, axis=axis, partition=partition, owners=found,
+                       steps=steps, messages=messages_of(dependences, found, steps, partition),
                        gathered=gathered(dependences, found, partition))
 
 
-def _in_fewest_loops(dependences: Dependences, axis: str, owners: Mapping[str, isl.Map], given: Mapping[str, str]
-                     ) -> tuple[Dependences, Mapping[str, isl.Map], tuple[Step, ...]]:
-    """The program as it is, or with rows that it passes on as statements of their own, where that takes fewer loops."""
+def _in_fewest_loops(dependences: Dependences, axis: str, owners: dict[str, isl.Map], given: Mapping[str, str]
+                     ) -> tuple[Dependences, dict[str, isl.Map], tuple[Step, ...]]:
+    """The program as it is, or with a row that it passes on as a statement of its own, where that takes fewer loops."""
     refused: IllegalScheduleError | None = None
     steps: tuple[Step, ...] = ()
     try:
@@ -193,11 +202,6 @@ def _stacked(steps: Sequence[isl.Aff]) -> isl.Map:
     for other in others:
         first = first.flat_range_product(other)
     return first
-
-
-def space_point(space: isl.Space) -> isl.Set:
-    """The one point of a space without dimensions."""
-    return isl.Set.universe(space)
 
 
 def _with_parameter(context: isl.Set, name: str) -> isl.Set:

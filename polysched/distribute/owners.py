@@ -78,8 +78,8 @@ class Partition:
 def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -> dict[str, isl.Map]:
     """`{ S[i, j] -> [a] }` per statement.
 
-    A statement with an iterator of the axis' name has it.  Others own what they touch: the coordinate is their subscript
-    where others write an array along the axis.  What has neither is executed by the owner of the lowest coordinate.
+    A statement with an iterator of the axis' name has it.  Others own what they touch: the coordinate is their
+    subscript where others write an array along the axis.  What has neither runs at the lowest coordinate.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
     if all(c is None for c in found.values()):
         names = sorted({name for s in scop.statements for name in s.iterators})
         raise UsageError(f"no loop {axis} to distribute", where=scop.name, hint=f"loops are {', '.join(names)}")
-    owned = _owned_dimensions(s for s in scop.statements if found[s.name] is not None for s in [(s, found[s.name])])
     named = {n: c for n, c in found.items() if c is not None}
+    owned = _owned_dimensions((s, named[s.name]) for s in scop.statements if s.name in named)
     lowest = lowest_coordinate(scop, named)
     return {s.name: named.get(s.name) or _by_elements(s, owned) or _constant(s, lowest) for s in scop.statements}
 
@@ -124,7 +124,8 @@ def _by_name(statement: Statement, name: str, *, by_hand: bool) -> isl.Map | Non
     if by_hand and name.lstrip("-").isdigit():
         return isl.Map.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(space), isl.Val(int(name))))
     if by_hand:
-        raise UsageError(f"{statement.name} has no iterator {name}", hint=f"{', '.join(statement.iterators)}, or a number")
+        raise UsageError(f"{statement.name} has no iterator {name}",
+                         hint=f"{', '.join(statement.iterators)}, or a number")
     return None
 
 
@@ -160,6 +161,4 @@ def _by_elements(statement: Statement, owned: Mapping[str, int]) -> isl.Map | No
 
 
 def _constant(statement: Statement, value: isl.PwAff) -> isl.Map:
-    everywhere = isl.Map.from_pw_aff(value)   # { [a] } over the parameters
-    return isl.Map.from_domain_and_range(statement.domain, everywhere.range()) if everywhere.dim(isl.dim_type.in_) \
-        else isl.Map.from_domain_and_range(statement.domain, isl.Set.from_pw_aff(value))
+    return isl.Map.from_domain_and_range(statement.domain, isl.Set.from_pw_aff(value))

@@ -1,6 +1,6 @@
 """Index-set splitting at the row that a step passes on: what is before it, the row itself, and what is behind it.
 
-`for k, i: A[i] = f(A[i], A[k])` passes row k to all others in the middle of the loop over i.  Written as three statements,
+`for k, i: A[i] = f(A[i], A[k])` passes row k to all others in the middle of the loop over i.  As three statements,
 i < k, i = k and i > k, the first reads the row as it was, the last as it is now, and each needs one step only.
 
 Source: Griebl, Feautrier, Lengauer, "Index set splitting", IJPP 28(6), 2000.
@@ -37,7 +37,7 @@ def pivots(dependences: Dependences, owners: Mapping[str, isl.Map]) -> Iterator[
 
 
 def split_at(scop: Scop, statement: Statement, row: isl.Constraint) -> Scop:
-    """The program with one statement in three: the instances on one side of an equation, on it, and on the other side."""
+    """The program with one statement in three: on one side of an equation, on it, and on the other side."""
     taken = {s.name for s in scop.statements} | {a.reference for s in scop.statements for a in s.accesses}
     parts = _parts(statement, row, taken)
     back = isl.UnionPwMultiAff.empty(scop.context.get_space())

@@ -1,8 +1,8 @@
 """Loops around which ranks exchange values: the fewest steps after which every value has arrived where it is read.
 
 A step is an affine function of an instance.  Within a step a rank runs its instances in the order of the program; what
-others read is sent at the step's end.  So every dependence must not run backwards, and the value that one rank passes to
-another must be read in a later step.  Where one function cannot do that, further ones stand inside it, as in Feautrier's
+others read is sent at the step's end.  So no dependence may run backwards, and a value that one rank passes to another
+must be read in a later step.  Where one function cannot do that, further ones stand inside it, as in Feautrier's
 multidimensional schedules: each takes care of as many dependences between ranks as it can.
 
 Source: P. Feautrier, "Some efficient solutions to the affine scheduling problem, part II", IJPP 21(6), 1992.
@@ -156,11 +156,11 @@ def _best_step(problem: Problem, parts: Sequence[Part]) -> Step | None:
                 ordered.append(variable)
     program = made.program
     program.tiers = [
-        {variable: -1 for variable in ordered},
+        dict.fromkeys(ordered, -1),
         {v: 1 for sizes in made.sizes.values() for v in sizes},
         {v: 1 for own in made.iterators.values() for pair in own for v in pair} | {
             down: 2 for own in made.iterators.values() for _, down in own},
-        {v: 1 for v in made.shifts.values()}]
+        dict.fromkeys(made.shifts.values(), 1)]
     outcome = solve(program, deterministic_seconds=LIMITS.solver_seconds)
     if not isinstance(outcome, Solved) or not any(outcome.values[v] for v in ordered):
         return None

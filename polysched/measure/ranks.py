@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from polysched.errors import NoCompilerError, RunFailedError
-from polysched.measure.paired import MeasureOptions, Subject, described_places, global_test, preprocessor_of, recipes_for
+from polysched.measure.paired import (
+    MeasureOptions,
+    Subject,
+    described_places,
+    global_test,
+    preprocessor_of,
+    recipes_for,
+)
 from polysched.measure.processes.building import compile_shared, first_lines
 from polysched.measure.processes.call_interface import TIMER, Slot, wrapper
 from polysched.measure.processes.workspace import workspace

@@ -42,8 +42,8 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
                     owners: Mapping[str, str] | None = None, options: PipelineOptions | None = None) -> DistributedFile:
     """Every region of a C file that has the loop, over ranks.
 
-    All ranks run the rest of the file as it is, and have whole arrays again behind each region.  Every number is that of
-    the sequential program, bit for bit where the compiler contracts no products into sums.
+    All ranks run the rest of the file as it is, and have whole arrays again behind each region.  Every number is that
+    of the sequential program, bit for bit where the compiler contracts no products into sums.
 
     Parameters
     ----------
@@ -77,14 +77,15 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     source = made[0][0].source
     assert source is not None
     preambles = "".join(dict.fromkeys([RUNTIME, *(preamble for *_, preamble in made)]))
-    text = put_back(source.text, [(scop.source, text) for scop, _, text, _ in made if scop.source is not None], preambles)
+    emitted = [(scop.source, text) for scop, _, text, _ in made if scop.source is not None]
+    text = put_back(source.text, emitted, preambles)
     return DistributedFile(path=Path(path), text=text, regions=tuple(found for _, found, _, _ in made), whole=lines)
 
 
 def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[str, str]:
     """The region as C, and what it needs outside of functions; a rank's part of a step goes all the way of a region."""
     part = part_for_emission(distributed)
-    chosen = replace(options, tensorize=None, guard=False, safe=False, math="libm", database=None)
+    chosen = replace(options.but(math="libm"), tensorize=None, guard=False, safe=False, database=None)
     optimized = optimized_region(part, chosen, {})
     return distributed_text(distributed, optimized.source), optimized.source.preamble
 

@@ -78,12 +78,11 @@ class _Region:
         yield f"{{ /* {distributed.headline()} */"
         for line in self._start():
             yield inside(line)
-        steps = distributed.step_set
-        hull = isl.Set.from_basic_set(steps.simple_hull()) if distributed.steps else steps
         body = [*self._owned_part(), *self._messages()]
-        for line in point_loops(self.known, hull, list(step_names(distributed.steps)), body) \
-                if distributed.steps else body:
-            yield inside(line)
+        if distributed.steps:
+            hull = isl.Set.from_basic_set(distributed.step_set.simple_hull())
+            body = point_loops(self.known, hull, list(step_names(distributed.steps)), body)
+        yield from map(inside, body)
         for line in (*self._gathering(), *(f"free({a.name});" for a in self._on_heap())):
             yield inside(line)
         yield "}"
@@ -98,7 +97,8 @@ class _Region:
             yield f"const long {LOW} = {size_text(scop, axis.dim_min(0))}, {HIGH} = {size_text(scop, axis.dim_max(0))};"
             yield f"const long {BLOCK} = {HIGH} < {LOW} ? 1 : ({HIGH} - {LOW} + {RANKS}) / {RANKS};"
         else:
-            yield f'if ({RANKS} != {partition.ranks}) polysched_fail("this program is made for {partition.ranks} ranks");'
+            wrong = f'polysched_fail("this program is made for {partition.ranks} ranks");'
+            yield f"if ({RANKS} != {partition.ranks}) {wrong}"
         yield from self._ends(partition.own_names, ME)
         for array in persistent_arrays(self.distributed):
             if array.is_scalar:

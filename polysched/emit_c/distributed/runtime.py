@@ -1,6 +1,6 @@
 """What every file with distributed regions has at its top: start and end of MPI, and one buffer per rank.
 
-All ranks run the whole program; what ranks other than the first print goes nowhere, unless `POLYSCHED_ALL_PRINT` is set.
+All ranks run the whole program; what others than the first print goes nowhere, unless `POLYSCHED_ALL_PRINT` is set.
 Messages of more than 2^30 bytes go in pieces, since counts are of type `int` in MPI 3.1, section 3.2.2.
 """
 
@@ -11,12 +11,12 @@ RUNTIME = r"""#include <mpi.h>
 #include <unistd.h>
 
 struct polysched_buffer { char *data; size_t size, capacity, taken; };
-static int polysched_ranks = 1, polysched_me, polysched_started;
+static int polysched_ranks = 1, polysched_me;
 static struct polysched_buffer *polysched_out, *polysched_in;
 static MPI_Request *polysched_requests;
 static size_t polysched_pending, polysched_places;
 static FILE *polysched_errors;
-/* of all regions together: bytes and messages that this rank sent, for messages between steps and at the regions' ends */
+/* what this rank sent, of all regions: bytes and messages, between steps and at the ends of regions */
 static long polysched_bytes[2], polysched_messages[2];
 
 static void polysched_fail(const char *what) {
@@ -25,10 +25,16 @@ static void polysched_fail(const char *what) {
   abort();
 }
 
+static void polysched_finish(void) {
+  int ended;
+  MPI_Finalized(&ended);
+  if (!ended) MPI_Finalize();
+}
+
 __attribute__((constructor)) static void polysched_start(void) {
   int there, provided = MPI_THREAD_FUNNELED;
   MPI_Initialized(&there);
-  if (!there) { MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided); polysched_started = 1; }
+  if (!there) { MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided); atexit(polysched_finish); }
   MPI_Comm_size(MPI_COMM_WORLD, &polysched_ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &polysched_me);
   polysched_out = calloc((size_t)polysched_ranks, sizeof *polysched_out);
@@ -40,12 +46,6 @@ __attribute__((constructor)) static void polysched_start(void) {
     polysched_errors = errors < 0 ? NULL : fdopen(errors, "w");
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) polysched_fail("no /dev/null");
   }
-}
-
-__attribute__((destructor)) static void polysched_finish(void) {
-  int ended;
-  MPI_Finalized(&ended);
-  if (polysched_started && !ended) MPI_Finalize();
 }
 
 static void polysched_room(struct polysched_buffer *b, size_t bytes) {

@@ -1,4 +1,4 @@
-"""What every rank of a distributed program runs: load the function, fill its arrays, call it, compare with the reference.
+"""What every rank of a distributed program runs: load the function, fill its arrays, call it, compare the results.
 
 Started by `measure.ranks` as `python -m polysched.measure.programs.rank_run REQUEST`, below `mpiexec`; alone, with
 `reference` in the request, it runs the original and keeps its results.
@@ -75,7 +75,8 @@ def _rank(request: dict[str, Any], folder: Path, program: Program, places: list[
     library = ctypes.CDLL(request["library"])
     library.polysched_sent_so_far(sent)
     overwritten = [p.name for p in places if p.guarded is not None and not p.guarded.guards_intact()]
-    return {"cpu_seconds": [s["process_cpu_seconds"] for s in samples], "wall_seconds": [s["wall_seconds"] for s in samples],
+    return {"cpu_seconds": [s["process_cpu_seconds"] for s in samples],
+            "wall_seconds": [s["wall_seconds"] for s in samples],
             "sent": [value / request["repeats"] for value in sent], "wrong": wrong, "overwritten": overwritten}
 
 
