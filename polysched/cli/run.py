@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import add_size
-from polysched.cli.distributed import add_distribution, is_distributed, run_distributed
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
+from polysched.cli.shown.distribution import add_distribution, is_distributed, run_distributed
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked

@@ -91,8 +91,7 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
     UsageError : no statement has such an iterator, or a given one is not there.
     """
     given = given or {}
-    if unknown := sorted(set(given) - {s.name for s in scop.statements}):
-        raise UsageError(f"no statement {unknown[0]}", where=scop.name, hint=", ".join(s.name for s in scop.statements))
+    _refuse_unknown(scop, given)
     found = {s.name: _by_name(s, given.get(s.name, axis), by_hand=s.name in given) for s in scop.statements}
     if all(c is None for c in found.values()):
         names = sorted({name for s in scop.statements for name in s.iterators})
@@ -101,6 +100,12 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
     owned = _owned_dimensions((s, named[s.name]) for s in scop.statements if s.name in named)
     lowest = lowest_coordinate(scop, named)
     return {s.name: named.get(s.name) or _by_elements(s, owned) or _constant(s, lowest) for s in scop.statements}
+
+
+def _refuse_unknown(scop: Scop, given: Mapping[str, str]) -> None:
+    names = [s.name for s in scop.statements]
+    if unknown := sorted(set(given) - set(names)):
+        raise UsageError(f"no statement {unknown[0]}", where=scop.name, hint=", ".join(names))
 
 
 def lowest_coordinate(scop: Scop, by_statement: Mapping[str, isl.Map]) -> isl.PwAff:

@@ -11,7 +11,7 @@ Source: P. Feautrier, "Some efficient solutions to the affine scheduling problem
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -34,7 +34,7 @@ class Part:
 
     Parameters
     ----------
-    crosses : source and sink run on different ranks, and a value passes.
+    crosses : a loop shall order it: source and sink run on different ranks, and a value passes.
     """
 
     dependence: Dependence
@@ -59,6 +59,9 @@ def find_steps(dependences: Dependences, owners: Mapping[str, isl.Map]) -> tuple
     steps: list[Step] = []
     while crossing := [part for part in left if part.crosses]:
         step = _best_step(problem, left) if len(steps) < LIMITS.most_dimensions else None
+        if step is None:   # a loop that orders nothing between ranks may have to stand around one that does
+            anything = [replace(part, crosses=True) for part in left]
+            step = _best_step(problem, anything) if len(steps) < LIMITS.most_dimensions else None
         if step is None:
             raise _refusal(dependences, crossing[0])
         steps.append(step)

@@ -33,7 +33,7 @@ from polysched.measure.programs.slots import check_memory, make_slots
 from polysched.measure.timing.machine import available_memory
 from polysched.target import Compiler, find_compiler
 
-CHILD_MODULE = "polysched.measure.programs.rank_run"
+CHILD_MODULE = "polysched.measure.timing.rank_run"
 NO_CONTRACTION = "-ffp-contract=off"
 
 

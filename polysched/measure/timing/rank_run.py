@@ -1,6 +1,6 @@
 """What every rank of a distributed program runs: load the function, fill its arrays, call it, compare the results.
 
-Started by `measure.ranks` as `python -m polysched.measure.programs.rank_run REQUEST`, below `mpiexec`; alone, with
+Started by `measure.ranks` as `python -m polysched.measure.timing.rank_run REQUEST`, below `mpiexec`; alone, with
 `reference` in the request, it runs the original and keeps its results.
 """
 
