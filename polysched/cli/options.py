@@ -33,10 +33,10 @@ SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 
-def add_source(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
+               what: str = "C file with `#pragma scop` ... `#pragma endscop`; - reads standard input") -> None:
     """The C file and how it is preprocessed."""
-    parser.add_argument("source", type=Input, metavar="IN.c", nargs="?" if optional else None,
-                        help="C file with `#pragma scop` ... `#pragma endscop`; - reads standard input")
+    parser.add_argument("source", type=Input, metavar=metavar, nargs="?" if optional else None, help=what)
     add_preprocessing(parser)
     parser.add_argument("--autodetect", action="store_true",
                         help="take the largest regions that can be represented, marked by pragmas or not")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
@@ -127,17 +127,17 @@ def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple
     if region is None:
         raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
-    return _put(text, region, source.text, named)
+    return _put(text, region, source.text, named, kept=source.kept)
 
 
-def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = ()) -> tuple[int, int, str]:
+def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (), *, kept: bool = False
+         ) -> tuple[int, int, str]:
     """Where a region starts and ends, and what stands there instead."""
     if region.text != text:
         raise UsageError(f"the region in {region.function!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [_placed(line, region.indent) for line in (
-        *region.declarations, *(f"(void){name};" for name in named), *emitted.splitlines())]
+    lines = [_placed(line, region.indent) for line in _lines(emitted, region, named, kept=kept)]
     rest = text[region.end:].split("\n", 1)[0]
     ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
                  or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))
@@ -147,6 +147,13 @@ def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (
     elif before and lines:
         lines[0] = lines[0].removeprefix(region.indent)
     return region.start, region.end, newline.join(lines) + (newline if ends_line else "")
+
+
+def _lines(emitted: str, region: SourceRegion, named: Sequence[str], *, kept: bool) -> Iterator[str]:
+    """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone."""
+    stepped = () if kept else region.stepped
+    yield from (*region.declarations, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
+    yield from (*emitted.splitlines(), *(s.behind for s in stepped))
 
 
 def _placed(line: str, indent: str) -> str:
