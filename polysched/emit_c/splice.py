@@ -134,7 +134,7 @@ def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (
          ) -> tuple[int, int, str]:
     """Where a region starts and ends, and what stands there instead."""
     if region.text != text:
-        raise UsageError(f"the region in {region.function!r} does not come from this text", where="splice",
+        raise UsageError(f"the region {region.function!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [_placed(line, region.indent) for line in _lines(emitted, region, named, kept=kept)]
