@@ -22,7 +22,7 @@ def inside_array(scop: Scop, access: Access) -> bool:
     """
     array = scop.array(access.array)
     reached = access.relation.intersect_params(scop.context.params()).range()
-    if not access.exact or reached.dim(isl.dim_type.set) != len(array.extents):
+    if not access.exact or not _is_everywhere(scop, access) or reached.dim(isl.dim_type.set) != len(array.extents):
         return False
     for position, extent in enumerate(array.extents):
         if extent is None:
@@ -39,8 +39,14 @@ def can_be_read(scop: Scop, access: Access) -> bool:
 
     It may where the element is inside an array, or where the program reaches it without a condition, sooner or later.
     """
-    return inside_array(scop, access) or (access.exact and bool(with_budget(
+    return inside_array(scop, access) or (access.exact and _is_everywhere(scop, access) and bool(with_budget(
         READ_OPERATIONS, partial(_reached_anyway, scop, access))))
+
+
+def _is_everywhere(scop: Scop, access: Access) -> bool:
+    """Whether an access relation has every instance of its statement, not only those for which a condition holds."""
+    domain = scop.statement(access.relation.get_tuple_name(isl.dim_type.in_)).domain
+    return bool(domain.intersect_params(scop.context.params()).is_subset(access.relation.domain()))
 
 
 def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import islpy as isl
 import pytest
 
 from polysched.dependence.reductions import find_reductions
 from polysched.emit_c.bodies.array_bounds import accumulators_exist, can_be_read, inside_array
 from polysched.scop import from_c_text
+from polysched.scop.dtypes import FLOAT32
+from polysched.scop.expression import axis, build, compute, placeholder, where
+from polysched.scop.expression import sum as sum_of
 from polysched.scop.scop import Access, Scop
 
 
@@ -58,3 +62,14 @@ def test_partial_results_have_somewhere_to_go(body: str, exist: bool) -> None:
     scop = program(body)
     (reduction,) = find_reductions(scop)
     assert accumulators_exist(scop, reduction) is exist
+
+
+def test_what_a_condition_keeps_inside_is_not_inside_without_it() -> None:
+    i = axis("i", 8)
+    x = placeholder("x", [8], FLOAT32)
+    total = compute([8], lambda n: sum_of(where((n + i >= 4) & (n + i < 12), x[n + i - 4], 0.0), over=i), name="y")
+    scop = build([total], name="f", arguments=[x, total])
+    access = next(a for s in scop.statements for a in s.accesses if a.array == "x")
+    assert access.relation.range().is_subset(isl.Set("{ x[i] : 0 <= i < 8 }"))
+    assert not inside_array(scop, access)
+    assert not can_be_read(scop, access)
