@@ -20,9 +20,11 @@ def inside_array(scop: Scop, access: Access) -> bool:
 
     False also where the extents or the subscripts are not known exactly.
     """
-    array = scop.array(access.array)
-    reached = access.relation.intersect_params(scop.context.params()).range()
-    if not access.exact or not _is_everywhere(scop, access) or reached.dim(isl.dim_type.set) != len(array.extents):
+    array, relation = scop.array(access.array), without_condition(scop, access)
+    if relation is None:
+        return False
+    reached = relation.range()
+    if not access.exact or reached.dim(isl.dim_type.set) != len(array.extents):
         return False
     for position, extent in enumerate(array.extents):
         if extent is None:
@@ -39,14 +41,24 @@ def can_be_read(scop: Scop, access: Access) -> bool:
 
     It may where the element is inside an array, or where the program reaches it without a condition, sooner or later.
     """
-    return inside_array(scop, access) or (access.exact and _is_everywhere(scop, access) and bool(with_budget(
+    return inside_array(scop, access) or (access.exact and bool(with_budget(
         READ_OPERATIONS, partial(_reached_anyway, scop, access))))
 
 
-def _is_everywhere(scop: Scop, access: Access) -> bool:
-    """Whether an access relation has every instance of its statement, not only those for which a condition holds."""
-    domain = scop.statement(access.relation.get_tuple_name(isl.dim_type.in_)).domain
-    return bool(domain.intersect_params(scop.context.params()).is_subset(access.relation.domain()))
+def without_condition(scop: Scop, access: Access) -> isl.Map | None:
+    """The relation for every instance of the statement, also those for which a condition skips the access.
+
+    None where the subscripts are not the same affine ones for all, or the condition fixes what stands in them.
+    """
+    relation = access.relation.intersect_params(scop.context.params())
+    domain = scop.statement(relation.get_tuple_name(isl.dim_type.in_)).domain.intersect_params(scop.context.params())
+    if domain.is_subset(relation.domain()):
+        return relation
+    if not relation.is_single_valued() or not domain.affine_hull().is_equal(relation.domain().affine_hull()):
+        return None
+    pieces: list[isl.MultiAff] = []
+    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, subscripts: pieces.append(subscripts))
+    return isl.Map.from_multi_aff(pieces[0]).intersect_domain(domain) if len(pieces) == 1 else None
 
 
 def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:
@@ -60,7 +72,10 @@ def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:
 
 
 def _reached_anyway(scop: Scop, access: Access) -> bool:
-    wanted = access.relation.intersect_params(scop.context.params()).range()
+    relation = without_condition(scop, access)
+    if relation is None:
+        return False
+    wanted = relation.range()
     anyway = [other.relation.range() for statement in scop.statements
               for reference in unconditional_references(statement.body)
               if (other := statement.access(reference)).array == access.array and other.exact]
