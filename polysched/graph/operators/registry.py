@@ -5,12 +5,14 @@ from __future__ import annotations
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
     approximations,
+    binary,
     broadcasting,
     contraction,
     control,
     elementwise,
     generation,
     indexing,
+    layers,
     layouts,
     movement,
     normalisation,
@@ -21,14 +23,15 @@ from polysched.graph.operators import (
     reductions,
     resampling,
     sequential,
+    spatial,
     windows,
 )
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, layouts, approximations, contraction, resampling, recurrent, ordering, control,
-            generation)
+            sequential, binary, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
+            control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 
