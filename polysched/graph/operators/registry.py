@@ -5,7 +5,6 @@ from __future__ import annotations
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
     approximations,
-    binary,
     broadcasting,
     contraction,
     control,
@@ -30,7 +29,7 @@ from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, binary, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
+            sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
             control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
