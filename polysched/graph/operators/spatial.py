@@ -1,4 +1,4 @@
-"""Space and batch: blocks of space as batches and back; elements with room between them."""
+"""Space and batch: blocks of space as batches and back; elements with room between and around them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.moves import Move, Place, whole
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
 from polysched.scop.expression import Expression, Tensor, compute, where
@@ -132,9 +133,36 @@ def _np_dilate(site: Site, x: np.ndarray) -> Any:
     return result
 
 
+def _counts(site: Site) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The elements in front of and behind every dimension."""
+    before, behind = (tuple(site.required(name)) for name in ("before", "behind"))
+    if len(before) != site.type().rank or len(behind) != len(before) or min((*before, *behind), default=0) < 0:
+        raise site.refusal("before and behind have a number of at least 0 per dimension",
+                           witness=f"{before}, {behind}")
+    return before, behind
+
+
+def _constant_types(site: Site) -> tuple[TensorType, ...]:
+    own, value, (before, behind) = site.type(), site.type(1), _counts(site)
+    if value != own.with_shape(()):
+        raise site.refusal("the value is one element of the type of the data", witness=f"{value} in {own}")
+    return (own.with_shape([e + b + a for e, b, a in zip(own.shape, before, behind, strict=True)]),)
+
+
+def _constant_moves(site: Site) -> tuple[tuple[Move, ...], ...]:
+    own, (before, _) = site.type(), _counts(site)
+    target = tuple(Place.of(b, (d, 1)) for d, b in enumerate(before))
+    return ((Move(1, site.output.shape, (), whole(own.rank)), Move(0, own.shape, whole(own.rank), target)),)
+
+
+def _reference(site: Site, x: np.ndarray, value: np.ndarray) -> np.ndarray:
+    return np.pad(x, tuple(zip(*_counts(site), strict=True)), constant_values=value[()]) if x.ndim else x
+
+
 OPERATORS = (
     Operator(name="SpaceToBatchND", kind=Kind.INJECTIVE, types=_to_batch_types, reference=_np_to_batch,
              composition=_to_batch),
     Operator(name="BatchToSpaceND", kind=Kind.INJECTIVE, types=_to_space_types, reference=_np_to_space,
              composition=_to_space),
-    Operator(name="Dilate", kind=Kind.INJECTIVE, types=_dilate_types, reference=_np_dilate, expression=_dilate))
+    Operator(name="Dilate", kind=Kind.INJECTIVE, types=_dilate_types, reference=_np_dilate, expression=_dilate),
+    Operator(name="PadConstant", kind=Kind.INJECTIVE, types=_constant_types, reference=_reference, moves=_constant_moves))

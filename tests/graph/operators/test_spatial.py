@@ -3,7 +3,9 @@
 import pytest
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.simple import with_types
 from tests.graph.samples import Sample, floats, graph_of, sample
 
 
@@ -17,3 +19,15 @@ from tests.graph.samples import Sample, floats, graph_of, sample
 def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem):
         infer(graph_of(case)[0])
+
+
+@pytest.mark.parametrize(("before", "shape", "message"), [
+    ("[1, -1]", "", "at least 0 per dimension"), ("[1]", "", "at least 0 per dimension"),
+    ("[1, 0]", "2", "one element")])
+def test_padding_that_does_not_fit_is_refused(before: str, shape: str, message: str) -> None:
+    graph = from_text(f"""graph f(x: float32[2, 3], v: float32[{shape}]) {{
+  let y = PadConstant(x, v; before={before}, behind=[0, 0])
+  return y
+}}""")
+    with pytest.raises(UnsupportedGraphError, match=message):
+        with_types(graph)
