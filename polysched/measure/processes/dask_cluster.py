@@ -68,10 +68,7 @@ def distribute(client: Any, items: Sequence[T], submit: Callable[[T, str], Any],
     while waiting or running:
         alive = {worker for worker in workers_of(client) if only(worker)}
         last_seen = time.monotonic() if alive else last_seen
-        for worker in [w for w in running if w not in alive]:
-            item, future = running.pop(worker)
-            future.cancel()
-            yield item, None, f"the worker {worker} was lost"
+        yield from _lost(running, alive)
         for worker in sorted(alive - running.keys()):
             if waiting:
                 running[worker] = (waiting[0], submit(waiting.pop(0), worker))
@@ -79,10 +76,23 @@ def distribute(client: Any, items: Sequence[T], submit: Callable[[T, str], Any],
             yield from ((item, None, "no worker was left") for item in waiting)
             return
         time.sleep(POLL_SECONDS)
-        for worker in [w for w, (_, future) in running.items() if future.done()]:
-            item, future = running.pop(worker)
-            lost = "" if future.status == "finished" else f"the worker {worker} was lost: {future.exception()}"
-            yield item, future, lost
+        yield from _ended(running)
+
+
+def _lost(running: dict[str, tuple[T, Any]], alive: set[str]) -> Iterator[tuple[T, Any, str]]:
+    """What workers had that are gone."""
+    for worker in [w for w in running if w not in alive]:
+        item, future = running.pop(worker)
+        future.cancel()
+        yield item, None, f"the worker {worker} was lost"
+
+
+def _ended(running: dict[str, tuple[T, Any]]) -> Iterator[tuple[T, Any, str]]:
+    """What workers are done with."""
+    for worker in [w for w, (_, future) in running.items() if future.done()]:
+        item, future = running.pop(worker)
+        lost = "" if future.status == "finished" else f"the worker {worker} was lost: {future.exception()}"
+        yield item, future, lost
 
 
 def _client(address: str, stack: ExitStack, *, pin: bool) -> Any:
