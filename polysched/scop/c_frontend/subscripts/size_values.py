@@ -55,15 +55,8 @@ def _parts(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Iterator[tuple[S
         found = literal(node.value)
         if found is None or not isinstance(found.value, int):
             yield None
-    elif isinstance(node, c_ast.ID):
-        symbol = x.bindings.symbol(node)
-        known = symbol in x.known or x.loop_of(symbol) is not None
-        parameter = None if known else x.parameter(symbol)
-        yield None if parameter is None else (symbol, parameter.dtype)
-    elif isinstance(node, MEMORY):
-        path = memory_path(x, node)
-        parameter = memory_parameter(x, node, domain)
-        yield None if path is None or parameter is None else (path.base, parameter.dtype)
+    elif isinstance(node, (c_ast.ID, *MEMORY)):
+        yield _parameter(x, node, domain)
     elif isinstance(node, c_ast.UnaryOp) and node.op in ("-", "+", "!"):
         yield from _parts(x, node.expr, domain)
     elif isinstance(node, c_ast.TernaryOp) or (isinstance(node, c_ast.BinaryOp) and node.op in OPERATORS):
@@ -71,6 +64,18 @@ def _parts(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Iterator[tuple[S
             yield from _parts(x, child, domain)
     else:
         yield None
+
+
+def _parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> tuple[Symbol, DType] | None:
+    """The variable and type of a parameter: an integer variable, or an integer in memory."""
+    if isinstance(node, c_ast.ID):
+        symbol = x.bindings.symbol(node)
+        known = symbol in x.known or x.loop_of(symbol) is not None
+        parameter = None if known else x.parameter(symbol)
+        return None if parameter is None else (symbol, parameter.dtype)
+    path = memory_path(x, node)
+    parameter = memory_parameter(x, node, domain)
+    return None if path is None or parameter is None else (path.base, parameter.dtype)
 
 
 def _type(x: Extraction, node: c_ast.Node, domain: isl.Set) -> DType:
