@@ -165,4 +165,5 @@ OPERATORS = (
     Operator(name="BatchToSpaceND", kind=Kind.INJECTIVE, types=_to_space_types, reference=_np_to_space,
              composition=_to_space),
     Operator(name="Dilate", kind=Kind.INJECTIVE, types=_dilate_types, reference=_np_dilate, expression=_dilate),
-    Operator(name="PadConstant", kind=Kind.INJECTIVE, types=_constant_types, reference=_reference, moves=_constant_moves))
+    Operator(name="PadConstant", kind=Kind.INJECTIVE, types=_constant_types, reference=_reference,
+             moves=_constant_moves))
