@@ -99,6 +99,22 @@ void fours_relu(int32_t O[8], const int32_t bias[8], const int16_t A[4], const i
              "0xD8)), _mm256_setzero_si256());")
 FOURS = ("int m, int n, int16_t A[m][4], int16_t W[4][n], int32_t b[n], int32_t C[m][n]",
          LAYER[1].replace("k < q", "k < 4"))
+PAIRS = unit("""
+void pairs(int16_t O[4], const int16_t bias[4], const uint8_t A[2], const int8_t B[4][2]) {
+    for (int i = 0; i < 4; i++) {
+        int32_t t = bias[i];
+        for (int k = 0; k < 2; k++)
+            t += A[k] * B[i][k];
+        O[i] = sat_i16(t);
+    }
+}""", "O bias A B")
+SATURATED = ("int m, int n, uint8_t A[m][2], int8_t W[2][n], int16_t b[n], int16_t C[m][n]", """
+for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+        int32_t s = b[j];
+        for (int k = 0; k < 2; k++) s += A[i][k] * W[k][j];
+        C[i][j] = s > 32767 ? 32767 : s < -32768 ? -32768 : s;
+    }""")
 
 
 def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
@@ -117,8 +133,9 @@ def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
 ONE = LAYER[0], LAYER[1].replace("A[i][k]", "A[i][0]")   # an operand that is copied may hold one element many times
 
 
-@pytest.mark.parametrize(("described", "program"), [(RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE)],
-                         ids=["packed", "in place", "requantised", "one element"])
+@pytest.mark.parametrize(("described", "program"), [
+    (RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE), (PAIRS, SATURATED)],
+    ids=["packed", "in place", "requantised", "one element", "two terms, a function of the language"])
 @pytest.mark.parametrize("sizes", [{"m": 3, "n": 8, "q": 8}, {"m": 5, "n": 12, "q": 8}, {"m": 2, "n": 7, "q": 8},
                                    {"m": 3, "n": 9, "q": 8}], ids=["3x8", "5x12", "2x7", "3x9"])
 def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[str, str], sizes: dict[str, int],
@@ -131,6 +148,7 @@ def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[
     other = splice(text, [made.source])
     assert "by the description's own code" in " ".join(made.instructions), made.instructions
     assert ("polysched_B[4][8];" in other) == (program in (LAYER, ONE))
+    assert ("polysched_sat_i16(" in other) == (described is PAIRS)
     same_results(text, other, data(text, used), used, tmp_path)
 
 
