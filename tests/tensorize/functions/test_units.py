@@ -197,18 +197,18 @@ def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatc
 SIZES = {"m": 3, "n": 8, "q": 8}
 NEAR = {
     "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
-    "fewer than a tile": (LAYER, {"n": 3}, "no statements of f compute unit"),
+    "fewer than a tile": (LAYER, {"n": 3}, "loop j has 3 iterations and dot_relu takes 4 at once"),
     "an unknown length of the sum": (LAYER, {"q": 0}, "the sum over k has a number of terms that is not known"),
     "another threshold": ((LAYER[0], LAYER[1].replace("s < 0 ? 0 : s", "s < 1 ? 0 : s + 1")), {},
                           "the program computes"),
     "another start": ((LAYER[0], LAYER[1].replace("s = b[j]", "s = b[j] + 1")), {}, "the program computes"),
     "another type": ((LAYER[0].replace("int8_t W", "int16_t W"), LAYER[1]), {}, "the program computes"),
     "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {},
-                          "the program computes (C[i1 = j0, i2 = -1 + j1] + (A[i, 4j + j0] *"),
+                          "the program computes (b[4j + j0] + (A[i, 4j + j0] *"),
     "a sum that is read": ((f"{LAYER[0]}, int32_t D[m][n]", LAYER[1].replace("C[i][j] =", "D[i][j] = s; C[i][j] =")),
                            {}, "it leaves values in C, D"),
     "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {},
-                          "the program computes (select((C[i1 = j0, i2 = -1 + j1] < 0), 0,"),
+                          "the program computes (select((b[4j + j0] < 0), 0,"),
 }
 
 
