@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STANDARD = "-"
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
-SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
+SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+(?:\.\.\d+)?")
 USAGE_ERROR = 2
 
 
@@ -51,15 +51,16 @@ def refuse_reading_twice(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be standard input", hint="name the others")
 
 
-def add_size(container: argparse._ActionsContainer, effect: str) -> None:
+def add_size(container: argparse._ActionsContainer, effect: str, *, ranges: bool = False) -> None:
     """`--size`, several of which may follow each other.
 
     Parameters
     ----------
     effect : what the command does with a fixed value.
+    ranges : one may be a range, `NAME=64..2048`; its value is a text then.
     """
-    container.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                           help=f"fix the value of a parameter, may be repeated: {effect}")
+    container.add_argument("--size", type=size_or_range if ranges else size, action="append", default=[],
+                           metavar="NAME=VALUE", help=f"fix the value of a parameter, may be repeated: {effect}")
 
 
 def add_assume(container: argparse._ActionsContainer) -> None:
@@ -113,6 +114,14 @@ def size(text: str) -> tuple[str, int]:
     if not name or not equals or number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
     return name, number
+
+
+def size_or_range(text: str) -> tuple[str, int | str]:
+    """One value of `--size`, NAME=VALUE or NAME=LOW..HIGH."""
+    name, equals, value = text.partition("=")
+    if name and equals and re.fullmatch(r"\d+\.\.\d+", value):
+        return name, value
+    return size(text)
 
 
 def json_file(text: str) -> str:

@@ -21,6 +21,22 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # passes/fusion.py
+    most_fused_by_kind: int = constant(
+        256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
+
+    # passes/convolution_layout.py
+    channel_block: int = constant(
+        8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
+
+    # passes/arguments.py
+    most_arguments: int = constant(
+        64, unit="operands", source="of one node after split_arguments: pointers that a C call takes in comfort")
+
+    # passes/rewriting.py
+    most_rewritings: int = constant(
+        1000, unit="rounds", source="of the rules of one pass over a graph; each round makes a chain one node shorter")
+
     # passes/layout.py
     most_rows_of_narrow_panels: int = constant(
         64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "

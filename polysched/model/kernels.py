@@ -162,19 +162,21 @@ def adapter(function: CFunction, symbol: str) -> str:
     return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
 
 
-def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = ()) -> None:
+def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = (),
+                   hidden: bool = True) -> None:
     """Compile a C file to an object file.
 
     Parameters
     ----------
     flags : behind those of all kernels.
+    hidden : whether no other file of a process sees the functions, unless they say so.
 
     Raises
     ------
     CompileError : the compiler refused it.
     """
-    done = compiler.run([*FLAGS, *flags, *compiler.openmp_compile, "-w", "-fPIC", "-fvisibility=hidden",
-                         "-fno-strict-aliasing", "-c", str(source), "-o",
+    done = compiler.run([*FLAGS, *flags, *compiler.openmp_compile, "-w", "-fPIC",
+                         *(["-fvisibility=hidden"] if hidden else []), "-fno-strict-aliasing", "-c", str(source), "-o",
                          str(target)], folder=target.parent)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))

@@ -19,6 +19,10 @@ class ModelLimits:
     operators_in_a_name: int = constant(
         4, unit="operators", source="of a kernel, in the name that a search tells it by")
 
+    # compiled_model.py
+    most_sizes: int = constant(
+        16, unit="sizes", source="whose arenas are kept: a model that is called by turns with a few sizes")
+
     # verification.py
     relative_tolerance: float = constant(
         1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")

@@ -47,9 +47,20 @@ def test_inputs_come_from_a_file_and_times_beside_onnxruntime(folder: Path) -> N
     assert "times as fast as ONNX Runtime" in done.stdout
 
 
+def test_a_size_stays_open_and_the_model_is_saved(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--assume", "batch=3", "--verify", "reference", "--save", "m.so", "-o", "source",
+                     "--json", "out.json", folder=folder)
+    assert "wrote m.so" in done.stdout
+    found = json.loads((folder / "out.json").read_text())
+    assert (found["open_sizes"], found["sizes"]) == (["batch"], {"batch": None})
+    assert all((folder / name).exists() for name in ("m.so", "m.h", "m.weights", "source/main.c", "source/build.sh"))
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("m.onnx", "--size", "N=3"), "the model has no size 'N'"),
     (("m.onnx", "--verify", "reference"), "these sizes are open: batch"),
+    (("m.onnx", "--save", "m.so"), "these sizes are open: batch"),
+    (("m.onnx", "--assume", "batch=2", "--save", "none/m.so"), "saved as a .so file"),
     (("none.onnx",), "cannot read the model"), (("bad.onnx",), "no ONNX model"),
     (("m.onnx", "--size", "batch=2", "--inputs", "none.npz"), "the inputs cannot be read"),
     (("m.onnx", "--threads", "0"), "at least one thread")])
