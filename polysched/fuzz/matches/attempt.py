@@ -82,7 +82,8 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
     sizes = dict(pair.programs[size].sizes)
     numerics = STRICT if pair.strict else Numerics()
     if is_unit(unit):
-        return [_by_calls(scop, dependences, unit, TensorizeOptions(intrinsic=unit.name, sizes=sizes, numerics=numerics))]
+        wanted = TensorizeOptions(intrinsic=unit.name, sizes=sizes, numerics=numerics)
+        return [_by_calls(scop, dependences, unit, wanted)]
     lanes = pair.lanes and not pair.strict
     options = MatchOptions(numerics=numerics, partial_sums=lanes, split=lanes, remainder=lanes)
     found = match(prepared, unit, options, sizes=sizes, dependences=dependences)
