@@ -49,21 +49,21 @@ def same_place(state: State, theirs: Array, element: isl.Map, ours: Array, other
         return None
     place = _Place(mine=mine, reached=reached, domain=other.domain(), base=None if known is None else known.base)
     after = _with_strides(state, wanted, subscripts, place)
-    if after is None:
+    base = None if after is None else _base_of(after, wanted, subscripts, place)
+    if after is None or base is None:
         return None
-    values = [after.known(s) for s in wanted]
-    terms = [(s, f, 1) for s, f in zip(mine, reached, strict=True)]
-    terms += [(s, f, -1) for s, f in zip(values, subscripts, strict=True) if s is not None and not _is_zero(f)]
-    base = _base(_address(terms), other.domain())
-    if base is None:
-        return None
-    if known is not None:
-        merged = _agreeing(known.base, base)
-        if merged is None:
-            return None
-        base = merged
     operand = Operand(array=ours.name, base=base)
     return replace(after, operands={**after.operands, theirs.name: operand})
+
+
+def _base_of(state: State, wanted: list[Polynomial], subscripts: list[isl.PwAff],
+             place: _Place) -> Mapping[Monomial, isl.Map] | None:
+    """The element that the function's first one is; None where accesses differ about it."""
+    values = [state.known(s) for s in wanted]
+    terms = [*place.terms(), *((s, f, -1) for s, f in zip(values, subscripts, strict=True)
+                               if s is not None and not _is_zero(f))]
+    base = _base(_address(terms), place.domain)
+    return base if base is None or place.base is None else _agreeing(place.base, base)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,6 +81,10 @@ class _Place:
     reached: list[isl.PwAff]
     domain: isl.Set
     base: Mapping[Monomial, isl.Map] | None
+
+    def terms(self) -> list[tuple[Polynomial, isl.PwAff, int]]:
+        """The address of an element."""
+        return [(s, f, 1) for s, f in zip(self.mine, self.reached, strict=True)]
 
 
 def strides(array: Array, prefix: str) -> list[Polynomial] | None:
@@ -172,22 +176,26 @@ def _from_base(state: State, wanted: list[Polynomial], subscripts: list[isl.PwAf
 
     A sum of two products has one instance that adds to another; its subscripts tell no stride but by that of the first.
     """
-    form = of_affine(subscripts[at])
-    others = [(state.known(s), f) for n, (s, f) in enumerate(zip(wanted, subscripts, strict=True)) if n != at]
-    moved = [(s, f) for s, f in others if not _is_zero(f)]
-    if form is None or form.keys() != {()} or place.base is None or any(s is None for s, _ in moved):
+    form, base = of_affine(subscripts[at]), place.base
+    if form is None or form.keys() != {()} or base is None:
         return None
-    terms = [(s, f, 1) for s, f in zip(place.mine, place.reached, strict=True)]
-    distance = _base(_address([*terms, *((s, f, -1) for s, f in moved if s is not None)]), place.domain)
-    if distance is None:
-        return None
+    moved = [(state.known(s), f) for n, (s, f) in enumerate(zip(wanted, subscripts, strict=True))
+             if n != at and not _is_zero(f)]
+    known = [(s, f, -1) for s, f in moved if s is not None]
+    distance = _base(_address([*place.terms(), *known]), place.domain) if len(known) == len(moved) else None
+    value = None if distance is None else _constants(distance, base)
+    return None if value is None else divided(value, form[()])
+
+
+def _constants(first: Mapping[Monomial, isl.Map], second: Mapping[Monomial, isl.Map]) -> Polynomial | None:
+    """The difference of two addresses where it is the same in all iterations of loops around."""
     value: Polynomial = {}
-    for monomial in {*distance, *place.base}:
-        number = _constant(distance.get(monomial), place.base.get(monomial))
+    for monomial in {*first, *second}:
+        number = _constant(first.get(monomial), second.get(monomial))
         if number is None:
             return None
         value = add(value, {monomial: number})
-    return divided(value, form[()])
+    return value
 
 
 def _constant(first: isl.Map | None, second: isl.Map | None) -> int | None:
