@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from polysched.target import Target
 
 STANDARD = "-"
+LANGUAGES = ("mpi",)
+"""Values of `--target` that say what is written, for this machine."""
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+(?:\.\.\d+)?")
 USAGE_ERROR = 2
@@ -85,7 +87,8 @@ def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
-                                "or a file that `polysched machine --json FILE` wrote (default: %(default)s)")
+                                "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for this "
+                                "machine (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")
@@ -93,9 +96,9 @@ def add_target(container: argparse._ActionsContainer) -> None:
 
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
-    from polysched.target import find_target
+    from polysched.target import find_target, host
     from polysched.target.calibrated import read_calibrated
-    target = find_target(arguments.target)
+    target = host() if arguments.target in LANGUAGES else find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
 
 

@@ -42,6 +42,12 @@ class GraphLimits:
         64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "
                                 "are up to a third faster than panels of two, with 512 and 2,048 a third slower")
 
+    # planning/memory.py
+    most_arenas: int = constant(
+        64, unit="attempts", source="at a smaller arena: on silero-vad and rapidocr the peak is reached in 2 to 18")
+    most_placements: int = constant(
+        2_000_000, unit="pairs", source="of buffers that are compared for one arena: a second in Python")
+
     # planning/partition.py
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")

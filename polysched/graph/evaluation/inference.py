@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,17 @@ def infer(graph: Graph) -> Inferred:
     return Inferred(inference.types, inference.known)
 
 
+@contextmanager
+def at_node(node: Node) -> Iterator[None]:
+    """Say the node in refusals that know none, as those of sizes."""
+    try:
+        yield
+    except UnsupportedGraphError as error:
+        if error.where is not None:
+            raise
+        raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness, hint=error.hint) from None
+
+
 class Inference:
     """Types and known values, node by node: for passes that make nodes as they learn.
 
@@ -79,13 +91,8 @@ class Inference:
             self.bind_results(node, [self.region(r, node.inputs if node.op == CALL else ()) for r in node.regions])
             return
         operator, site = operator_of(node), site_of(node, self.types, self.known)
-        try:
+        with at_node(node):
             results = operator.types(site)
-        except UnsupportedGraphError as error:
-            if error.where is not None:
-                raise
-            raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness,
-                                        hint=error.hint) from None
         _check(node, results)
         for name, its_type in zip(node.outputs, results, strict=False):
             if name:

@@ -15,6 +15,7 @@ from polysched.graph.operators import (
     movement,
     normalisation,
     ordering,
+    padding,
     products,
     quantised,
     recurrent,
@@ -27,7 +28,7 @@ from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, layouts, approximations, contraction, resampling, recurrent, ordering, control,
+            sequential, layouts, approximations, padding, contraction, resampling, recurrent, ordering, control,
             generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
