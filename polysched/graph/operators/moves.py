@@ -109,5 +109,5 @@ def moved(moves: Sequence[Move], operands: Sequence[np.ndarray], shape: Sequence
         if move.combine:
             COMBINED[move.combine].at(result, target, values)
         else:
-            result[target] = values if result.ndim else values[-1]
+            result[target] = values if result.ndim else np.ravel(values)[-1]
     return result
