@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "other.c").write_text(RENAMED)
     (folder / "space.py").write_text(SPACE)
     done = polysched("tune", "product.c", "--size", "n=40", "--space", "space.py:template", "--strategy", "grid",
-                     "--trials", "2", "--database", "tuned.db", "--threads", "1", "--json", "found.json",
+                     "--trials", "2", "--database", "tuned.db", "--threads", "1", "--json", "found.json", "--report", "found.html",
                      "--cflags", "-O3 -march=native", folder=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("product(n=40), 1 thread\ngain: ")
