@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="compile, verify and time on the workers of a Dask cluster that are machines of this kind: "
                             "tcp://HOST:PORT, or local:N for N processes here; a worker that dies costs one trial")
     group.add_argument("--report", metavar="FILE.html",
-                       help="write a page with the search curve, the space, what mattered, and model against measurement")
+                       help="write a page: search curve, space, what mattered, model against measurement")
     add_target(group)
     add_json(group, "what was found")
 
@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.search import tune
     if arguments.resume and arguments.database is None:
         raise UsageError("--resume needs a database", hint="name it with --database")
-    with prepared(arguments.json) as report, prepared(arguments.report) as page, progress(quiet=bool(arguments.quiet)) as shown:
+    with (prepared(arguments.json) as report, prepared(arguments.report) as page,
+          progress(quiet=bool(arguments.quiet)) as shown):
         how: dict[str, Any] = {
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
