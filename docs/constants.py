@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from polysched.distribute.limits import LIMITS as DISTRIBUTE
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.graph.limits import LIMITS as GRAPH
 from polysched.mesh.limits import LIMITS as MESH
@@ -30,6 +31,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
     ("Limits of tiling", "tiling/limits.py", "", TILING),
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
+    ("Limits of distribute", "distribute/limits.py", "", DISTRIBUTE),
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
     ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
     ("Limits of search", "search/limits.py", "", SEARCH),

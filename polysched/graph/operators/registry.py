@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
+    approximations,
     broadcasting,
     contraction,
     control,
     elementwise,
     generation,
     indexing,
+    layers,
+    layouts,
     movement,
     normalisation,
     ordering,
@@ -19,14 +22,15 @@ from polysched.graph.operators import (
     reductions,
     resampling,
     sequential,
+    spatial,
     windows,
 )
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, contraction, resampling, recurrent, ordering, control,
-            generation)
+            sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
+            control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 
