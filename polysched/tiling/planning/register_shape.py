@@ -272,8 +272,7 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     blocks = _Blocks(nest=roles.nest, packed=straight and not roles.reads_sums, costs=target.costs)
-    if blocks.packed and any(roles.nest.constant[rows:rows + 1]) and (
-            packs_columns or roles.nest.extents[rows] <= MOST_KNOWN_ROWS):
+    if blocks.end_as_they_are(rows, most=None if packs_columns else MOST_KNOWN_ROWS):
         waste = blocks.of_known_rows(rows, row_count, lambda left: step(left, loads(left, 1)) / whole_step)
     else:
         waste = blocks.waste(rows, row_count, row_count)
@@ -304,6 +303,11 @@ class _Blocks:
             copied = self.costs.cut_block_share * edge if extent % edge else 0
             return (-(-extent // whole) * whole + copied) / extent
         return 1 + self.costs.partial_block_slowdown * (extent % edge) / extent
+
+    def end_as_they_are(self, loop: int, *, most: int | None) -> bool:
+        """Whether the last block of rows is counted by `of_known_rows`: of a known number, at most so many."""
+        known = self.packed and any(self.nest.constant[loop:loop + 1])
+        return known and (most is None or self.nest.extents[loop] <= most)
 
     def of_known_rows(self, loop: int, edge: int, share: Callable[[int], float]) -> float:
         """For rows whose number is known, so that the last block has as many as are left.
