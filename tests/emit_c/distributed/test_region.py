@@ -37,9 +37,8 @@ def test_what_the_part_assumes_is_tested() -> None:
     made = distribute(scop, "i")
     part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
     text = distributed_text(made, part.source)
-    (head,) = [line for line in text[:text.index("A[")].splitlines() if line.strip().startswith("if (")
-               and "polysched_first" in line]
-    assert "t >= 5" in head
+    before = text[:text.index("for (long i = ")].splitlines()
+    assert any("t >= 5" in line and "polysched_first" in line for line in before)
 
 
 def test_a_cyclic_region_tests_the_number_of_ranks() -> None:
