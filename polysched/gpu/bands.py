@@ -95,11 +95,10 @@ class _Mapper:
         if free:
             return self._launch(free, place)
         inside = place.inside(members[0])
-        if any(free_members(members[k:], below, reduce(_below, members[1:k], inside).active)
-               for k in range(1, len(members))):
-            return HostLoop(function=members[0], body=self._band(members[1:], below, inside))
+        peeled = max(len(free_members(members[k:], below, reduce(_below, members[1:k], inside).active))
+                     for k in range(1, len(members) + 1))
         wave = self._wavefront(members, place)
-        if wave is not None:
+        if wave is not None and len(next(launches(wave)).coordinates) > peeled:
             return wave
         body = self._band(members[1:], below, inside)
         if _is_alone(body):
@@ -155,8 +154,8 @@ def free_members(members: tuple[isl.UnionPwAff, ...], below: isl.ScheduleNode,
     Members in between that order dependences become loops of a work item.
     """
     found = [member for member in members if is_free(member, active)]
-    while kind_of(below) in (NodeKind.mark, NodeKind.band) and (found or members):
-        if kind_of(below) == NodeKind.band and found:
+    while kind_of(below) in (NodeKind.mark, NodeKind.band):
+        if kind_of(below) == NodeKind.band:
             found += [member for member in _members(below) if is_free(member, active)]
         below = below.child(0)
     return tuple(found)
