@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, Input, add_assume, add_cc, add_json, add_target, chosen_target
+from polysched.cli.conventions import STANDARD, Input, add_assume, add_cc, add_json, add_target, chosen_device, chosen_target
 from polysched.cli.values import (
     PerBand,
     band_member,
@@ -246,7 +246,8 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from dataclasses import replace
 
     from polysched.pipeline.source_options import SourceOptions
-    options = tiled_options(arguments)
+    device = chosen_device(arguments)
+    options = tiled_options(arguments if device is None else argparse.Namespace(**{**vars(arguments), "target": "host"}))
     emission = replace(options.emission, math=arguments.math, reassociate=arguments.reassociate,
                        verify_passes=arguments.verify_passes)
     source = SourceOptions(
@@ -254,7 +255,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         defines=tuple(arguments.defines), cc=arguments.cc)
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
-                   database=getattr(arguments, "database", None),
+                   database=getattr(arguments, "database", None), device=device,
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 

@@ -66,10 +66,10 @@ class Buffer:
     @property
     def row_elements(self) -> str:
         """C of the number of elements of a row, at the region."""
-        return " * ".join(text if text.isdecimal() else f"(size_t)({text})" for text in self.extents) or "1"
+        return " * ".join(text if text.isdecimal() else f"(long)({text})" for text in self.extents) or "1"
 
 
-def buffer_of(scop: Scop, own: DeviceArray, name: str, context: isl.Set) -> Buffer:
+def buffer_of(scop: Scop, own: DeviceArray, name: str) -> Buffer:
     """The buffer for an array.
 
     Raises
@@ -80,18 +80,18 @@ def buffer_of(scop: Scop, own: DeviceArray, name: str, context: isl.Set) -> Buff
     fields = _fields(scop, array)
     live = not (own.copied_in.is_empty() and own.copied_out.is_empty())
     return Buffer(own=own, name=name, host=_address(array, fields) if live else "",
-                  rows=_rows(own.used, context)[1], extents=_extents(scop, array), fields=fields,
-                  live_in=_rows(own.copied_in, context), live_out=_rows(own.copied_out, context))
+                  rows=_rows(own.used)[1], extents=_extents(scop, array), fields=fields,
+                  live_in=_rows(own.copied_in), live_out=_rows(own.copied_out))
 
 
-def _rows(elements: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:
+def _rows(elements: isl.Set) -> tuple[Linear, Linear]:
     if elements.is_empty():
         return constant(0), constant(0)
     dimensions = elements.dim(isl.dim_type.set)
     if not dimensions:
         return constant(0), constant(1)
     rows = elements.project_out(isl.dim_type.set, 1, dimensions - 1).reset_tuple_id()
-    return bounds(isl.Set.from_basic_set(rows.simple_hull()), context)
+    return bounds(rows)
 
 
 def _fields(scop: Scop, array: Array) -> int:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polysched.emit_c.generation.ast_reader import read_function
-from polysched.emit_c.loop_ir.index import Linear
+from polysched.emit_c.loop_ir.index import Linear, constant, extreme, quotient, shifted, variable
 from polysched.gpu.mapping import Launch
 from polysched.scop.scop import union_set
 
@@ -30,7 +29,10 @@ def values_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:
 
 
 def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
-    """`{ kernel0[h0, h1] }`: the values of the loops of the host at which a kernel is launched."""
+    """`{ kernel0[h0, h1] }`: the values of the loops of the host at which a kernel is launched, without gaps.
+
+    A launch that has no instance runs no work item, or some that do nothing.
+    """
     found = []
     sets = launch.domain.intersect_params(context).get_set_list()
     for position in range(sets.n_set()):
@@ -40,18 +42,40 @@ def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
             own = isl.UnionMap.from_union_pw_aff(function).intersect_domain(isl.UnionSet.from_set(instances))
             relation = relation.flat_range_product(isl.Map.from_union_map(own))
         found.append(relation.range().set_tuple_name(launch.name))
-    return isl.Set.from_union_set(union_set(found)).coalesce()
+    hull = isl.Set.from_union_set(union_set(found)).simple_hull()
+    return isl.Set.from_basic_set(hull).gist_params(context)
 
 
-def bounds(values: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:
-    """The least of the values and one past the last, for all parameters of a context; equal where there are none."""
-    one = isl.Val.one(values.get_ctx())
-    return (everywhere(values.dim_min(0), context), everywhere(values.dim_max(0).add_constant_val(one), context))
+def bounds(values: isl.Set) -> tuple[Linear, Linear]:
+    """The least of the values and one past the last; the second is no larger where there are none, or any number."""
+    hull = values.simple_hull().remove_divs()
+    lower: list[Linear] = []
+    upper: list[Linear] = []
+    for constraint in hull.get_constraints():
+        factor = constraint.get_coefficient_val(isl.dim_type.set, 0).to_python()
+        if not factor:
+            continue
+        value = _first(constraint, factor) if factor > 0 else _last(constraint, -factor)
+        lower += [value] if factor > 0 or constraint.is_equality() else []
+        upper += [value] if factor < 0 or constraint.is_equality() else []
+    return extreme("max", lower), shifted(extreme("min", upper), 1)
 
 
-def everywhere(function: isl.PwAff, context: isl.Set) -> Linear:
-    """A function of the parameters, 0 where it has no value."""
-    outside = context.subtract(function.domain())
-    if not outside.is_empty():
-        function = function.union_add(isl.PwAff.val_on_domain(outside, isl.Val.zero(context.get_ctx())))
-    return read_function(function.gist(context).coalesce())
+def _first(constraint: isl.Constraint, factor: int) -> Linear:
+    """`x` of `factor * x + form >= 0`, the least one."""
+    return quotient(_form(constraint), factor, truncates=False) * -1
+
+
+def _last(constraint: isl.Constraint, factor: int) -> Linear:
+    """`x` of `form - factor * x >= 0`, the last one."""
+    return quotient(_form(constraint), factor, truncates=False)
+
+
+def _form(constraint: isl.Constraint) -> Linear:
+    """What a constraint says of the parameters alone."""
+    parameters = isl.dim_type.param
+    total = constant(constraint.get_constant_val().to_python())
+    for k in range(constraint.dim(parameters)):
+        factor = constraint.get_coefficient_val(parameters, k).to_python()
+        total += variable(str(constraint.get_dim_name(parameters, k))) * factor
+    return total

@@ -8,8 +8,8 @@ from functools import reduce
 import islpy as isl
 
 from polysched.emit_c.generation.ast_build import build_ast
-from polysched.emit_c.generation.ast_reader import read_ast
-from polysched.emit_c.loop_ir.index import Linear
+from polysched.emit_c.generation.ast_reader import read_ast, read_condition
+from polysched.emit_c.loop_ir.index import Condition, Linear
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
@@ -29,7 +29,8 @@ def host_loops(mapping: GpuMapping, kernels: dict[str, Kernel], taken: TakenName
     context = mapping.scop.context.params()
     tree = _host_schedule(mapping.host, 0, context)
     loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.loop_operations).root)
-    return name_loops(loops, iterators={name: kernel.loops.host for name, kernel in kernels.items()}, taken=taken)
+    return name_loops(loops, iterators={name: tuple(f"at_{host}" for host in kernel.loops.host)
+                                         for name, kernel in kernels.items()}, taken=taken)
 
 
 def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule:
@@ -47,6 +48,14 @@ def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule
             value = reduce(lambda total, member: total.union_add(isl.UnionPwAff.from_pw_aff(member)), members[1:],
                            isl.UnionPwAff.from_pw_aff(members[0]))
             return tree.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(value))
+
+
+def when(elements: isl.Set, context: isl.Set) -> Condition | None:
+    """A condition on the parameters that holds wherever there are elements; None where it always holds."""
+    needed = isl.Set.from_basic_set(elements.params().simple_hull().remove_divs()).gist(context)
+    if needed.plain_is_universe():
+        return None
+    return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
 
 
 def _sets(domain: isl.UnionSet) -> list[isl.Set]:
@@ -94,12 +103,15 @@ class HostPrinter:
         return self.names[buffer.array.name]
 
     def _bytes(self, buffer: Buffer, rows: Linear) -> str:
-        return f"(long)({self.index.bound(rows)}), {buffer.row_elements} * sizeof({buffer.array.dtype.c_name})"
+        return f"(long)({self.index.bound(rows)}), {buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
 
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
         first, end = (self.index.bound(row) for row in rows)
-        width = f"{buffer.row_elements} * sizeof({buffer.array.dtype.c_name})"
-        return [f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {width});"]
+        width = f"{buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
+        call = f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {width});"
+        live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
+        needed = when(live, self.mapping.scop.context.params())
+        return [call if needed is None else f"if ({self.index.condition(needed)}) {call}"]
 
     def _node(self, node: Node) -> list[str]:
         match node:
@@ -132,7 +144,7 @@ class HostPrinter:
                  for name, value in zip(loops.host, node.iterators, strict=True)]
         outside = fixed(loops.launch.domain, dict(zip(loops.host, loops.launch.host, strict=True)))
         for name, function in zip(loops.coordinates, loops.launch.coordinates, strict=True):
-            first, end = bounds(values_of(outside, function), loops.context)
+            first, end = bounds(values_of(outside, function))
             lines += [f"const long first_{name} = {self.index.bound(first)};",
                       f"const long count_{name} = {self.index.bound(end)} - first_{name};"]
         own = f"polysched_kernels[{position}]"

@@ -74,7 +74,7 @@ def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:
     for own in mapping.arrays:
         name = own.array.name
         users = {s.name for s in mapping.scop.statements for a in s.accesses if a.array == name}
-        if not own.array.is_temporary or not own.copied_in.is_empty() or not users <= statements:
+        if own.by_value or not own.array.is_temporary or not own.copied_in.is_empty() or not users <= statements:
             continue
         if any(not launch_has_all(mapping, launch, user) for user in users):
             continue

@@ -72,21 +72,25 @@ static void polysched_cl_build(cl_kernel *kernels, int count, const char *text, 
   }
   clReleaseProgram(program);
 }
-static cl_mem polysched_cl_buffer(long rows, size_t row_bytes) {
+static cl_mem polysched_cl_buffer(long rows, long row_elements, size_t element_bytes) {
   cl_int status;
-  size_t bytes = rows > 0 ? (size_t)rows * row_bytes : 0;
+  size_t bytes = rows > 0 && row_elements > 0 ? (size_t)rows * row_elements * element_bytes : 0;
   cl_mem buffer = clCreateBuffer(polysched_cl_context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
   polysched_cl_check(status, "no memory for a buffer");
   return buffer;
 }
-static inline void polysched_cl_write(cl_mem buffer, const void *host, long first, long end, size_t row_bytes) {
-  if (first >= end || !row_bytes) return;
+static inline void polysched_cl_write(cl_mem buffer, const void *host, long first, long end, long row_elements,
+                                      size_t element_bytes) {
+  size_t row_bytes = row_elements * element_bytes;
+  if (first >= end || row_elements <= 0) return;
   polysched_cl_check(clEnqueueWriteBuffer(polysched_cl_queue, buffer, CL_TRUE, first * row_bytes,
                                           (end - first) * row_bytes, (const char *)host + first * row_bytes, 0, NULL,
                                           NULL), "a copy to the device failed");
 }
-static inline void polysched_cl_read(cl_mem buffer, void *host, long first, long end, size_t row_bytes) {
-  if (first >= end || !row_bytes) return;
+static inline void polysched_cl_read(cl_mem buffer, void *host, long first, long end, long row_elements,
+                                      size_t element_bytes) {
+  size_t row_bytes = row_elements * element_bytes;
+  if (first >= end || row_elements <= 0) return;
   polysched_cl_check(clEnqueueReadBuffer(polysched_cl_queue, buffer, CL_TRUE, first * row_bytes,
                                          (end - first) * row_bytes, (char *)host + first * row_bytes, 0, NULL, NULL),
                      "a copy from the device failed");
