@@ -64,7 +64,7 @@ def _device_array(dependences: Dependences, array: Array) -> DeviceArray:
     if array.is_scalar and written.is_empty():
         return DeviceArray(array=array, used=used, copied_in=nothing, copied_out=nothing, by_value=True)
     outside = nothing if array.is_temporary else written
-    kept = rows_of(outside, used).subtract(surely)
+    kept = whole_rows(array, outside).subtract(surely)
     inside = _live_in(dependences, accesses, array, used)
     return DeviceArray(array=array, used=used.coalesce(), copied_in=inside.union(kept).coalesce(),
                        copied_out=outside.coalesce())
@@ -96,14 +96,17 @@ def _below(position: int, extent: isl.PwAff, dimensions: int) -> isl.Set:
     return inside.add_dims(isl.dim_type.set, dimensions - position - 1)
 
 
-def rows_of(elements: isl.Set, used: isl.Set) -> isl.Set:
-    """Of the used elements those in the range of rows that some elements span."""
-    if not elements.dim(isl.dim_type.set):
+def whole_rows(array: Array, elements: isl.Set) -> isl.Set:
+    """Every element of the array in the range of rows that some elements span, whether the region uses it or not."""
+    dimensions = elements.dim(isl.dim_type.set)
+    if not dimensions:
         return elements
-    rows = elements.project_out(isl.dim_type.set, 1, elements.dim(isl.dim_type.set) - 1)
-    hull = isl.Set.from_basic_set(rows.simple_hull())
-    whole = hull.insert_dims(isl.dim_type.set, 1, elements.dim(isl.dim_type.set) - 1)
-    return used.intersect(whole.set_tuple_name(elements.get_tuple_name()))
+    rows = elements.project_out(isl.dim_type.set, 1, dimensions - 1).reset_tuple_id()
+    whole = isl.Set.from_basic_set(rows.simple_hull()).add_dims(isl.dim_type.set, dimensions - 1)
+    for position, extent in enumerate(array.extents):
+        if position and extent is not None:
+            whole = whole.intersect(_below(position, extent, dimensions))
+    return whole.set_tuple_name(array.name)
 
 
 def _live_in(dependences: Dependences, accesses: list[tuple[Statement, Access]], array: Array,
