@@ -84,8 +84,8 @@ def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
-                                "or a file that `polysched machine --json FILE` wrote; or opencl, for c2c, run and explain "
-                                "(default: %(default)s)")
+                                "or a file that `polysched machine --json FILE` wrote; or opencl, for c2c, run and "
+                                "explain (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import inspect
-import os
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.options import add_preprocessing, known_sizes, numerics
 from polysched.cli.shown.output import Output, prepared, refuse_same_file
+from polysched.cli.shown.programs import named_object
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
@@ -198,13 +196,7 @@ def programs(arguments: argparse.Namespace, sizes: dict[str, int]) -> tuple[tupl
     if not separator or arguments.what.endswith(".c"):
         return tuple(all_from_c_file(arguments.what, include_dirs=tuple(arguments.include_dirs),
                                      defines=tuple(arguments.defines), cc=arguments.cc)), sizes
-    try:
-        if "" not in sys.path and os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())  # a user's own operators stand in the current folder
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(f"the module {module_name} cannot be imported", witness=str(error)) from error
-    function = getattr(module, operator, None)
+    function = named_object(arguments.what)
     if not callable(function):
         raise UsageError(f"{module_name} has no operator {operator!r}",
                          hint="MODULE:OPERATOR names a function that returns a Scop")

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_cc, add_json, add_size
+from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_size
 from polysched.cli.shown.output import prepared
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
+    from polysched.model import CompiledModel
+    from polysched.pipeline import PipelineOptions
 
 NAME = "onnx"
 HELP = "Compile an ONNX model, verify it on random inputs, and time it beside ONNX Runtime."
@@ -24,20 +26,27 @@ examples:
   polysched onnx model.onnx --size batch=1 --verify reference    against the references of the operators in NumPy
   polysched onnx model.onnx --size batch=1 --verify onnxruntime --time --json result.json
   polysched onnx model.onnx --size batch=1 --inputs inputs.npz --verify onnxruntime
+  polysched onnx model.onnx --assume batch=3 --verify reference --save model.so    batch stays open; a library
+  polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
 
-a model with sizes that are open is only inspected; exit code 4 when an output differs beyond its tolerance"""
+a model with sizes that are neither fixed nor assumed is only inspected
+exit code 4 when an output differs beyond its tolerance"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
-    add_size(parser, "the model is compiled for it")
+    add_size(parser, "the model is compiled for it; sizes that are not named stay open")
+    add_assume(parser)
+    parser.add_argument("-o", dest="output", metavar="DIR", help="write C source with a program that reads .npy files")
+    parser.add_argument("--save", metavar="FILE.so", help="write a shared object, a C header and the weights beside it")
     parser.add_argument("--inputs", metavar="FILE.npz", help="arrays by the names of the inputs (default: random ones)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random inputs (default: %(default)s)")
     parser.add_argument("--verify", choices=("onnxruntime", "reference"),
                         help="compare the outputs with those of ONNX Runtime, or of the operators' references in NumPy")
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
+    parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -50,21 +59,29 @@ def run(arguments: argparse.Namespace) -> int:
     with prepared(arguments.json) as report:
         graph = load(arguments.model)
         sizes = dict(arguments.size)
-        unknown = [name for name in sizes if name not in graph.symbols]
-        if unknown:
-            raise UsageError(f"the model has no size {unknown[0]!r}",
-                             hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+        at = _values(arguments, graph)
         found = _inspected(graph, sizes)
-        missing = [name for name in graph.symbols if name not in sizes]
-        if missing and (arguments.verify or arguments.time):
-            raise UsageError(f"these sizes are open: {', '.join(missing)}", hint=f"--size {missing[0]}=1")
-        if not missing:
-            found |= _compiled(arguments, graph, sizes)
+        if all(name in at for name in graph.symbols):
+            found |= _compiled(arguments, graph, sizes, at)
         if report is not None:
             report.write_json(found)
     if arguments.json != STANDARD:
         _show(found)
     return 0
+
+
+def _values(arguments: argparse.Namespace, graph: Graph) -> dict[str, int]:
+    """The values of sizes, fixed and assumed; all of them where something is done with the model."""
+    at = dict(arguments.assume) | dict(arguments.size)
+    unknown = [name for name in at if name not in graph.symbols]
+    if unknown:
+        raise UsageError(f"the model has no size {unknown[0]!r}",
+                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+    missing = [name for name in graph.symbols if name not in at]
+    if missing and (arguments.verify or arguments.time or arguments.output or arguments.save):
+        raise UsageError(f"these sizes are open: {', '.join(missing)}",
+                         hint=f"--size {missing[0]}=1, or --assume {missing[0]}=1 to leave it open")
+    return at
 
 
 def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -77,35 +94,60 @@ def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
             "operators": dict(Counter(node.op for node in graph.walk()).most_common())}
 
 
-def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]) -> dict[str, Any]:
+def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]) -> dict[str, Any]:
     """What the compiled model is, computes and takes."""
     from polysched.graph.evaluation.steering import steering_inputs
     from polysched.graph.passes.simple import bind
     from polysched.model import compile_graph
-    from polysched.model.verification import by_interpreter, by_onnxruntime, check, timed
-    from polysched.pipeline import PipelineOptions
+    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact, timed
     threads = arguments.threads or len(os.sched_getaffinity(0))
     os.environ["OMP_NUM_THREADS"] = str(threads)   # read when the model is loaded
-    bound = bind(graph, sizes)
+    bound = bind(graph, at)
     arrays = _inputs(arguments, bound)
     values = {name: arrays[name] for name in steering_inputs(graph)}
     started = time.perf_counter()
-    model = compile_graph(graph, sizes=sizes, values=values, options=PipelineOptions(cc=arguments.cc))
+    model = compile_graph(graph, sizes=sizes, values=values, options=_options(arguments, threads))
     kernels = len(model.kernels)
+    arena = model.plan.arena_for(at)
     found: dict[str, Any] = {
         "kernels": len(model.plan.kernels), "different_kernels": kernels, "islands": [],
         "copies": len(model.plan.steps) - len(model.plan.kernels), "library": str(model.library),
-        "compile_seconds": round(time.perf_counter() - started, 3), "arena_bytes": model.plan.arena.bytes,
-        "peak_bytes": model.plan.arena.peak_bytes, "threads": threads, "verified": None}
+        "compile_seconds": round(time.perf_counter() - started, 3), "arena_bytes": arena.bytes,
+        "peak_bytes": arena.peak_bytes, "open_sizes": list(model.graph.symbols), "threads": threads, "verified": None}
     own = {name: arrays[name] for name, _ in model.graph.inputs}
     results = model.run(own)
+    found |= _written(arguments, model)
     if arguments.verify:
         other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
-        found |= {"largest_difference": check(results, other(arrays), arguments.verify), "verified": arguments.verify}
+        found |= {"largest_difference": check_beside(results, other(arrays), lambda: exact(bound)(arrays),
+                                                     arguments.verify), "verified": arguments.verify}
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
     return found
+
+
+def _written(arguments: argparse.Namespace, model: CompiledModel) -> dict[str, Any]:
+    """The files that were asked for."""
+    found: dict[str, Any] = {}
+    if arguments.output:
+        found["source"] = str(model.write_source(arguments.output))
+    if arguments.save:
+        found["saved"] = [str(path) for path in model.save(arguments.save)]
+    return found
+
+
+def _options(arguments: argparse.Namespace, threads: int) -> PipelineOptions:
+    """How kernels are made; records are of a number of threads."""
+    from dataclasses import replace
+
+    from polysched.pipeline import PipelineOptions
+    from polysched.target import host
+    from polysched.tiling import TilingOptions
+    if arguments.database is None:
+        return PipelineOptions(cc=arguments.cc)
+    return PipelineOptions(cc=arguments.cc, database=arguments.database,
+                           tiling=TilingOptions(target=replace(host(), cores=threads)))
 
 
 def _inputs(arguments: argparse.Namespace, graph: Graph) -> dict[str, Any]:
@@ -139,6 +181,9 @@ def _show(found: Mapping[str, Any]) -> None:
         return
     print(f"  {found['kernels']} kernels, {found['different_kernels']} of them different, {found['copies']} copies, "
           f"arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    for path in (found.get("source"), *found.get("saved", ())):
+        if path:
+            print(f"  wrote {path}")
     if found["verified"]:
         print(f"  verified against {found['verified']}: largest difference {found['largest_difference']:.3g}")
     if "ratio" in found:

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, Input, add_assume, add_cc, add_json, add_target, chosen_device, chosen_target
+from polysched.cli.conventions import (
+    STANDARD,
+    Input,
+    add_assume,
+    add_cc,
+    add_json,
+    add_target,
+    chosen_device,
+    chosen_target,
+)
 from polysched.cli.values import (
     PerBand,
     band_member,
@@ -33,10 +42,10 @@ SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 
-def add_source(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
+               what: str = "C file with `#pragma scop` ... `#pragma endscop`; - reads standard input") -> None:
     """The C file and how it is preprocessed."""
-    parser.add_argument("source", type=Input, metavar="IN.c", nargs="?" if optional else None,
-                        help="C file with `#pragma scop` ... `#pragma endscop`; - reads standard input")
+    parser.add_argument("source", type=Input, metavar=metavar, nargs="?" if optional else None, help=what)
     add_preprocessing(parser)
     parser.add_argument("--autodetect", action="store_true",
                         help="take the largest regions that can be represented, marked by pragmas or not")
@@ -247,7 +256,9 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
 
     from polysched.pipeline.source_options import SourceOptions
     device = chosen_device(arguments)
-    options = tiled_options(arguments if device is None else argparse.Namespace(**{**vars(arguments), "target": "host"}))
+    if device is not None:
+        arguments = argparse.Namespace(**{**vars(arguments), "target": "host"})
+    options = tiled_options(arguments)
     emission = replace(options.emission, math=arguments.math, reassociate=arguments.reassociate,
                        verify_passes=arguments.verify_passes)
     source = SourceOptions(

@@ -1,24 +1,27 @@
-"""`polysched tune`: search the recipe with which a region runs fastest, and keep it in a database."""
+"""`polysched tune`: search the recipe with which a region, or a model's kernels, run fastest; keep it in a database."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
 from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
+from polysched.cli.shown.programs import is_named, named_scop
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import UsageError
+from polysched.measure.processes.workspace import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from polysched.measure.paired import MeasureOptions
     from polysched.pipeline.options import PipelineOptions
-    from polysched.search import Budget, Trial
+    from polysched.scop.scop import Scop
+    from polysched.search import Budget, Trial, Tuned, TunedAll
     from polysched.search.space import Space
 
 NAME = "tune"
@@ -29,7 +32,13 @@ examples:
   polysched tune gemm.c --size n=512 --minutes 5 --database tuned.db --resume --json found.json
   polysched tune gemm.c --size n=512 --space space.py:template --strategy grid
   polysched c2c gemm.c --database tuned.db      the code of what was found
+  polysched tune operators:softmax --size rows=512 --database tuned.db
+  polysched tune model.onnx --size batch=1 --minutes 30 --database tuned.db
+  polysched onnx model.onnx --size batch=1 --database tuned.db --time      the model of what was found
 
+MODULE:EXPRESSION is a tensor expression, a Scop, or a function that returns one, with --size for its arguments. The
+kernels of a model share one budget: each different one counts as often as a run of the model runs it, trials go where
+they promise most for the whole, and a kernel that cannot be run alone is told.
 the model's pick is candidate 0, and every other candidate is verified against the original code and timed in pairs
 with it; what seems fastest is timed anew before it is chosen. Every trial is in the database as soon as it was judged:
 --resume goes on where a search was interrupted. A template is a Python function `(choose, dependences) -> Recipe`."""
@@ -37,7 +46,8 @@ with it; what seems fastest is timed anew before it is chosen. Every trial is in
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser)
+    add_source(parser, metavar="IN.c|MODULE:EXPRESSION|MODEL.onnx",
+               what="C file with a region, a Python expression, or an ONNX model; - reads a C file from standard input")
     group = parser.add_argument_group("search")
     group.add_argument("--trials", type=positive, metavar="N",
                        help="candidates that are built and judged (default: 64 where --minutes is not given)")
@@ -75,17 +85,54 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.database is None:
         raise UsageError("--resume needs a database", hint="name it with --database")
     with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
-        found = tune(
-            arguments.source, space=_space(arguments.space), sizes=dict(arguments.size), budget=_budget(arguments),
-            database=arguments.database, resume=arguments.resume, options=_options(arguments),
-            strategy=arguments.strategy, model=arguments.model, seed=arguments.seed, threads=arguments.threads,
-            measure=_measure(arguments), on_trial=_teller(shown, arguments))
+        how: dict[str, Any] = {
+            "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
+            "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
+            "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
+        found: Tuned | TunedAll
+        if arguments.source.endswith(".onnx"):
+            found = _tuned_model(arguments, how)
+        else:
+            program, sizes = _program(arguments)
+            found = tune(program, sizes=sizes, budget=_budget(arguments), database=arguments.database,
+                         resume=arguments.resume, **how)
         shown.stop()
         if report is not None:
             report.write_json(found.to_json())
     if arguments.json != STANDARD:
         print(found)
     return 0
+
+
+def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]:
+    """The C file, or the Scop of MODULE:EXPRESSION; and the sizes of its parameters."""
+    sizes = dict(arguments.size)
+    return named_scop(arguments.source, sizes) if is_named(arguments.source) else (arguments.source, sizes)
+
+
+def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll:
+    """The kernels of a model under one budget.
+
+    Raises
+    ------
+    UsageError : a size of the model is open.
+    """
+    from polysched.graph import load
+    from polysched.graph.passes.simple import bind
+    from polysched.model.compiling import planned
+    from polysched.model.tasks import kernel_tasks
+    from polysched.search import Weighted, tune_all
+    graph, sizes = load(arguments.source), dict(arguments.size)
+    if unknown := [name for name in sizes if name not in graph.symbols]:
+        raise UsageError(f"the model has no size {unknown[0]!r}",
+                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+    if missing := [name for name in graph.symbols if name not in sizes]:
+        raise UsageError(f"these sizes are open: {', '.join(missing)}", hint=f"--size {missing[0]}=1")
+    tasks = kernel_tasks(planned(bind(graph, sizes)))
+    programs = [Weighted(program=task.scop, weight=float(task.count)) for task in tasks]
+    with workspace() as folder:
+        return tune_all(programs, budget=_budget(arguments), database=arguments.database or folder / "tuned.db",
+                        resume=arguments.resume, **how)
 
 
 def _teller(shown: Progress, arguments: argparse.Namespace) -> Callable[[Trial, int], None]:

@@ -86,6 +86,7 @@ class CSource(Shown):
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     teams : parallel constructs that the code has, those of functions in `preamble` included.
     tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
+    kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
@@ -99,6 +100,7 @@ class CSource(Shown):
     teams: int = 0
     tested_teams: tuple[tuple[int, int], ...] = ()
     preamble: str = ""
+    kept: bool = False
     prologue: tuple[tuple[int, str], ...] = ()
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from polysched.emit_c.c_source import CSource, EmitOptions, options_for
 from polysched.emit_c.emission import printed_region
@@ -72,9 +73,14 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     return CFunction(source=source, text=_as_bits("".join(f"{line}\n" for line in lines)), signature=signature)
 
 
-def function_around(region: CSource, *, name: str) -> CFunction:
-    """`void name(parameters..., arrays...)` around the C of a region that declares its temporaries itself."""
-    signature = FunctionSignature(name=name, parameters=_parameters(region.scop), return_type="void")
+def function_around(region: CSource, *, name: str, return_type: Literal["void", "int"] = "void") -> CFunction:
+    """`void name(parameters..., arrays...)` around the C of a region that declares its temporaries itself.
+
+    Parameters
+    ----------
+    return_type : an `int` is 0 at the end of the region, which may return other numbers.
+    """
+    signature = FunctionSignature(name=name, parameters=_parameters(region.scop), return_type=return_type)
     return with_region(CFunction(source=region, text="", signature=signature), region)
 
 

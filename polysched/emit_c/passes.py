@@ -16,6 +16,7 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel, loop_names, walk_nodes
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.loop_ir.verifier import faults
+from polysched.emit_c.nests.buffer_lanes import follow_buffers
 from polysched.emit_c.nests.contraction import contract
 from polysched.emit_c.nests.dead_code import without_dead_code
 from polysched.emit_c.nests.fetched_rows import fetch_rows
@@ -224,6 +225,8 @@ STRUCTURE: tuple[LoopPass, ...] = (
     LoopPass("split_at_pivots", "A loop is cut where one iteration, the pivot's, is unlike the others.",
              lambda loops, context: split_at_pivots(loops, context.facts, context.dependences)),
     LoopPass("array_contraction", "Temporary arrays become variables or small buffers.", _contract, (UNTRACED,)),
+    LoopPass("buffer_lanes", "Loops that fill a buffer follow its order in memory.",
+             lambda loops, context: follow_buffers(loops, context.facts, context.dependences), (VECTORS, UNTRACED)),
     LoopPass("thread_reductions", "Reductions run in parts on threads, combined in order.", _reduce_on_threads,
              (THREADS,)),
 )

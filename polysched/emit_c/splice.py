@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.errors import UsageError
 from polysched.scop.c_frontend.text.regions import PragmaLine, pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
-from polysched.scop.scop import NameReads
+from polysched.scop.scop import NameReads, SourceRegion
 
 
 def splice(text: str, sources: Sequence[CSource], also: Sequence[tuple[int, int, str]] = ()) -> str:
@@ -110,8 +110,7 @@ def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple
         raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [_placed(line, region.indent) for line in (
-        *region.declarations, *(f"(void){name};" for name in named), *source.text.splitlines())]
+    lines = [_placed(line, region.indent) for line in _lines(source, region, named)]
     rest = text[region.end:].split("\n", 1)[0]
     ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
                  or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))
@@ -121,6 +120,13 @@ def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple
     elif before and lines:
         lines[0] = lines[0].removeprefix(region.indent)
     return region.start, region.end, newline.join(lines) + (newline if ends_line else "")
+
+
+def _lines(source: CSource, region: SourceRegion, named: Sequence[str]) -> Iterator[str]:
+    """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone."""
+    stepped = () if source.kept else region.stepped
+    yield from (*region.declarations, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
+    yield from (*source.text.splitlines(), *(s.behind for s in stepped))
 
 
 def _placed(line: str, indent: str) -> str:

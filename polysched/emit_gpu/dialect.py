@@ -12,10 +12,11 @@ from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, LONGDOUBLE, DType
 from polysched.scop.scop import Scop
 
-FUNCTIONS = frozenset("""
-    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
-    fmin fmod hypot ldexp lgamma log log10 log1p log2 nextafter pow remainder rint round sin sinh sqrt tan tanh tgamma
-    trunc""".split())
+_NAMES = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nextafter pow remainder rint round sin sinh sqrt tan tanh "
+    "tgamma trunc")
+FUNCTIONS = frozenset(_NAMES.split())
 """Functions of math.h that OpenCL has under the same name for both types (OpenCL C 1.2, section 6.12.2)."""
 
 NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)

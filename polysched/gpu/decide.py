@@ -75,7 +75,8 @@ def _bounded(arrays: tuple[DeviceArray, ...]) -> tuple[DeviceArray, ...]:
         if not own.used.dim_has_upper_bound(kinds, 0):
             raise UnsupportedScopError(f"nothing says where the array {own.array.name} ends, so it cannot be copied",
                                        where=own.array.name, hint="declare its first extent")
-        if not own.used.intersect(own.used.upper_bound_val(kinds, 0, isl.Val.int_from_si(own.used.get_ctx(), -1))).is_empty():
+        before = own.used.upper_bound_val(kinds, 0, isl.Val.int_from_si(own.used.get_ctx(), -1))
+        if not before.is_empty():
             raise UnsupportedScopError(f"the array {own.array.name} is used in front of its first element",
                                        where=own.array.name, hint="subscripts on a device begin with 0")
     return arrays

@@ -21,6 +21,11 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # passes/layout.py
+    most_rows_of_narrow_panels: int = constant(
+        64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "
+                                "are up to a third faster than panels of two, with 512 and 2,048 a third slower")
+
     # planning/partition.py
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from polysched.emit_c.alternatives.instructions import UNFIT
 from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
 from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.way import Started, started_region
 from polysched.scop.scop import Scop, Storage
 from polysched.search.lookup import optimize, state_of
 from polysched.target import Compiler, build_cache, find_compiler
@@ -42,9 +44,15 @@ class CompiledScop:
         self.key_parts = key_parts
 
     @cached_property
+    def _started(self) -> Started | None:
+        """The region up to its instruction, where one may compute it alone."""
+        return started_region(self.scop, self.options)
+
+    @cached_property
     def optimized(self) -> Optimized:
         """All stages of the pipeline."""
-        return optimize(self.scop, self.options)
+        begun = self.__dict__.get("_started")
+        return begun.finished() if begun is not None else optimize(self.scop, self.options)
 
     @cached_property
     def c_function(self) -> CFunction:
@@ -63,12 +71,49 @@ class CompiledScop:
     def function(self) -> Callable[..., int | None]:
         """The compiled function, loaded; from the cache when it is there.
 
+        Where an instruction computes the region, the code around it is compiled alone.  The ordinary code is made by
+        the first call that needs it: of sizes that the instruction does not fit.
+
         Raises
         ------
         CompileError, OutputError : the C does not compile, the cache cannot be written.
         """
-        key = build_cache.entry_key({**self.key_parts, "database": state_of(self.options)}, self.compiler)
-        library, entry = loaded_entry(key, self._build)
+        alone = self._by_instruction_alone()
+        if alone is None:
+            return self._whole
+
+        def called(*passed: Any) -> int | None:
+            found = alone(*passed)
+            return self._whole(*passed) if found == UNFIT else found
+
+        return called
+
+    @cached_property
+    def _whole(self) -> Callable[..., int | None]:
+        """The function for all sizes."""
+        key, build = self._key(), self._build
+        return self._callable(*loaded_entry(key, build))
+
+    def _by_instruction_alone(self) -> Callable[..., int | None] | None:
+        """The function that an instruction computes, which returns `UNFIT` where it does not; None without one."""
+        key = self._key(part="instruction")
+        if build_cache.found(key) is None and not self._can_be_alone():
+            return None
+        try:
+            return self._callable(*loaded_entry(key, self._build_alone))
+        except _NotAloneError:
+            return None
+
+    def _can_be_alone(self) -> bool:
+        """Whether an instruction may compute the region; not asked where its whole code is there."""
+        if build_cache.found(self._key()) is not None:
+            return False
+        return self._started is not None and self._started.alone is not None
+
+    def _key(self, **parts: str) -> str:
+        return build_cache.entry_key({**self.key_parts, "database": state_of(self.options), **parts}, self.compiler)
+
+    def _callable(self, library: ctypes.CDLL, entry: Path) -> Callable[..., int | None]:
         function = getattr(library, FUNCTION)
         record = json.loads((entry / RECORD).read_text())
         function.restype = ctypes.c_int if record["return_type"] == "int" else None
@@ -76,12 +121,23 @@ class CompiledScop:
         return cast(Callable[..., int | None], function)
 
     def _build(self, folder: Path) -> None:
-        text = EXPORTED + self.c_function.text
-        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler,
-                                flags=(*FLAGS, *self.optimized.options.flags),
-                                what=f"the kernel {self.scop.name}")
+        self._compile(folder, self.c_function, self.optimized.options.flags, self.optimized.steps())
+
+    def _build_alone(self, folder: Path) -> None:
+        """Compile while the check of the instruction runs; what the check finds wrong is not kept."""
+        started = self._started
+        if started is None or started.alone is None:
+            raise _NotAloneError
+        function = function_around(started.alone, name=FUNCTION, return_type="int")
+        self._compile(folder, function, self.options.flags, ())
+        if not started.is_right():
+            raise _NotAloneError
+
+    def _compile(self, folder: Path, function: CFunction, flags: Sequence[str], steps: Sequence[str]) -> None:
+        binary = compile_shared(EXPORTED + function.text, name=LIBRARY, folder=folder, compiler=self.compiler,
+                                flags=(*FLAGS, *flags), what=f"the kernel {self.scop.name}")
         record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
-                  "steps": list(self.optimized.steps()), "return_type": self.c_function.signature.return_type}
+                  "steps": list(steps), "return_type": function.signature.return_type}
         (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True))
 
     def _argument_types(self) -> list[Any]:
@@ -89,6 +145,10 @@ class CompiledScop:
         arrays = [a for a in self.scop.arrays if a.storage is not Storage.LOCAL]
         return [c_type(p.dtype) for p in self.scop.parameters] + [
             c_type(a.dtype) if passed_by_value(a) else ctypes.c_void_p for a in arrays]
+
+
+class _NotAloneError(Exception):
+    """The region needs its ordinary code: no instruction computes it, or its code was found wrong."""
 
 
 def loaded_entry(key: str, build: Callable[[Path], None]) -> tuple[ctypes.CDLL, Path]:

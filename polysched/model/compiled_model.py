@@ -6,20 +6,23 @@ import ctypes
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import CompileError, UnsupportedGraphError, UsageError
-from polysched.graph.evaluation.interpreter import check_input
+from polysched.errors import CompileError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
-from polysched.model.driver import ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
-from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, symbol_of
+from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
+from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
+from polysched.model.limits import LIMITS
+from polysched.model.saving import Parts, save, write_source
+from polysched.model.sizes import given_arrays, sizes_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
 
@@ -43,14 +46,17 @@ class CompiledModel:
         self.graph = graph
         self.plan = plan
         self.options = options
+        self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
 
     def __repr__(self) -> str:
+        arena = (f"sizes {', '.join(self.graph.symbols)[:60]} open" if self.graph.symbols else
+                 f"arena {self.plan.arena.bytes} bytes")
         return (f"<CompiledModel {self.graph.name[:60]}: {len(self.plan.kernels)} kernels, "
-                f"{len(set(self._symbols.values()))} of them different, arena {self.plan.arena.bytes} bytes>")
+                f"{len(set(self.symbols.values()))} of them different, {arena}>")
 
     @cached_property
-    def _symbols(self) -> dict[int, str]:
+    def symbols(self) -> dict[int, str]:
         """The function of every kernel step."""
         return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.steps)
                 if isinstance(step, Kernel)}
@@ -68,14 +74,14 @@ class CompiledModel:
     @cached_property
     def c_source(self) -> str:
         """The C of the driver."""
-        return driver_text(self.plan, self._symbols)
+        return driver_text(self.plan, self.symbols)
 
     @cached_property
     def library(self) -> Path:
         """The shared object of the whole model, in the cache."""
         compiler = find_compiler(self.options.cc)
         key = build_cache.entry_key({"driver": self.c_source, "flags": list(FLAGS),
-                                     "options": self.options.differences()}, compiler)
+                                     "options": self.options.differences(), **of_database(self.options)}, compiler)
         return build_cache.find_or_build(key, lambda folder: self._build(folder, compiler), kind=KIND) / LIBRARY
 
     def _build(self, folder: Path, compiler: Compiler) -> None:
@@ -93,16 +99,52 @@ class CompiledModel:
     def _function(self) -> Any:
         function = getattr(ctypes.CDLL(str(self.library)), ENTRY)
         function.restype = ctypes.c_int
-        function.argtypes = [ctypes.c_void_p] * 4
+        function.argtypes = [ctypes.c_void_p] * 6
         return function
+
+    def _ready(self, sizes: tuple[int, ...]) -> _Ready:
+        """What a call for some sizes needs; kept for the sizes of the last calls."""
+        if sizes in self._kept:
+            return self._kept[sizes]
+        while len(self._kept) >= LIMITS.most_sizes:
+            del self._kept[next(iter(self._kept))]
+        values = dict(zip(self.graph.symbols, sizes, strict=True))
+        types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
+        given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
+        offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
+        where = getattr(ctypes.CDLL(str(self.library)), ARENA)
+        where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
+        arena = np.empty(where(given, offsets) + ALIGNMENT, np.uint8)
+        self._kept[sizes] = _Ready(sizes=given, offsets=offsets, arena=arena,
+                                   results=tuple((t.extents, t.numpy) for t in types))
+        return self._kept[sizes]
 
     @cached_property
     def _constants(self) -> list[np.ndarray]:
         return [np.ascontiguousarray(a) for a in self.plan.graph.constants.values()]
 
     @cached_property
-    def _arena(self) -> np.ndarray:
-        return np.empty(self.plan.arena.bytes + ALIGNMENT, np.uint8)
+    def _places_of_constants(self) -> Any:
+        return _pointers(self._constants)
+
+    def save(self, path: str | Path) -> tuple[Path, Path, Path]:
+        """Write the model as `NAME.so`, with `NAME.h` and `NAME.weights` beside it: it runs without Python.
+
+        Raises
+        ------
+        UsageError : the path does not end in .so, or its folder is not there.
+        PolyschedError : a stage or the compiler refuses something.
+        """
+        return save(self._parts, path)
+
+    def write_source(self, folder: str | Path, name: str = "model") -> Path:
+        """Write the model as C source with a program that reads and writes .npy files; `sh build.sh` makes it."""
+        return write_source(self._parts, folder, name)
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(plan=self.plan, symbols=self.symbols, kernels=self.kernels,
+                     compiler=find_compiler(self.options.cc))
 
     def __call__(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs.
@@ -116,12 +158,13 @@ class CompiledModel:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
-        given = _given(self.graph, inputs)
-        outputs = [np.empty(t.extents, t.numpy) for t in (self.plan.type_of(o) for o in self.plan.graph.outputs)]
+        given = given_arrays(self.graph, inputs)
         with self._running:
-            arena = self._arena.ctypes.data
-            status = self._function(_pointers(given), _pointers(outputs), _pointers(self._constants),
-                                    arena + -arena % ALIGNMENT)
+            ready = self._ready(tuple(sizes_of(self.graph, given).values()))
+            outputs = [np.empty(shape, dtype) for shape, dtype in ready.results]
+            arena = ready.arena.ctypes.data
+            status = self._function(_pointers(list(given.values())), _pointers(outputs), self._places_of_constants,
+                                    ready.sizes, ready.offsets, arena + -arena % ALIGNMENT)
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
         if status >= FIRST_OF_INDICES:
@@ -132,20 +175,21 @@ class CompiledModel:
         return dict(zip(self.plan.graph.outputs, outputs, strict=True))
 
 
-def _given(graph: Graph, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    """The arrays of the inputs in their order, contiguous."""
-    unknown = [name for name in inputs if name not in dict(graph.inputs)]
-    missing = [name for name, _ in graph.inputs if name not in inputs]
-    if unknown or missing:
-        raise UnsupportedGraphError(f"the model has no input {unknown[0]!r}" if unknown else
-                                    f"the input {missing[0]!r} is missing", where=f"model {graph.name}",
-                                    hint=f"inputs: {', '.join(f'{n}: {t}' for n, t in graph.inputs) or 'none'}")
-    found = []
-    for name, its_type in graph.inputs:
-        array = np.asarray(inputs[name])
-        check_input(name, its_type, array)
-        found.append(np.ascontiguousarray(array).reshape(array.shape))
-    return found
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Ready:
+    """What a call for some sizes needs.
+
+    Parameters
+    ----------
+    sizes, offsets : as the C function takes them.
+    arena : memory for all values that stand in it.
+    results : shape and element type of every output.
+    """
+
+    sizes: Any
+    offsets: Any
+    arena: np.ndarray
+    results: tuple[tuple[tuple[int, ...], np.dtype], ...]
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.errors import UsageError
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.expansion import expand_compositions
+from polysched.graph.passes.layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.simple import bind, fold_constants, with_types
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
 from polysched.pipeline.options import PipelineOptions
+from polysched.target import Target
 
 
 def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Mapping[str, np.ndarray] | None = None,
@@ -47,22 +49,34 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
 
     Parameters
     ----------
-    sizes : values of the symbols of its shapes.
+    sizes : values of symbols of its shapes; the others stay open, and every call says them by its arrays.
     values : values of inputs that decide about shapes; such an input is no argument of the model any more.
 
     Raises
     ------
-    UnsupportedGraphError : a size is left open, or a node is not had; nothing is compiled before that is known.
+    UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
-    return CompiledModel(bound, planned(bound), options or PipelineOptions())
+    chosen = options or PipelineOptions()
+    return CompiledModel(bound, planned(bound, chosen.target()), chosen)
 
 
-def planned(graph: Graph) -> Plan:
-    """The plan of a graph: compositions expanded, constants folded, nodes grouped."""
-    if graph.symbols:
-        raise UnsupportedGraphError(f"the size {graph.symbols[0]} is open", where=f"graph {graph.name}",
-                                    hint=f"compile(graph, sizes={{'{graph.symbols[0]}': ...}})")
+def planned(graph: Graph, target: Target | None = None) -> Plan:
+    """The plan of a graph: compositions expanded, constants folded, nodes grouped.
+
+    Parameters
+    ----------
+    target : whose vectors decide how weights stand; without it every value stands as the graph says.
+    """
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
     expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
+    if target is not None:
+        expanded = _placed(expanded, target)
     return plan(with_types(expanded))
+
+
+def _placed(graph: Graph, target: Target) -> Graph:
+    """The graph with the layouts that kernels are fast with."""
+    padded = fold_constants(pad_explicitly(drop_unit_dimensions(graph)))
+    packed = pack_weights(padded, lanes=lambda dtype: target.lanes(dtype.bits))
+    return fold_constants(expand_compositions(packed))

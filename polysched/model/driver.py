@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from polysched.graph.operators.moves import Move, Place
+from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.model.c_sizes import FLOOR, c_product, c_size
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
@@ -17,33 +20,86 @@ FIRST_OF_INDICES = 2
 EXPORTED = '__attribute__((visibility("default")))'
 
 
-def driver_text(plan: Plan, symbols: Mapping[int, str]) -> str:
+ARENA = "polysched_model_arena"
+
+
+def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True) -> str:
     """The C of a plan.
 
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
-    char *arena)`: 0 where there was memory for the temporaries of every kernel.
+    const long *sizes, const long *offsets, char *arena)`: 0 where there was memory for the temporaries of every kernel.
+    Sizes that are open come in the order of the graph's symbols.  `long polysched_model_arena(const long *sizes, long
+    *offsets)` says how many bytes the arena has for them, and where its values stand in it.
 
     Parameters
     ----------
     symbols : the function of every kernel step, by the step's position.
+    exported : whether other files of a shared object's process see the functions.
     """
-    places = _pointers(plan)
-    lines = ["#include <string.h>", ""]
+    sizes = {name: f"s{place}" for place, name in enumerate(plan.graph.symbols)}
+    text = _Driver(plan, symbols, _pointers(plan), sizes)
+    attribute = f"{EXPORTED} " if exported else ""
+    lines = ["#include <string.h>", "", FLOOR, ""]
     lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(symbols.values())]
-    lines += ["", f"{EXPORTED} int {ENTRY}(void *const *inputs, void *const *outputs, void *const *constants, "
-              "char *arena) {", "  (void)inputs; (void)outputs; (void)constants; (void)arena;"]
-    for number, step in enumerate(plan.steps):
-        if isinstance(step, Kernel):
-            arrays = ", ".join(places[plan.roots[n]] for n in (*step.inputs, *step.outputs))
-            lines += ["  {", f"    void *const arrays[] = {{ {arrays} }};",
-                      f"    if ({symbols[number]}(arrays, 0)) return 1;", "  }"]
-        else:
-            lines += _copies(plan, number, step, places)
+    lines += ["", *arena_function(plan, sizes, attribute), "",
+              f"{attribute}int {ENTRY}(void *const *inputs, void *const *outputs, void *const *constants, "
+              "const long *sizes, const long *offsets, char *arena) {",
+              "  (void)inputs; (void)outputs; (void)constants; (void)sizes; (void)offsets; (void)arena;",
+              *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values()))]
+    for number in range(len(plan.steps)):
+        lines += text.step(number)
     for output, root in plan.copied.items():
-        size = int(plan.type_of(output).elements) * plan.type_of(output).dtype.bytes
-        if size:
-            lines.append(f"  memcpy(outputs[{plan.graph.outputs.index(output)}], {places[root]}, {size});")
+        own = plan.type_of(output)
+        size = c_product((*own.shape, Size(own.dtype.bytes)), sizes)
+        if size != "0":
+            lines.append(f"  memcpy(outputs[{plan.graph.outputs.index(output)}], {text.places[root]}, {size});")
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:
+    """The function that gives every value of the arena its place: the largest first, each at the lowest that is free.
+
+    It does what `graph.planning.memory.arena_of` does, for sizes that are known when the model runs.
+    """
+    head = f"{attribute}long {ARENA}(const long *sizes, long *offsets) {{"
+    if not sizes:
+        return [head, "  (void)sizes; (void)offsets;", f"  return {plan.arena.bytes};", "}"]
+    types = [plan.graph.types[name] for name in plan.lives]
+    rounded = [f"({c_product((*t.shape, Size(t.dtype.bytes)), sizes)} + {ALIGNMENT - 1}) / {ALIGNMENT} * {ALIGNMENT}"
+               for t in types]
+    count = len(types)
+    lives = ", ".join(f"{{{first}, {last}}}" for first, last in plan.lives.values())
+    return [head, *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values())),
+            f"  const long bytes[] = {{ {', '.join([*rounded, '0'])} }};",
+            f"  static const int lives[][2] = {{ {', '.join(filter(None, [lives, '{0, 0}']))} }};",
+            f"  int placed[{count + 1}], taken[{count + 1}] = {{0}};",
+            *("  " + line for line in PLACING.replace("COUNT", str(count)).splitlines()), "}"]
+
+
+PLACING = """long end = 0;
+for (int done = 0; done < COUNT; done++) {
+  int next = -1;
+  for (int i = 0; i < COUNT; i++)
+    if (!taken[i] && (next < 0 || bytes[i] > bytes[next] || (bytes[i] == bytes[next] && lives[i][0] < lives[next][0])))
+      next = i;
+  long offset = 0;
+  for (int moved = 1; moved;) {
+    moved = 0;
+    for (int j = 0; j < done; j++) {
+      const int other = placed[j];
+      if (lives[next][0] <= lives[other][1] && lives[other][0] <= lives[next][1] &&
+          offset < offsets[other] + bytes[other] && offsets[other] < offset + bytes[next]) {
+        offset = offsets[other] + bytes[other];
+        moved = 1;
+      }
+    }
+  }
+  offsets[next] = offset;
+  taken[next] = 1;
+  placed[done] = next;
+  if (offset + bytes[next] > end) end = offset + bytes[next];
+}
+return end;"""
 
 
 def _pointers(plan: Plan) -> dict[str, str]:
@@ -51,32 +107,63 @@ def _pointers(plan: Plan) -> dict[str, str]:
     graph = plan.graph
     places = {name: f"inputs[{place}]" for place, (name, _) in enumerate(graph.inputs)}
     places |= {name: f"constants[{place}]" for place, name in enumerate(graph.constants)}
-    places |= {name: f"arena + {offset}" for name, offset in plan.arena.offsets.items()}
+    if graph.symbols:
+        places |= {name: f"arena + offsets[{place}]" for place, name in enumerate(plan.lives)}
+    else:
+        places |= {name: f"arena + {offset}" for name, offset in plan.arena.offsets.items()}
     for place, output in enumerate(graph.outputs):
         if output not in plan.copied:
             places[plan.roots[output]] = f"outputs[{place}]"
     return places
 
 
-def _copies(plan: Plan, number: int, step: Copies, places: Mapping[str, str]) -> list[str]:
-    """The loops of a step's moves."""
-    result = plan.type_of(step.output)
-    lines = []
-    for move in step.moves:
-        if any(e == 0 for e in move.loops):
-            continue
-        word = result.dtype.c_name if move.combine else WORDS[result.dtype.bytes]
-        source = step.inputs[move.operand]
-        lines += ["  {", f"    const {word} *restrict from = (const {word} *)({places[plan.roots[source]]});",
-                  f"    {word} *restrict to = ({word} *)({places[plan.roots[step.output]]});"]
-        for operand in dict.fromkeys(p.index[0] for p in (*move.source, *move.target) if p.index is not None):
-            own = plan.type_of(step.inputs[operand]).dtype.c_name
-            place = places[plan.roots[step.inputs[operand]]]
-            lines.append(f"    const {own} *restrict index{operand} = (const {own} *)({place});")
-        types = [plan.type_of(n) if n else result for n in step.inputs]
-        lines += [f"    {line}" for line in _loops(move, types, result, FIRST_OF_INDICES + number)]
-        lines.append("  }")
-    return lines
+@dataclass(frozen=True, eq=False)
+class _Driver:
+    """Writes the steps of a plan.
+
+    Parameters
+    ----------
+    symbols : the function of every kernel step.
+    places : where values stand.
+    sizes : the variables of the sizes that are open.
+    """
+
+    plan: Plan
+    symbols: Mapping[int, str]
+    places: Mapping[str, str]
+    sizes: Mapping[str, str]
+
+    def step(self, number: int) -> list[str]:
+        """One step."""
+        step = self.plan.steps[number]
+        if not isinstance(step, Kernel):
+            return self.copies(number, step)
+        arrays = ", ".join(self.places[self.plan.roots[n]] for n in (*step.inputs, *step.outputs))
+        lines = ["  {", f"    void *const arrays[] = {{ {arrays} }};"]
+        if step.symbols:
+            lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
+        return [*lines, f"    if ({self.symbols[number]}(arrays, {'own' if step.symbols else 0})) return 1;", "  }"]
+
+    def copies(self, number: int, step: Copies) -> list[str]:
+        """The loops of a step's moves."""
+        result = self.plan.type_of(step.output)
+        lines = []
+        for move in step.moves:
+            if any(e == 0 for e in move.loops):
+                continue
+            word = result.dtype.c_name if move.combine else WORDS[result.dtype.bytes]
+            source = self.places[self.plan.roots[step.inputs[move.operand]]]
+            lines += ["  {", f"    const {word} *restrict from = (const {word} *)({source});",
+                      f"    {word} *restrict to = ({word} *)({self.places[self.plan.roots[step.output]]});"]
+            for operand in dict.fromkeys(p.index[0] for p in (*move.source, *move.target) if p.index is not None):
+                own = self.plan.type_of(step.inputs[operand]).dtype.c_name
+                place = self.places[self.plan.roots[step.inputs[operand]]]
+                lines.append(f"    const {own} *restrict index{operand} = (const {own} *)({place});")
+            types = [self.plan.type_of(n) if n else result for n in step.inputs]
+            inner = _Subscripts(move.loops, types, FIRST_OF_INDICES + number, self.sizes)
+            lines += [f"    {line}" for line in _loops(move, types, result, inner)]
+            lines.append("  }")
+        return lines
 
 
 COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} ? {1} : {0}",
@@ -84,14 +171,15 @@ COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} 
 """What is there and what comes in C; NaN stays, and wins where it comes."""
 
 
-def _loops(move: Move, types: Sequence[TensorType], result: TensorType, status: int) -> list[str]:
+def _loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> list[str]:
     """The loops of a move; those that run once are left out."""
     lines, depth = [], 0
     for number, extent in enumerate(move.loops):
         if extent != 1:
-            lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {int(extent)}; l{number}++) {{")
+            end = c_size(extent, inner.sizes)
+            lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {end}; l{number}++) {{")
             depth += 1
-    pad, inner = "  " * depth, _Subscripts(move.loops, types, status)
+    pad = "  " * depth
     target, source = inner.offset(move.target, result), inner.offset(move.source, types[move.operand])
     value = f"from[{source}]"
     if move.combine:
@@ -106,38 +194,61 @@ class _Subscripts:
     Parameters
     ----------
     status : what the function returns where an index is outside its dimension.
+    sizes : the variables of the sizes that are open.
     """
 
-    def __init__(self, loops: Sequence[Size], types: Sequence[TensorType], status: int) -> None:
-        self.loops, self.types, self.status = loops, types, status
+    def __init__(self, loops: Sequence[Size], types: Sequence[TensorType], status: int,
+                 sizes: Mapping[str, str]) -> None:
+        self.loops, self.types, self.status, self.sizes = loops, types, status, sizes
         self.lines: list[str] = []
 
     def offset(self, places: Sequence[Place], shape: TensorType) -> str:
-        """The place of an element as C."""
-        factors: dict[int, int] = {}
+        """The place of an element as C: the multiples of every loop, the indices that are read, what is added."""
+        factors: dict[int, _Sum] = {}
         read: list[str] = []
-        stride, start = 1, 0
-        for place, extent in zip(reversed(places), reversed(shape.shape), strict=True):
-            if place.index is None:
-                start += int(place.start) * stride
-                for loop, factor in place.terms:
-                    if self.loops[loop] != 1:
-                        factors[loop] = factors.get(loop, 0) + int(factor) * stride
-            else:
-                read.append(_times(self.checked(place.index, int(extent)), stride))
-            stride *= int(extent)
-        terms = [*(_times(f"l{loop}", f) for loop, f in sorted(factors.items()) if f), *reversed(read)]
-        return " + ".join([*terms, *([str(start)] if start or not terms else [])])
+        start = _Sum()
+        for dimension, place in enumerate(places):
+            stride = shape.shape[dimension + 1:]
+            if place.index is not None:
+                read.append(_times(self.checked(place.index, shape.shape[dimension]), c_product(stride, self.sizes)))
+                continue
+            start.add(c_product((place.start, *stride), self.sizes))
+            for loop, factor in place.terms:
+                if self.loops[loop] != 1:
+                    factors.setdefault(loop, _Sum()).add(c_product((factor, *stride), self.sizes))
+        terms = [*(_times(f"l{loop}", str(f)) for loop, f in sorted(factors.items()) if str(f) != "0"), *read]
+        return " + ".join([*terms, *([str(start)] if str(start) != "0" or not terms else [])])
 
-    def checked(self, index: tuple[int, tuple[Place, ...]], extent: int) -> str:
+    def checked(self, index: tuple[int, tuple[Place, ...]], extent: Size) -> str:
         """The name of a subscript that is read and is inside the dimension."""
         operand, places = index
-        name = f"i{len(self.lines)}"
+        end = c_size(extent, self.sizes)
         element = f"index{operand}[{self.offset(places, self.types[operand])}]"
-        self.lines += [f"long {name} = {element};", f"if ({name} < 0) {name} += {extent};",
-                       f"if ({name} < 0 || {name} >= {extent}) return {self.status};"]
+        name = f"i{len(self.lines)}"
+        self.lines += [f"long {name} = {element};", f"if ({name} < 0) {name} += {end};",
+                       f"if ({name} < 0 || {name} >= {end}) return {self.status};"]
         return name
 
 
-def _times(name: str, factor: int) -> str:
-    return name if factor == 1 else f"{factor} * {name}"
+class _Sum:
+    """A sum of numbers and of C expressions."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Add one term."""
+        if text.lstrip("-").isdigit():
+            self.number += int(text)
+        else:
+            self.texts.append(text)
+
+    def __str__(self) -> str:
+        return " + ".join([*self.texts, *([str(self.number)] if self.number or not self.texts else [])])
+
+
+def _times(name: str, factor: str) -> str:
+    if factor == "1":
+        return name
+    return f"{factor} * {name}" if " + " not in factor else f"({factor}) * {name}"

@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from polysched.emit_c.function import CFunction, emit_function, function_around
+from polysched.emit_c.function import CFunction
 from polysched.errors import CompileError
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
-from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.signature import ParameterKind
+from polysched.search.as_functions import function_of
+from polysched.search.lookup import optimize, state_of
 from polysched.target import Compiler, build_cache, find_compiler
 
 KIND = "models"
@@ -121,22 +122,26 @@ def build_orders(orders: Sequence[Order], options: PipelineOptions) -> None:
 
 
 def _key(symbol: str, options: PipelineOptions, compiler: Compiler) -> str:
-    return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS)}, compiler)
+    return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS),
+                                  **of_database(options)}, compiler)
+
+
+def of_database(options: PipelineOptions) -> dict[str, str]:
+    """What names the records of a database in a key of the cache."""
+    return {} if options.database is None else {"database": state_of(options)}
 
 
 def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    function = emitted(from_text(order.text), options, f"{order.symbol}_region")
+    function, flags = emitted(from_text(order.text), options, f"{order.symbol}_region")
     (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
-    compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}")
+    compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}", flags=flags)
     (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
 
 
-def emitted(fragment: Graph, options: PipelineOptions, name: str) -> CFunction:
-    """The C function of a fragment, by the pipeline."""
-    optimized = optimize(scop_of(fragment), options)
-    if optimized.source.preamble:
-        return function_around(optimized.source, name=name)
-    return emit_function(optimized.tiled, name=name, options=options.emit_options())
+def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
+    """The C function of a fragment by the pipeline, or by what a database has for it; and its compiler's flags."""
+    made = optimize(scop_of(fragment), options)
+    return function_of(made, name=name), made.options.flags
 
 
 def adapter(function: CFunction, symbol: str) -> str:
@@ -157,15 +162,21 @@ def adapter(function: CFunction, symbol: str) -> str:
     return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
 
 
-def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str) -> None:
+def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = (),
+                   hidden: bool = True) -> None:
     """Compile a C file to an object file.
+
+    Parameters
+    ----------
+    flags : behind those of all kernels.
+    hidden : whether no other file of a process sees the functions, unless they say so.
 
     Raises
     ------
     CompileError : the compiler refused it.
     """
-    done = compiler.run([*FLAGS, *compiler.openmp_compile, "-w", "-fPIC", "-fvisibility=hidden",
-                         "-fno-strict-aliasing", "-c", str(source), "-o",
+    done = compiler.run([*FLAGS, *flags, *compiler.openmp_compile, "-w", "-fPIC",
+                         *(["-fvisibility=hidden"] if hidden else []), "-fno-strict-aliasing", "-c", str(source), "-o",
                          str(target)], folder=target.parent)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))

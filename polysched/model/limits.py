@@ -15,11 +15,21 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # tasks.py
+    operators_in_a_name: int = constant(
+        4, unit="operators", source="of a kernel, in the name that a search tells it by")
+
+    # compiled_model.py
+    most_sizes: int = constant(
+        16, unit="sizes", source="whose arenas are kept: a model that is called by turns with a few sizes")
+
     # verification.py
     relative_tolerance: float = constant(
         1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")
     absolute_share: float = constant(
         1e-5, unit="1", source="of the largest element, for elements near 0: a hundred roundings of float32")
+    most_of_the_others_error: float = constant(
+        2.0, unit="1", source="times the other evaluation's error against float64: another order of a sum doubles it")
     rounds: int = constant(
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.graph.evaluation.interpreter import interpret
+from polysched.graph.passes.widening import widened, widened_array
 from polysched.graph.values.graph import Graph
 from polysched.model.limits import LIMITS
 
@@ -34,6 +35,12 @@ def random_inputs(graph: Graph, seed: int = 1) -> dict[str, np.ndarray]:
 def by_interpreter(graph: Graph) -> Run:
     """The graph in NumPy."""
     return lambda arrays: interpret(graph, arrays)
+
+
+def exact(graph: Graph) -> Run:
+    """The graph in NumPy with float64 in place of every shorter floating type."""
+    wide = widened(graph)
+    return lambda arrays: interpret(wide, {name: widened_array(np.asarray(a)) for name, a in arrays.items()})
 
 
 def by_onnxruntime(model: str | Path, threads: int) -> Run:
@@ -127,6 +134,38 @@ def check(found: Arrays, wanted: Arrays, what: str) -> float:
             raise WrongResultError(f"the output {each.output!r} is not what {what} computes",
                                    witness=f"element {list(each.place)}: {each.found:g}, wanted {each.wanted:g}")
     return max((each.largest for each in all_of_them), default=0.0)
+
+
+def check_beside(found: Arrays, other: Arrays, reference: Callable[[], Arrays], what: str) -> float:
+    """The largest absolute difference from another evaluation, whose own error may be the larger one.
+
+    An output that differs from it by more than its tolerance is compared with a reference in float64: its error may
+    be twice the other's.
+
+    Raises
+    ------
+    WrongResultError : an output is neither near the other evaluation nor near the reference.
+    """
+    all_of_them = differences(found, other)
+    far = [each for each in all_of_them if each.place is not None]
+    right = reference() if far else {}
+    for each in far:
+        assert each.place is not None
+        ours, theirs = (error(arrays[each.output], right[each.output]) for arrays in (found, other))
+        if not ours <= LIMITS.most_of_the_others_error * theirs:
+            raise WrongResultError(f"the output {each.output!r} is not what {what} computes", witness=(
+                f"element {list(each.place)}: {each.found:g}, wanted {each.wanted:g}; the error against float64 is "
+                f"{ours:.3g}, that of {what} {theirs:.3g}"))
+    return max((each.largest for each in all_of_them), default=0.0)
+
+
+def error(found: np.ndarray, right: np.ndarray) -> float:
+    """The largest absolute difference from a reference; NaN equals NaN, infinite where only one of them is finite."""
+    with np.errstate(invalid="ignore"):
+        wide = found.astype(np.float64)
+        same = (wide == right) | (np.isnan(wide) & np.isnan(right))
+        far = np.where(same, 0.0, np.abs(wide - right))
+    return float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, kw_only=True)

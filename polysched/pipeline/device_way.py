@@ -43,7 +43,7 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
 
 
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
-    """The mapping of the schedule that was asked for; without a wish the better one of Pluto's and the program's own."""
+    """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
     first = _of_schedule(scheduled(dependences, options))
     if options.scheduler != "pluto" or options.strategy is not None or options.steps:
         return first

@@ -11,11 +11,13 @@ from polysched.errors import UsageError
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
+from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
 from polysched.tensorize.decision import BY_DEFAULT, DEFAULT, TensorizeOptions, may_gain
+from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
@@ -139,7 +141,7 @@ class PipelineOptions:
         if "vector_bits" in wanted and wanted["vector_bits"] is None:
             wanted = {**wanted, "vector_bits": tiling.target.vector_bits}
         values = {
-            "scheduler": scheduler, "strategy": strategy, "tensorize": tensorize, "assumed": assumed,
+            "scheduler": scheduler, "strategy": strategy, "tensorize": _as_asked(tensorize, steps), "assumed": assumed,
             "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
             "portable": portable,
             "verify_instructions": verify_instructions, "steps": steps, "flags": flags, "database": database,
@@ -236,7 +238,7 @@ class PipelineOptions:
 
     def instructions_for(self, scop: Scop) -> TensorizeOptions | None:
         """Which instructions may compute statements of a program; None where it is not to be looked at."""
-        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT:
+        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT or self.tensorize.chosen:
             return self.tensorize
         by_hand = self.strategy is not None or self.scheduler == "original" or self.tile != "auto" or self._by_hand()
         return None if by_hand or not self.target().vector_bits or not may_gain(scop) else self.tensorize
@@ -244,7 +246,7 @@ class PipelineOptions:
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (
-            self.tensorize is not None and self.tensorize.intrinsic != DEFAULT)
+            self.tensorize is not None and (self.tensorize.intrinsic != DEFAULT or bool(self.tensorize.chosen)))
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
 
     def row_loss(self, vectors: int) -> float:
@@ -300,6 +302,17 @@ class PipelineOptions:
         if self.bands:
             given["bands"] = {str(number): own.given() for number, own in self.bands.items()}
         return given
+
+
+def _as_asked(given: TensorizeOptions | None, steps: tuple[Step, ...]) -> TensorizeOptions | None:
+    """Which instructions may compute statements, with those that steps by hand ask for."""
+    asked = {step.statement: InstructionChoice(name=step.name, loops=step.loops, operands=step.operands,
+                                               tiling=step.tiling, block=step.block)
+             for step in steps if isinstance(step, UseInstruction)}
+    if not asked:
+        return given
+    given = given or BY_DEFAULT
+    return replace(given, chosen={**given.chosen, **asked})
 
 
 def _text(value: object) -> str:

@@ -16,9 +16,12 @@ from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
 from polysched.scop.shown import LONGEST_REPR
 from polysched.tensorize.decision import DEFAULT, NONE, TensorizeOptions
+from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling.options import BandOptions
 
 FORMAT = "polysched recipe 1"
+NO_NAMES = frozenset({"step", "name", "tiling"})
+"""Fields of a step that name nothing of the program."""
 OF_STRATEGY = frozenset({"dimensions", "cost", "rows", "forbidden", "weights", "vectorize", "together", "apart",
                          "fusion"})
 """Names of fields, which are none of the program's."""
@@ -40,6 +43,7 @@ class Recipe:
     split_tiles, diamond, parallel_degrees : forms of tiles over time, of all bands.
     vector_bits : width of the vectors; None is that of the options.
     instruction : which instruction computes statements: `default`, `auto`, `none`, or a name.
+    instructions : of single statements, by their names: the instruction, its mapping, and its plan.
     collapse, expand : as `PipelineOptions` has them.
     flags : of the compiler, out of `PipelineOptions`' closed list.
 
@@ -61,12 +65,14 @@ class Recipe:
     parallel_degrees: int = 1
     vector_bits: int | None = None
     instruction: str = DEFAULT
+    instructions: Mapping[str, InstructionChoice] = field(default_factory=dict)
     collapse: bool = True
     expand: bool = True
     flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bands", dict(sorted(self.bands.items())))
+        object.__setattr__(self, "instructions", dict(sorted(self.instructions.items())))
         apply_recipe(_plain_options(), self)
 
     def __hash__(self) -> int:
@@ -120,10 +126,13 @@ class Recipe:
         """The recipe for the same program with other names of arrays, statements, iterators and parameters."""
         value = self.to_json()
         for step in value.get("steps", ()):
-            step.update({k: _renamed(v, names) for k, v in step.items() if k != "step"})
+            step.update({k: _renamed(v, names) for k, v in step.items() if k not in NO_NAMES})
         for band in value.get("bands", {}).values():
             if isinstance(band.get("packed"), list):
                 band["packed"] = _renamed(band["packed"], names)
+        if "instructions" in value:
+            value["instructions"] = {names.get(statement, statement): _with_names(own, names)
+                                     for statement, own in value["instructions"].items()}
         if "strategy" in value:
             value["strategy"] = _renamed(value["strategy"], names)
         return Recipe.from_json(value)
@@ -160,21 +169,35 @@ def apply_recipe(options: PipelineOptions, recipe: Recipe) -> PipelineOptions:
                            concurrent_start=recipe.concurrent_start),
         tiling=replace(options.tiling, sizes=recipe.tile, bands=recipe.bands, split=recipe.split_tiles,
                        diamond=recipe.diamond, parallel_degrees=recipe.parallel_degrees),
-        emission=emission, tensorize=_instruction(options.tensorize, recipe.instruction),
+        emission=emission, tensorize=_instruction(options.tensorize, recipe),
         collapse=recipe.collapse and options.collapse, expand=recipe.expand and options.expand)
 
 
-def _instruction(given: TensorizeOptions | None, wanted: str) -> TensorizeOptions | None:
-    """Which instructions may compute statements, with the numerics that the options have."""
-    if wanted == NONE:
+def _instruction(given: TensorizeOptions | None, recipe: Recipe) -> TensorizeOptions | None:
+    """Which instructions may compute statements, with the numerics that the options have.
+
+    Where the options rule all instructions out, the recipe cannot bring them back.
+    """
+    if recipe.instruction == NONE and not recipe.instructions:
         return None
-    if wanted == DEFAULT or given is None:
-        return given
-    return replace(given, intrinsic=wanted)
+    if given is None:
+        return None
+    wanted = recipe.instruction if recipe.instruction != NONE else DEFAULT
+    named = given if wanted == DEFAULT else replace(given, intrinsic=wanted)
+    return replace(named, chosen=recipe.instructions) if recipe.instructions else named
+
+
+def _with_names(choice: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A choice of an instruction for the same program with other names of arrays and iterators."""
+    made = {**choice, "loops": _renamed(choice.get("loops", []), names), "operands": [
+        "+".join(names.get(array, array) for array in operand.split("+")) for operand in choice.get("operands", [])]}
+    return {name: v for name, v in made.items() if v != []}
 
 
 def _as_json(value: object) -> Any:
     if isinstance(value, Step):
+        return value.to_json()
+    if isinstance(value, InstructionChoice):
         return value.to_json()
     if isinstance(value, BandOptions):
         return {name: _as_json(v) for name, v in value.given().items()}
@@ -197,6 +220,8 @@ def _field_from_json(name: str, value: Any, plain: Any) -> Any:
         return Strategy.from_json(json.dumps(plain))
     if name == "steps":
         return tuple(step_from_json(step) for step in plain)
+    if name == "instructions":
+        return {str(statement): InstructionChoice.from_json(own) for statement, own in value.items()}
     if name == "bands":
         return {int(number): BandOptions(**own) for number, own in value.items()}
     return value

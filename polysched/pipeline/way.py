@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
-from polysched.dependence import analyse
 from polysched.dependence.carried_values import carries_values, substitute_carried
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, is_affordable
@@ -26,27 +25,27 @@ from polysched.emit_c import (
     printed,
     scan,
 )
-from polysched.emit_c.alternatives.function_calls import with_calls
-from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.device_way import device_region
-from polysched.pipeline.measured_plans import with_fastest_plan
+from polysched.pipeline.instructed import (
+    Begun,
+    Refused,
+    begun_ahead,
+    by_instruction_alone,
+    first_decision,
+    for_instructions,
+    with_instructions,
+)
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
-from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
-from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import DEFAULT, Decision, decide
-from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.description.library_function import LibraryFunction
-from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
@@ -90,13 +89,64 @@ def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]
 
 def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
     """All stages, whoever runs the region."""
-    expansion = timed(seconds, "dependences", lambda: analysed(
-        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
-    with _begun_ahead(scop, expansion, options, seconds) as begun:
+    expansion = _analysed(scop, options, seconds)
+    with begun_ahead(scop, expansion, options, seconds) as begun:
         return _with_original(_made(scop, expansion, begun, options, seconds))
 
 
-def _made(scop: Scop, expansion: Expansion, begun: _Begun | _Refused | None, options: PipelineOptions,
+def _analysed(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Expansion:
+    return timed(seconds, "dependences", lambda: analysed(
+        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """A region without a source file whose instruction is decided; its check may still run.
+
+    Parameters
+    ----------
+    seconds : wall time per stage so far.
+    """
+
+    scop: Scop
+    options: PipelineOptions
+    expansion: Expansion
+    begun: Begun | Refused | None
+    seconds: dict[str, float]
+
+    @cached_property
+    def alone(self) -> CSource | None:
+        """The region by an instruction alone (`by_instruction_alone`); None where it needs its ordinary code."""
+        if not isinstance(self.begun, Begun):
+            return None
+        return by_instruction_alone(self.expansion, self.options, self.begun, _emitted)
+
+    def is_right(self) -> bool:
+        """Whether the code with the instruction computes what the region does; waits for the check."""
+        assert isinstance(self.begun, Begun)
+        return self.begun.verdict is None or self.begun.verdict.result().outcome.equal
+
+    def finished(self) -> Optimized:
+        """All stages."""
+        try:
+            return _with_original(_made(self.scop, self.expansion, self.begun, self.options, self.seconds))
+        finally:
+            if isinstance(self.begun, Begun) and self.begun.verdict is not None:
+                self.begun.verdict.wait()
+
+
+def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
+    """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`."""
+    if scop.source is not None or options.database is not None or options.safe or options.guard:
+        return None
+    if options.instructions_for(scop) is None:
+        return None
+    seconds: dict[str, float] = {}
+    expansion = _analysed(scop, options, seconds)
+    return Started(scop, options, expansion, first_decision(scop, expansion, options, seconds), seconds)
+
+
+def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, options: PipelineOptions,
           seconds: dict[str, float]) -> Optimized:
     """The stages behind the dependences, without the original code."""
     lowered = _lowered(expansion.dependences, options, seconds)
@@ -112,9 +162,9 @@ def _made(scop: Scop, expansion: Expansion, begun: _Begun | _Refused | None, opt
     source = timed(seconds, "emitted", lambda: printed(lowered))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
-        source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(
-            begun.scop if begun is not None and not kept else _for_instructions(scop, expansion, options, kept), source,
-            options, given=scop, begun=None if kept else begun))
+        source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
+            begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept), source,
+            options, given=scop, begun=None if kept else begun, emit=_emitted))
     pays = None
     if scop.source is not None and (options.safe or largest_parameters(scop)):
         pays = crossover(source, options.target())
@@ -135,59 +185,6 @@ def _with_original(made: Optimized) -> Optimized:
     if options.guard or (options.is_guarded and scop.source is not None):
         source = guarded(source, scop)
     return replace(made, source=source, pays=pays if options.safe else None)
-
-
-@dataclass(frozen=True, eq=False)
-class _Begun:
-    """A decision whose code runs beside the region while the ordinary code is emitted.
-
-    Parameters
-    ----------
-    scop : the prepared program.
-    verdict : of its code; None where nothing has to run.
-    """
-
-    scop: Scop
-    decision: Decision
-    verdict: BegunVerdict | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Refused:
-    """A prepared program for which nothing could be decided, and why; told where the decision is asked for."""
-
-    scop: Scop
-    refusal: PolyschedError
-
-
-def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions, kept: frozenset[str]) -> Scop:
-    """The program as instructions are looked for in."""
-    return analysed(scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
-                    row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
-
-
-@contextmanager
-def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                 seconds: dict[str, float]) -> Iterator[_Begun | _Refused | None]:
-    """The first decision of a region, if there is one to take; behind this nothing runs that nobody waited for."""
-    begun = _first_decision(scop, expansion, options, seconds)
-    try:
-        yield begun
-    finally:
-        if isinstance(begun, _Begun) and begun.verdict is not None:
-            begun.verdict.wait()
-
-
-def _first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                    seconds: dict[str, float]) -> _Begun | _Refused | None:
-    wanted = options.tensorize
-    if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
-        return None
-    prepared = timed(seconds, "tensorized", lambda: _for_instructions(scop, expansion, options, frozenset()))
-    try:
-        return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}))
-    except PolyschedError as refusal:
-        return _Refused(prepared, refusal)
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
@@ -218,121 +215,9 @@ def _has_streams(lowered: Lowered, expansion: Expansion) -> bool:
     return any(depths[name] == {loops} for name, loops in scalars.items())
 
 
-def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
-                       outside: tuple[KeptLoop, ...] = (), *, given: Scop,
-                       begun: _Begun | _Refused | None = None) -> tuple[CSource, tuple[str, ...]]:
-    """The region with every statement that pays computed by an instruction, and the reasons in words.
-
-    Parameters
-    ----------
-    given : the region as it stood before it was prepared.
-    begun : the first decision, where it was taken ahead.
-    outside : loops around the region, which are parameters in `source`.
-    """
-    assert options.tensorize is not None
-    function = options.tensorize.function() or options.tensorize.unit()
-    if function is not None:
-        return _with_calls(scop, source, function, options, given)
-    try:
-        decision = _verified(scop, options, outside, given, begun)
-    except PolyschedError as error:
-        if options.tensorize.intrinsic != DEFAULT:
-            raise
-        return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
-    if decision.program is None:   # what nobody asked for needs no reasons
-        return source, () if options.tensorize.intrinsic == DEFAULT else decision.reasons
-    parts: list[CSource] = []
-    reasons = list(decision.reasons)
-    program = with_shared_outside(decision.program)
-    for part, loops in program.parts:
-        seconds: dict[str, float] = {}
-        iteration = inside_loops(part, loops, program.match.fragment.sizes)
-        dependences = analysed(iteration, expand=options.expand).dependences
-        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options, loops, given=part)
-        parts.append(rest)
-        reasons += why
-    own = program.match.fragment.statement.name
-    place = scop.source.start if scop.source is not None else 0
-    made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
-                            parallel=options.parallel, emulated=decision.emulated)
-    return made, tuple(reasons)
-
-
-def _begun(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
-           wrong: Mapping[tuple[str, str], str]) -> _Begun:
-    """What is decided for a region; its code starts to run beside the region.
-
-    Parameters
-    ----------
-    wrong : statements and instructions that were found wrong.
-    """
-    wanted = options.tensorize
-    assert wanted is not None
-    decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
-    decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
-    if decision.program is None or options.verify_instructions == "never":
-        return _Begun(scop, decision, None)
-    return _Begun(scop, decision, verdict_begun(
-        decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc, given=given,
-        again=options.verify_instructions == "always"))
-
-
-def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
-              begun: _Begun | _Refused | None = None) -> Decision:
-    """What is decided for a region, after its code was run beside the region as it was given.
-
-    Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
-
-    Raises
-    ------
-    WrongResultError, RunFailedError, CompileError : an instruction that was asked for by name is wrong, crashes, hangs.
-    """
-    wanted = options.tensorize
-    assert wanted is not None
-    if isinstance(begun, _Refused):
-        raise begun.refusal
-    wrong: dict[tuple[str, str], str] = {}
-    while True:
-        begun = begun or _begun(scop, options, outside, given, wrong)
-        decision, verdict = begun.decision, begun.verdict.result() if begun.verdict is not None else None
-        if verdict is not None:
-            if not verdict.outcome.equal:
-                if not wanted.by_model:
-                    raise verdict.refusal()
-                wrong[verdict.statement, verdict.instruction] = str(verdict)
-                begun = None
-                continue
-            decision = replace(decision, reasons=(*decision.reasons, f"verified: {verdict}"))
-        return replace(decision, reasons=(*wrong.values(), *decision.reasons))
-
-
-def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic, options: PipelineOptions,
-                given: Scop) -> tuple[CSource, tuple[str, ...]]:
-    """The region with the statements that a described function computes as calls of it, and the reasons in words."""
-    assert options.tensorize is not None
-    decision = call_function(analyse(scop), function, options.tensorize)
-    if decision.program is None:
-        return source, decision.reasons
-    parts: list[CSource] = []
-    reasons = list(decision.reasons)
-    if options.verify_instructions != "never":
-        verdict = verdict_on_calls(decision.program, options.tensorize.sizes, cc=options.cc,
-                                   again=options.verify_instructions == "always", given=given)
-        if not verdict.outcome.equal:
-            raise verdict.refusal()
-        reasons.append(f"verified: {verdict}")
-    for part in decision.program.parts:
-        dependences = analysed(part, expand=options.expand).dependences
-        rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options, part)
-        parts.append(rest)
-        reasons += why
-    sizes = {p.name: options.tensorize.sizes[p.name] for p in scop.parameters if p.name in options.tensorize.sizes}
-    return with_calls(source, decision.program, parts, sizes), tuple(reasons)
-
-
-def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
+def _emitted(dependences: Dependences, options: PipelineOptions) -> CSource:
     """From dependences to C."""
-    return printed(_lowered(dependences, options, seconds))
+    return printed(_lowered(dependences, options, {}))
 
 
 def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:

@@ -36,6 +36,7 @@ from polysched.scheduling.primitives import (
     Vectorize,
     loops,
 )
+from polysched.scheduling.primitives.requests import BandStep, UseInstruction
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.flags import with_flags_in_budget
@@ -89,12 +90,15 @@ def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
     """Every place where a kind of step is known to be legal, as ready steps with small default arguments.
 
     Loops are named by position.  Amounts, factors and sizes are small: a loop is shifted by one, split after its first
-    values, scaled by two.  Of the orders of a nest, those are listed that bring one loop outward or inward.
+    values, scaled by two.  Of the orders of a nest, those are listed that bring one loop outward or inward.  Of steps
+    that a later room judges (bands, register blocks, copies, split tiles, instructions) none is known to be legal here.
 
     Raises
     ------
     UsageError : this is no kind of step.
     """
+    if issubclass(kind, BandStep | UseInstruction):
+        return ()
     candidates = _CANDIDATES.get(kind.NAME)
     if candidates is None:
         raise UsageError(f"no kind of step is called {kind.NAME!r}",

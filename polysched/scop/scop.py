@@ -231,6 +231,22 @@ class NameReads:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SteppedVariable:
+    """A variable or pointer that a region steps, whose value the emitted code leaves alone.
+
+    Parameters
+    ----------
+    by : the variable that holds what it is stepped by; 0 where the original code ran.
+    declaration : of that variable, for the region's start.
+    behind : the statement that steps it, for the region's end.
+    """
+
+    by: str
+    declaration: str
+    behind: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SourceRegion:
     """Where a Scop that came from C stands, so that the region can be replaced byte for byte.
 
@@ -248,6 +264,7 @@ class SourceRegion:
     reads : of variables of the function and of static functions and variables of the file that the region names.
     changed : names that do not stand for what they stand for when the function is entered: it may have changed them
         before the region, or declares them.
+    stepped : what the region steps and the emitted code does not.
     """
 
     path: str
@@ -262,6 +279,7 @@ class SourceRegion:
     without_declarations: str = ""
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()
+    stepped: tuple[SteppedVariable, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

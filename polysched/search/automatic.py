@@ -83,10 +83,16 @@ def outer_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Re
 
 
 def instructions(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """The instruction that the models choose by default, or none; of programs that could use one."""
+    """The instruction that the models choose by default, none, or per statement one of its mappings and plans."""
     if recipe.bands or not may_gain(dependences.scop):
         return recipe
-    return replace(recipe, instruction=choose.one_of("instruction", (DEFAULT, NONE)))
+    way = choose.one_of("instruction", (DEFAULT, NONE, "chosen"))
+    if way != "chosen":
+        return replace(recipe, instruction=way)
+    made = choose.instructions()
+    if not made:
+        choose.reject("no statement has an instruction of its own choice")
+    return replace(recipe, instructions=made)
 
 
 def compiler_flags(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:

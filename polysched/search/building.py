@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from polysched.emit_c import splice
-from polysched.errors import PolyschedError, UsageError
+from polysched.errors import PolyschedError
 from polysched.measure.field import Field, Ran, Version
 from polysched.measure.field import field as measured_field
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.building import Binary
+from polysched.measure.processes.workspace import workspace
 from polysched.pipeline.files import optimize
 from polysched.pipeline.kept_stages import KeptStages, keeping
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scop.scop import Scop
+from polysched.search.as_functions import BODY, file_of, function_of, in_a_file
 from polysched.search.identity import code_identity
 from polysched.search.limits import LIMITS
 from polysched.search.space import Proposal
@@ -66,16 +68,14 @@ _PRAGMAS = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:end)?scop[^\n]*$", re.MULTI
 
 
 def file_text(made: Optimized) -> str:
-    """The whole file with the region replaced.
+    """The whole file with the region replaced; a file with one function where the program stands in none.
 
     Raises
     ------
-    UsageError : the region stands in no file.
+    UsageError : there is no function of the program.
     """
     source = made.scop.source
-    if source is None:
-        raise UsageError("the program stands in no C file, so there is nothing to run", where=made.scop.name)
-    return splice(source.text, [made.source])
+    return file_of(function_of(made, name=BODY)) if source is None else splice(source.text, [made.source])
 
 
 class Builder(Protocol):
@@ -159,14 +159,16 @@ class LocalRunner:
 
 @contextmanager
 def local_runner(scop: Scop, sizes: Mapping[str, int], options: MeasureOptions) -> Iterator[LocalRunner]:
-    """A runner for the function around a region.
+    """A runner for the function around a region, or for a function of the program where it stands in none.
 
     Raises
     ------
     PolyschedError : the function cannot be called, or does not compile.
     """
-    with measured_field((scop,), sizes, options) as found:
-        yield LocalRunner(found)
+    with ExitStack() as stack:
+        if scop.source is None:
+            scop = in_a_file(scop, stack.enter_context(workspace()))
+        yield LocalRunner(stack.enter_context(measured_field((scop,), sizes, options)))
 
 
 def made_candidate(wanted: Wanted, scop: Scop, options: PipelineOptions) -> Candidate | PolyschedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.search.limits import LIMITS
+from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling.options import BandOptions
 
 if TYPE_CHECKING:
@@ -206,12 +208,15 @@ class Chooser:
     answers : how questions are answered.
     bands_of : the bands of a recipe's schedule with what may be chosen for them; None where no space asks.
     tree_of : the schedule of a recipe as text.
+    instructions_of : what may be chosen for each statement that an instruction could compute.
     rejections : whose prefixes are not chosen again; not looked at where answers are enumerated or replayed.
     """
 
     def __init__(self, answers: Answers, *, bands_of: Callable[[Recipe], tuple[BandFacts, ...]] | None = None,
-                 tree_of: Callable[[Recipe], str] | None = None, rejections: Rejections | None = None) -> None:
+                 tree_of: Callable[[Recipe], str] | None = None, rejections: Rejections | None = None,
+                 instructions_of: Callable[[], Mapping[str, tuple[InstructionChoice, ...]]] = dict) -> None:
         self._answers, self._bands_of, self._tree_of = answers, bands_of, tree_of
+        self._instructions_of = instructions_of
         self._dead = rejections.dead if rejections is not None and not isinstance(
             answers, Enumerating | Replaying) else set()
         self._made: list[Decision] = []
@@ -293,6 +298,20 @@ class Chooser:
         """A legal register block of a band, rows and columns; False for none."""
         offered: tuple[tuple[int, int] | bool, ...] = (*band.blocks, False)
         return self.one_of(f"band {band.number}, block", offered)
+
+    def instructions(self) -> dict[str, InstructionChoice]:
+        """For each statement that an instruction of this machine could compute: one of its mappings and plans, or none.
+
+        Statements that are left to the models are not in the result.
+        """
+        made: dict[str, InstructionChoice] = {}
+        for statement, offered in self._instructions_of().items():
+            ways = ("model", "none", *(json.dumps(choice.to_json(), sort_keys=True) for choice in offered))
+            way = self.one_of(f"instruction of {statement}", ways)
+            if way != "model":
+                made[statement] = InstructionChoice(name=way) if way == "none" else InstructionChoice.from_json(
+                    json.loads(way))
+        return made
 
     def tiled(self, band: BandFacts) -> BandOptions:
         """Order, edges and register block of a band: of those that fit the caches, so that none is rejected."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from polysched.errors import OutputError, PolyschedError, UsageError
 from polysched.scop.scop import Scop
+from polysched.search.database import DatabaseError
 from polysched.search.limits import LIMITS
 from polysched.search.tasks import Task, schedule, whole_seconds
+from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 
@@ -39,46 +43,92 @@ class TunedAll:
     found : one per program; None for one that got no turn.
     turns : how many each got.
     before, after : weighted seconds of the whole with the models' picks, and with what was found; of those with turns.
+    names, weights : of the programs.
+    refused : why a program could not be tuned, by its number.
     """
 
     found: tuple[Tuned | None, ...]
     turns: tuple[int, ...]
     before: float
     after: float
+    names: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast the whole is as with the models' picks; of the programs that had turns."""
+        return self.before / self.after if self.after else 1.0
 
     def __str__(self) -> str:
-        lines = [f"{t.name}: {t.gain}, {n} turns" for t, n in zip(self.found, self.turns, strict=True) if t is not None]
-        gain = self.before / self.after if self.after else 1.0
-        return "\n".join([f"the whole: {gain:.3f} times as fast as with the models' picks", *lines])
+        lines = [f"{t.name}{f' ({w:g} times)' * (w != 1)}: {t.gain}, {n} turns" for t, n, w in zip(
+            self.found, self.turns, self.weights or (1.0,) * len(self.found), strict=True) if t is not None]
+        lines += [f"{self.names[k]}: not tuned: {why}" for k, why in self.refused.items()]
+        if waiting := sum(t is None for t in self.found) - len(self.refused):
+            lines.append(f"{waiting} programs had no turn within the budget")
+        return "\n".join([f"the whole: {self.gain:.3f} times as fast as with the models' picks", *lines])
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, as JSON values; `seconds`, `trials` and `rejected` of all together."""
+        made = [t for t in self.found if t is not None]
+        return {"gain": {"whole": self.gain}, "before_seconds": self.before, "after_seconds": self.after,
+                "trials": sum(len(t.trials) for t in made), "rejected": sum(t.rejections.total for t in made),
+                "programs": [{"name": name, "weight": weight, "turns": turns, "refused": self.refused.get(k),
+                              "found": None if found is None else found.to_json()}
+                             for k, (name, weight, turns, found) in enumerate(zip(
+                                 self.names, self.weights, self.turns, self.found, strict=True))]}
 
 
-def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budget,
-             clock: Callable[[], float] = time.monotonic, **others: Any) -> TunedAll:
+def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budget, resume: bool = False,
+             clock: Callable[[], float] = time.monotonic, on_trial: Callable[[Trial, int], None] | None = None,
+             **others: Any) -> TunedAll:
     """Search the recipes of several programs under one budget.
 
     A turn is a batch of trials for one program.  Each program has one turn; the others go where they promise most for
     the weighted time of the whole, and to nothing near its bound.  The database carries a search from turn to turn.
+    A program that cannot be read, called or compiled is told, and the others go on.
 
     Parameters
     ----------
     budget : of all together.
+    resume : trials that the database has are not repeated.
+    on_trial : told each trial once, and how many there were of all programs.
     others : as for `tune`.
 
     Raises
     ------
-    PolyschedError : a program cannot be read, called, or compiled, or the database is none.
+    UsageError : there are no programs.
+    PolyschedError : the database is none, or every program was refused: what the first one was refused for.
     """
+    if not programs:
+        raise UsageError("there are no programs to tune")
     started = clock()
-    tasks = [Task(name=str(p.program), weight=p.weight) for p in programs]
+    tasks = [Task(name=_name_of(p.program), weight=p.weight) for p in programs]
+    refusals: dict[int, PolyschedError] = {}
     found: list[Tuned | None] = [None] * len(programs)
     turns = [0] * len(programs)
+
+    counted = 0
+
+    def tell(known: int, trial: Trial, count: int) -> None:
+        nonlocal counted
+        if count > known and on_trial is not None:
+            counted += 1
+            on_trial(trial, counted)
 
     def turn(number: int) -> float | None:
         if budget.minutes is not None and clock() - started >= 60 * budget.minutes:
             return None
         own, before = programs[number], found[number]
-        made = tune(own.program, sizes=own.sizes, database=database, resume=turns[number] > 0, clock=clock,
-                    budget=Budget(trials=LIMITS.batch * (turns[number] + 1)), **others)
+        try:
+            made = tune(own.program, sizes=own.sizes, database=database, resume=resume or turns[number] > 0,
+                        clock=clock, on_trial=partial(tell, len(before.trials) if before else 0),
+                        budget=Budget(trials=LIMITS.batch * (turns[number] + 1)), **others)
+        except (DatabaseError, OutputError):
+            raise
+        except PolyschedError as error:
+            refusals[number] = error
+            return None
         if before is not None and len(made.trials) == len(before.trials):
             return None
         found[number], turns[number] = made, turns[number] + 1
@@ -87,9 +137,18 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
 
     most = len(programs) * LIMITS.most_turns if budget.trials is None else -(-budget.trials // LIMITS.batch)
     schedule(tasks, turn, most=most)
+    if len(refusals) == len(programs):
+        raise refusals[0]
     with_turns = [(task, tuned) for task, tuned in zip(tasks, found, strict=True) if tuned is not None]
-    return TunedAll(found=tuple(found), turns=tuple(turns), after=whole_seconds([task for task, _ in with_turns]),
+    return TunedAll(found=tuple(found), turns=tuple(turns), names=tuple(t.name for t in tasks),
+                    weights=tuple(p.weight for p in programs),
+                    refused={k: str(error.problem) for k, error in refusals.items()},
+                    after=whole_seconds([task for task, _ in with_turns]),
                     before=sum(task.weight * model_seconds(tuned) for task, tuned in with_turns))
+
+
+def _name_of(program: str | Path | Scop) -> str:
+    return program.name if isinstance(program, Scop) else str(program)
 
 
 def model_seconds(found: Tuned) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from polysched.dependence.dependences import Dependences
@@ -27,6 +28,8 @@ from polysched.search.chooser import (
     Trace,
 )
 from polysched.search.limits import LIMITS
+from polysched.tensorize.decision import may_gain, offered
+from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tiling.best_schedule import program_seconds
 from polysched.tiling.planning.choices import band_choices
 from polysched.tiling.planning.predict import predict
@@ -142,6 +145,18 @@ class Explorer:
         row = self._row(recipe)
         return recipe_seconds(row.bands, recipe, whole=row.seconds)
 
+    @cached_property
+    def instructions(self) -> Mapping[str, tuple[InstructionChoice, ...]]:
+        """Per statement the instructions, mappings and plans that may be chosen; found once.
+
+        Those that the options rule out, with their numerics, are not among them.
+        """
+        wanted = self.options.tensorize
+        if wanted is None or not may_gain(self.scop):
+            return {}
+        prepared = analysed(self.scop, expand=self.options.expand, for_instructions=True).dependences.scop
+        return offered(prepared, replace(wanted, samples={**self.sizes, **wanted.samples}), self.options.target())
+
     def _row(self, recipe: Recipe) -> _Row:
         """The schedule of a recipe, whatever its tiles; made once."""
         key = tuple(str(getattr(recipe, name)) for name in OF_SCHEDULE)
@@ -160,7 +175,7 @@ class Explorer:
 
     def _chooser(self, answers: Answers) -> Chooser:
         return Chooser(answers, bands_of=self.bands, tree_of=lambda recipe: self._row(recipe).tree,
-                       rejections=self.rejections)
+                       rejections=self.rejections, instructions_of=lambda: self.instructions)
 
     def _first(self, answers: Callable[[], Answers]) -> Proposal | None:
         for _ in range(LIMITS.most_attempts):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -23,12 +25,15 @@ from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.functions.units import is_unit
+from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
+from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.plan_candidates import candidate_plans
 from polysched.tensorize.probes import executes_here, is_listed_here, may_execute_here
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import (
@@ -65,6 +70,7 @@ class TensorizeOptions:
     samples : sizes for which blocks and tiles are chosen where there is no value; the typical size otherwise.
     numerics : what may change in floating-point results.
     measure : of the models' plans for the chosen instruction take the one that runs fastest here.
+    chosen : what computes single statements, by their names, in place of what `intrinsic` says.
     """
 
     intrinsic: str = AUTO
@@ -73,6 +79,18 @@ class TensorizeOptions:
     samples: Mapping[str, int] = field(default_factory=dict)
     numerics: Numerics = field(default_factory=Numerics)
     measure: bool = False
+    chosen: Mapping[str, InstructionChoice] = field(default_factory=dict)
+
+    def allows(self, candidate: Match) -> bool:
+        """Whether a match may be taken for its statement: any, but where somebody chose one."""
+        own = self.chosen.get(candidate.fragment.statement.name)
+        return candidate.intrinsic.name not in self.also_named if own is None else own.fits(candidate)
+
+    @cached_property
+    def also_named(self) -> frozenset[str]:
+        """Instructions that are looked at only for the statements that they were chosen for."""
+        named = {c.name for c in self.chosen.values()} - {NO_INSTRUCTION}
+        return frozenset(named - {i.name for i in replace(self, chosen={}).considered()}) if named else frozenset()
 
     @property
     def by_model(self) -> bool:
@@ -117,8 +135,15 @@ class TensorizeOptions:
         also: dict[str, Intrinsic] = {}
         for path in self.files:
             also |= load_intrinsics(path, wanted="" if self.by_model else self.intrinsic)
+        found = self._usual(also)
+        named = dict.fromkeys(c.name for c in self.chosen.values() if c.name != NO_INSTRUCTION)
+        chosen = [find_intrinsic(name, also=also) for name in named if name not in {i.name for i in found}]
+        return [*found, *chosen]
+
+    def _usual(self, also: dict[str, Intrinsic]) -> list[Intrinsic]:
+        """The instructions that `intrinsic` stands for."""
         if self.intrinsic == DEFAULT:
-            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
+            usual = [i for i in shipped_for(platform.machine()) if is_listed_here(i)]
             return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
         if self.intrinsic != AUTO:
             return [find_intrinsic(self.intrinsic, also=also)]
@@ -189,10 +214,32 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     Raises
     ------
     UsageError : an instruction is not known.
+    NoIntrinsicMatchError : one that was chosen for a statement does not compute it so.
     """
+    decision = _decide(scop, options, target, outside=outside, without=without)
+    if decision.program is None:
+        _refuse_unused(scop, options, decision, without)
+    return decision
+
+
+def _refuse_unused(scop: Scop, options: TensorizeOptions, decision: Decision,
+                   without: Collection[tuple[str, str]]) -> None:
+    """Refuse a choice for a statement that is still there."""
+    here = {s.name for s in scop.statements}
+    for name, choice in options.chosen.items():
+        if name in here and choice.name != NO_INSTRUCTION and (name, choice.name) not in without:
+            raise NoIntrinsicMatchError(
+                f"{choice.name} does not compute {name} as it was chosen to", where=f"statement {name}",
+                witness="; ".join(decision.reasons)[:200] or str(choice)[:200],
+                hint="`polysched match` lists the mappings")
+
+
+def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...],
+            without: Collection[tuple[str, str]]) -> Decision:
+    """As `decide`, whatever was chosen by hand."""
     if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
-        general = decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
-                         without=without)
+        general = _decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
+                          without=without)
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
@@ -204,8 +251,28 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     considered = options.considered()
     dependences = analyse(scop)
     found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
-    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
+    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without and options.allows(m)]
     return _with_fewest_kept(found, why, options, target, outside, dependences, missing)
+
+
+def offered(scop: Scop, options: TensorizeOptions, target: Target) -> dict[str, tuple[InstructionChoice, ...]]:
+    """What may be chosen for each statement: mappings and plans of the instructions that the options consider.
+
+    Sizes that are not stated count as typical ones.
+    """
+    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, ASSUMED.typical_size))
+             for p in scop.parameters}
+    if fix_parameters(scop.context.params(), sizes).is_empty():
+        return {}
+    found, _ = _candidates(analyse(scop), options.considered(), options, sizes, kept=0,
+                           in_lanes=all(p.name in options.sizes for p in scop.parameters))
+    by_statement: dict[str, list[Match]] = {}
+    for candidate in found:
+        if not candidate.intrinsic.library and options.executes(candidate.intrinsic):
+            by_statement.setdefault(candidate.fragment.statement.name, []).append(candidate)
+    return {name: tuple(dict.fromkeys(
+        choice_of(m, plan) for m in best_few(own, target, count=MEASURED_MATCHES)
+        for plan, _ in candidate_plans(m, target=target, blocks=1))) for name, own in by_statement.items()}
 
 
 def _with_fewest_kept(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
@@ -276,7 +343,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         if (candidate.rest and slow) or not _saves_more(ordinary - cycles, best):   # slow: nothing is left behind
             continue
         text = _costs(candidate, cycles, ordinary)
-        if options.by_model and (slow or not options.executes(candidate.intrinsic)):
+        if options.by_model and name not in options.chosen and (slow or not options.executes(candidate.intrinsic)):
             refused.setdefault(name, []).append(
                 Refused(cycles=cycles, intrinsic=candidate.intrinsic, text=text, slow=slow))
             continue
@@ -329,7 +396,10 @@ def _taken(best: _Gain, found: list[Match], options: TensorizeOptions, target: T
     emulated = not chosen.library and not options.executes(chosen)
     note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
     rivals: tuple[Match, ...] = ()
-    if options.measure and not (emulated or chosen.library) and sized:
+    own = options.chosen.get(program.match.fragment.statement.name)
+    if own is not None and own.plan is not None and not chosen.library:
+        program = replace(program, choice=own.plan)
+    elif options.measure and not (emulated or chosen.library) and sized:
         rivals = _rivals(program.match, found, target)
     elif not emulated and not chosen.library:
         program = _handed_out(program, target)

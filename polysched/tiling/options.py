@@ -115,6 +115,10 @@ class TilingOptions:
             given["packed"] = None
         return replace(self, bands={}, **given)
 
+    def with_band(self, number: int, **choices: Any) -> TilingOptions:
+        """These options with choices for one band, beside those that it has."""
+        return replace(self, bands={**self.bands, number: replace(self.bands.get(number, BandOptions()), **choices)})
+
     def each(self) -> tuple[TilingOptions, ...]:
         """What holds for the bands without decisions of their own, and then for every band that has some."""
         return (self, *(self.for_band(number) for number in self.bands))

@@ -39,6 +39,7 @@ from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import BandOptions, TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
+from polysched.tiling.planning.asked import as_asked
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
 from polysched.tiling.planning.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
 from polysched.tiling.planning.plan import plan_bands
@@ -93,7 +94,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: boo
     Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
     """
-    tiled = _with_fallbacks(schedule, options or TilingOptions())
+    tiled = _with_fallbacks(*as_asked(schedule, options or TilingOptions()))
     if alone:
         refuse_unused([tiled.unused])
     return tiled

@@ -76,7 +76,7 @@ def test_no_match_explains_and_ends_with_two(tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize(("words", "problem"), [
     (("nowhere:gmm", *UNIT), "cannot be imported"),
-    (("polysched.tensorize.operators:gmx", *UNIT), "has no operator 'gmx'"),
+    (("polysched.tensorize.operators:gmx", *UNIT), "has no 'gmx'"),
     (("polysched.tensorize.operators:gmm", "--intrinsic", "x"), "no intrinsic is called 'x'"),
     (("polysched.tensorize.operators:gmm", *UNIT, "--allow", "everything"), "--allow knows no 'everything'"),
     (("polysched.tensorize.operators:gmm", *UNIT, "--size", "q=3"), "no parameter q"),

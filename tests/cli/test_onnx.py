@@ -47,9 +47,20 @@ def test_inputs_come_from_a_file_and_times_beside_onnxruntime(folder: Path) -> N
     assert "times as fast as ONNX Runtime" in done.stdout
 
 
+def test_a_size_stays_open_and_the_model_is_saved(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--assume", "batch=3", "--verify", "reference", "--save", "m.so", "-o", "source",
+                     "--json", "out.json", folder=folder)
+    assert "wrote m.so" in done.stdout
+    found = json.loads((folder / "out.json").read_text())
+    assert (found["open_sizes"], found["sizes"]) == (["batch"], {"batch": None})
+    assert all((folder / name).exists() for name in ("m.so", "m.h", "m.weights", "source/main.c", "source/build.sh"))
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("m.onnx", "--size", "N=3"), "the model has no size 'N'"),
     (("m.onnx", "--verify", "reference"), "these sizes are open: batch"),
+    (("m.onnx", "--save", "m.so"), "these sizes are open: batch"),
+    (("m.onnx", "--assume", "batch=2", "--save", "none/m.so"), "saved as a .so file"),
     (("none.onnx",), "cannot read the model"), (("bad.onnx",), "no ONNX model"),
     (("m.onnx", "--size", "batch=2", "--inputs", "none.npz"), "the inputs cannot be read"),
     (("m.onnx", "--threads", "0"), "at least one thread")])
@@ -58,3 +69,17 @@ def test_refusals(arguments: tuple[str, ...], message: str, folder: Path) -> Non
     done = polysched("onnx", *arguments, folder=folder)
     assert is_refusal(done)
     assert message in done.stderr
+
+
+def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
+    done = polysched("tune", "m.onnx", "--size", "batch=3", "--trials", "2", "--threads", "1", "--database", "t.db",
+                     "--json", "t.json", "--cflags", "-O3 -march=native", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("the whole: ")
+    found = json.loads((folder / "t.json").read_text())
+    assert [p["weight"] for p in found["programs"]] == [1.0] * 5
+    assert found["trials"] >= 2
+    shown = polysched("onnx", "m.onnx", "--size", "batch=3", "--threads", "1", "--database", "t.db", "--verify",
+                      "reference", folder=folder)
+    assert "verified against reference" in shown.stdout
+    assert is_refusal(polysched("tune", "m.onnx", "--trials", "1", folder=folder))

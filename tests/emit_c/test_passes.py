@@ -45,6 +45,26 @@ for (int i = 0; i < 2000; i++) {
     for (int j = 0; j < 203; j++)
       y[i][j] = e[j];
 }"""
+CHANNELS = """void f(const float x[restrict 5][14][14], const float w[restrict 32][5][3][3],
+       float y[restrict 32][12][12])
+{
+float t[32][12][12];
+#pragma scop
+for (int c = 0; c < 32; c++)
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++)
+      t[c][i][j] = 0;
+for (int c = 0; c < 32; c++)
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++)
+      for (int d = 0; d < 5; d++)
+        for (int r = 0; r < 3; r++)
+          for (int s = 0; s < 3; s++)
+            t[c][i][j] += w[c][d][r][s] * x[d][i + r][j + s];
+for (int c = 0; c < 32; c++)
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++)
+      y[c][i][j] = t[c][i][j] + 1;"""
 TAIL = "\n#pragma endscop\n}\n"
 VECTORS = EmitOptions(vector_bits=256, verify_passes=True)
 
@@ -79,6 +99,7 @@ EXAMPLES = {
                                pluto=True),
     "array_contraction": Example(body="for (int i = 0; i < n; i++) {\n  float t = x[i] + 1;\n  y[i] = t * t;\n}",
                                  expand=True),
+    "buffer_lanes": Example(body=CHANNELS + TAIL, pluto=True, sizes="auto", expand=True),
     "thread_reductions": Example(body="for (int i = 0; i < n; i++)\n  r[0] += b[i];"),
     "register_tiles": Example(body=ROWS + "for (int k = 0; k < n; k++)\n      A[i][j] += B[i][k] * B[k][j];".replace(
         "B[k][j]", "z[k + j]"), pluto=True, sizes=16),

@@ -6,7 +6,7 @@ import pytest
 import polysched
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text
-from polysched.model.compiling import compile_graph, planned
+from polysched.model.compiling import compile_graph
 
 GRAPH = from_text("""graph f(x: float32[N, 6], s: int64[2]) {
   let y = Reshape(x, s)
@@ -19,9 +19,7 @@ def test_steering_values_are_given_when_it_is_compiled() -> None:
     assert model(x=np.arange(12, dtype=np.float32).reshape(2, 6))["y"].shape == (3, 4)
 
 
-def test_what_is_left_open_is_refused_before_anything_is_compiled() -> None:
-    with pytest.raises(UnsupportedGraphError, match="the size N is open"):
-        planned(GRAPH)
+def test_values_that_decide_about_shapes_are_wanted_before_anything_is_compiled() -> None:
     with pytest.raises(UnsupportedGraphError, match="operand 1 decides about shapes and is not known"):
         compile_graph(GRAPH, sizes={"N": 2})
 

@@ -25,7 +25,8 @@ def test_equal_fragments_have_equal_names() -> None:
 
 
 def test_a_scalar_is_passed_by_value() -> None:
-    function = emitted(fragment("Add"), OPTIONS, "region")
+    function, flags = emitted(fragment("Add"), OPTIONS, "region")
+    assert flags == ()
     assert "region(arrays[0], *(float *)arrays[1], arrays[2]); return 0;" in adapter(function, "k")
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from polysched.errors import WrongResultError
 from polysched.graph import from_text
-from polysched.model.verification import by_interpreter, check, differences, random_inputs, timed
+from polysched.model.verification import by_interpreter, check, check_beside, differences, error, random_inputs, timed
 
 GRAPH = from_text("graph f(x: float32[2], n: int64[3], b: bool[2]) {\n  let y = Neg(x)\n  return y\n}")
 
@@ -45,3 +45,16 @@ def test_times_are_ratios() -> None:
     times = timed(run, run, random_inputs(GRAPH), rounds=5)
     assert times.seconds > 0
     assert times.interval[0] <= times.ratio <= times.interval[1]
+
+
+def test_the_more_exact_of_two_is_right() -> None:
+    right, other = {"y": np.array([1.0, 2.0])}, {"y": np.array([1.0, 2.5])}
+    assert check_beside({"y": np.array([1.0, 2.001])}, other, lambda: right, "the other") > 0.4
+    with pytest.raises(WrongResultError, match="is not what the other computes") as refusal:
+        check_beside({"y": np.array([1.0, 3.5])}, other, lambda: right, "the other")
+    assert "error against float64 is 1.5, that of the other 0.5" in str(refusal.value)
+
+
+def test_what_is_not_finite_is_an_infinite_error() -> None:
+    assert error(np.array([np.nan]), np.array([1.0])) == np.inf
+    assert error(np.array([np.nan, np.inf]), np.array([np.nan, np.inf])) == 0

@@ -18,7 +18,6 @@ from polysched.measure.bit_for_bit.check import CheckOutcome
 from polysched.measure.processes.isolation import Limits
 from polysched.pipeline import optimize, stages, transform_file, verified_replacements, way
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.verified_replacements import BegunVerdict
 from polysched.scop import from_c_text
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import registry
@@ -290,17 +289,6 @@ def test_nothing_runs_any_more_behind_a_region_that_is_refused(known: Callable[[
     with pytest.raises(UsageError, match="no stage"):
         optimize(from_c_text(PRODUCT), options())
     assert running == ["begun", "done"]
-
-
-def test_a_comparison_that_nobody_asks_for_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where arrays that are too large let the region be analysed anew."""
-    waited: list[str] = []
-    begun = way._Begun(None, None, BegunVerdict(result=lambda: pytest.fail("asked"), wait=lambda: waited.append("yes")))
-    monkeypatch.setattr(way, "_first_decision", lambda *_: begun)
-    with way._begun_ahead(None, None, None, {}) as given:
-        assert given is begun
-        assert not waited
-    assert waited == ["yes"]
 
 
 TAKEN = ("skipped_0", "original_0", "replaced_0", "instruction_0", "start", "end", "timespec")

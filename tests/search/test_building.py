@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
-from polysched.errors import PolyschedError, UsageError
+from polysched.errors import PolyschedError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_file
-from polysched.search.building import Candidate, LocalBuilder, Wanted, file_text, local_runner, made_candidate
+from polysched.search.building import Candidate, LocalBuilder, Wanted, local_runner, made_candidate
 from polysched.search.space import Proposal
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, PRODUCT, product
@@ -43,10 +41,3 @@ def test_candidates_run_on_this_machine(tmp_path):
         runner.race(made[:1], against=None, pairs=2, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
         runner.race(made[1:], against=made[0], pairs=3, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
     assert [(told[c.name].verdict, len(told[c.name].pairs)) for c in made] == [(Verdict.TIMED, 2), (Verdict.TIMED, 3)]
-
-
-def test_a_program_without_a_file_cannot_be_run():
-    class Made:
-        scop = type("S", (), {"source": None, "name": "x"})()
-    with pytest.raises(UsageError, match="stands in no C file"):
-        file_text(Made())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_text
 from polysched.search.limits import LIMITS
@@ -40,3 +41,40 @@ def test_all_ends_where_both_are_exhausted(tmp_path):
     assert found.turns == (3, 3)
     assert [len(t.trials) for t in found.found] == [len(EDGES)] * 2
     assert found.after == pytest.approx(2 * 4.0 / EDGES[-1])
+
+
+def test_a_program_that_cannot_be_run_is_told_and_the_others_go_on(tmp_path):
+    class Refusing(Unbuilt):
+        refusing = True
+
+        def build(self, wanted):
+            refused, self.refusing = self.refusing, False
+            return [UsageError("no loops") for _ in wanted] if refused else super().build(wanted)
+
+    programs = [Weighted(program=from_c_text(PRODUCT.replace("+=", op)), sizes={"n": 64}, weight=w)
+                for op, w in (("-=", 2.0), ("+=", 3.0))]
+    found = tune_all(programs, database=tmp_path / "t.db", budget=Budget(trials=LIMITS.batch), space=template,
+                     options=OPTIONS, strategy="grid", model="projected", builder=Refusing(), runner=Recorded(),
+                     clock=lambda: 0.0)
+    assert found.refused == {1: "no loops"}
+    assert found.turns == (1, 0)
+    assert "product: not tuned: no loops" in str(found)
+    value = found.to_json()
+    assert [p["refused"] for p in value["programs"]] == [None, "no loops"]
+    assert value["trials"] == LIMITS.batch
+
+
+def test_where_all_are_refused_the_first_refusal_is_raised(tmp_path):
+    with pytest.raises(UsageError, match="no programs"):
+        tune_all([], database=tmp_path / "t.db", budget=Budget(trials=1))
+    with pytest.raises(PolyschedError):
+        tune_all([Weighted(program=tmp_path / "missing.c")], database=tmp_path / "t.db", budget=Budget(trials=1))
+
+
+def test_a_turn_tells_only_its_new_trials(tmp_path):
+    told: list[int] = []
+    tune_all([Weighted(program=from_c_text(PRODUCT), sizes={"n": 64})], database=tmp_path / "t.db",
+             budget=Budget(trials=2 * LIMITS.batch), space=template, options=OPTIONS, strategy="grid",
+             model="projected", builder=Unbuilt(), clock=lambda: 0.0, on_trial=lambda trial, count: told.append(count),
+             runner=Recorded(lambda recipe: 1.0 if not recipe.bands else 4.0 / recipe.bands[0].sizes))
+    assert told == list(range(1, 2 * LIMITS.batch + 1))

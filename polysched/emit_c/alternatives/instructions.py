@@ -69,6 +69,32 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 
+UNFIT = 2   # what a function returns that computed nothing: the instruction is not here, or the sizes do not fit
+
+
+def alone_or_unfit(as_written: CSource, program: TensorizedProgram, parts: Sequence[CSource], *, name: str,
+                   parallel: bool, emulated: bool = False) -> CSource:
+    """The region by an instruction, without ordinary code, for the inside of a function that returns an int.
+
+    Rewrite:  REGION  ->  if (instruction is there && sizes) { BEFORE name(arrays); AFTER }
+                          else { if (there is much to do) return UNFIT; AS WRITTEN }
+
+    Parameters
+    ----------
+    as_written : the loops as they are written; they run where the instruction would not pay.
+    program, parts, name, parallel, emulated : as for `with_instruction`.
+    """
+    leave = f"return {UNFIT};"
+    extents = [loop.extent for loop in program.general.match.fragment.loops] if program.general is not None else []
+    if not extents or program.least_work <= 1:
+        return with_instruction(replace(as_written, text=f"{leave}\n", teams=0), program, parts, name=name,
+                                parallel=parallel, emulated=emulated)
+    work = " * ".join(f"(double){e}" for e in extents)
+    lines = [*_sizes(program), f"if ({work} >= {program.least_work:.0f}) {leave}", *as_written.text.splitlines()]
+    return with_instruction(replace(as_written, text="".join(f"{line}\n" for line in lines)), program, parts, name=name,
+                            parallel=parallel, emulated=emulated)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Function:
     """What computes the statement.
@@ -108,10 +134,14 @@ def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel
 
 def _between_memories(program: TensorizedProgram, memories: Sequence[Memory], lines: Sequence[str]) -> list[str]:
     """Lines with what the parts share allocated ahead of them and freed behind; extents are computed from sizes."""
-    sizes = [f"const long {argument_of(p.name)} __attribute__((unused)) = {p.spelling};" for p in _unknown(program)]
-    return [*(sizes if memories else []), _remark(program),
+    return [*(_sizes(program) if memories else []), _remark(program),
             *(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *lines,
             *(f"free({m.name});" for m in memories)]
+
+
+def _sizes(program: TensorizedProgram) -> list[str]:
+    """Declarations of the sizes under the names that extents are computed from."""
+    return [f"const long {argument_of(p.name)} __attribute__((unused)) = {p.spelling};" for p in _unknown(program)]
 
 
 def _remark(program: TensorizedProgram) -> str:

@@ -37,6 +37,6 @@ def as_written(source: CSource) -> CSource:
 
     Rewrite:  NEW  ->  ORIGINAL
     """
-    lines = (line.removeprefix(INDENT) for line in original_lines(source.scop))
-    return replace(source, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), teams=0,
+    lines = (line.removeprefix(INDENT) for line in original_lines(source.scop, alone=True))
+    return replace(source, kept=True, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), teams=0,
                    tested_teams=())

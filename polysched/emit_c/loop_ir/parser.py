@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from inspect import signature
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from polysched.emit_c.loop_ir import loops
 from polysched.emit_c.loop_ir.index import (
@@ -51,6 +52,7 @@ _RECORDS: dict[str, type] = {
                                body.Cast, body.Select, body.Call)},
 }
 _DTYPES = {d.name: d for d in vars(dtypes).values() if isinstance(d, dtypes.DType)}
+_T = TypeVar("_T")
 Panels: TypeAlias = Mapping[str, loops.Panel]   # those that are filled around a node
 _COMPARISONS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 
@@ -84,8 +86,8 @@ def _node(statement: ast.stmt, panels: Panels) -> Node:
     match statement:
         case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[lower, upper, *step], keywords=keywords)):
             given = _keywords(keywords)
-            return For(_name(statement.target), _linear(lower), _linear(upper), _number(step[0]) if step else 1,
-                       _block(statement.body, panels), **given)
+            return _made(For, statement, _name(statement.target), _linear(lower), _linear(upper),
+                         _number(step[0]) if step else 1, _block(statement.body, panels), **given)
         case ast.If():
             return If(_condition(statement.test), _block(statement.body, panels),
                       _block(statement.orelse, panels) if statement.orelse else None)
@@ -99,7 +101,7 @@ def _node(statement: ast.stmt, panels: Panels) -> Node:
 def _instance(call: ast.Call) -> StatementInstance:
     match call.func:
         case ast.Name(id=name) | ast.Subscript(value=ast.Name(id="statements"), slice=ast.Constant(value=str(name))):
-            return StatementInstance(name, tuple(map(_linear, call.args)), **_keywords(call.keywords))
+            return _made(StatementInstance, call, name, tuple(map(_linear, call.args)), **_keywords(call.keywords))
     _refuse(call)
 
 
@@ -108,12 +110,14 @@ def _read_block(_: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
 
 
 def _read_let(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
-    name, value = call.args
-    return Let(_name(name), _linear(value), _block(inner, panels), **_keywords(call.keywords))
+    match call.args:
+        case [name, value]:
+            return _made(Let, call, _name(name), _linear(value), _block(inner, panels), **_keywords(call.keywords))
+    _refuse(call)
 
 
 def _read_local(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
-    return Local(tuple(map(_record, call.args)), _block(inner, panels))
+    return Local(tuple(_record_of(loops.Temporary, arg) for arg in call.args), _block(inner, panels))
 
 
 def _read_tile(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
@@ -121,24 +125,42 @@ def _read_tile(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Nod
     names = given.pop("panels", ())
     if unknown := [name for name in names if name not in panels]:
         raise SourceSyntaxError(f"no panel {unknown[0]} is filled around this tile", where=f"line {call.lineno}")
-    return RegisterTile(body=_block(inner, panels), panels=tuple(panels[name] for name in names), **given)
+    return _made(RegisterTile, call, body=_block(inner, panels), panels=tuple(panels[name] for name in names), **given)
 
 
 def _read_packed(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
-    panel, source = call.args
-    if not isinstance(source, ast.Call):
-        _refuse(source)
-    copied = _record(panel)
-    return Packed(copied, _instance(source), _block(inner, {**panels, copied.name: copied}))
+    match call.args:
+        case [panel, ast.Call() as source]:
+            copied = _record_of(loops.Panel, panel)
+            return Packed(copied, _instance(source), _block(inner, {**panels, copied.name: copied}))
+    _refuse(call)
 
 
 def _read_copy(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
-    tile, count = call.args
-    return OnCopy(_record(tile), _number(count), _block(inner, panels))
+    match call.args:
+        case [tile, count]:
+            return OnCopy(_record_of(RegisterTile, tile), _number(count), _block(inner, panels))
+    _refuse(call)
 
 
 def _read_reduction(call: ast.Call, inner: Sequence[ast.stmt], panels: Panels) -> Node:
-    return ThreadReduction(loop=_block(inner, panels), **_keywords(call.keywords))
+    return _made(ThreadReduction, call, loop=_block(inner, panels), **_keywords(call.keywords))
+
+
+def _made(kind: Callable[..., _T], node: ast.AST, /, *given: object, **named: object) -> _T:
+    """The record of these fields; refused where it has no such field, or lacks one."""
+    try:
+        signature(kind).bind(*given, **named)
+    except TypeError:
+        _refuse(node)
+    return kind(*given, **named)
+
+
+def _record_of(kind: type[_T], node: ast.expr) -> _T:
+    found = _record(node)
+    if not isinstance(found, kind):
+        _refuse(node)
+    return found
 
 
 _NODES: dict[str, Callable[[ast.Call, Sequence[ast.stmt], Panels], Node]] = {
@@ -151,9 +173,11 @@ def _keywords(keywords: Sequence[ast.keyword]) -> dict[str, Any]:
 
 
 def _mark(node: ast.expr) -> LoopMark:
-    mark = LoopMark.from_text(f"{LoopMark.PREFIX} {_record(node)}")
-    if mark is None:
+    try:
+        mark = LoopMark.from_text(f"{LoopMark.PREFIX} {_record(node)}")
+    except ValueError:
         _refuse(node)
+    assert mark is not None, "the text begins with the prefix"
     return mark
 
 
@@ -170,14 +194,14 @@ def _record(node: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id="condition"), args=[test]):
             return _condition(test)
         case ast.Call(func=ast.Name(id="loop"), args=[name, lower, upper, *step]):
-            return For(_name(name), _linear(lower), _linear(upper), _number(step[0]) if step else 1, Block(()),
-                       **_keywords(node.keywords))
+            return _made(For, node, _name(name), _linear(lower), _linear(upper), _number(step[0]) if step else 1,
+                         Block(()), **_keywords(node.keywords))
         case ast.Call(func=ast.Name(id="edge"), args=[name, base, count]):
             return loops.Edge(_name(name), _linear(base), _number(count), bool(node.keywords))
         case ast.Call(func=ast.Name(id="dtype"), args=[ast.Constant(value=str(name))]) if name in _DTYPES:
             return _DTYPES[name]
         case ast.Call(func=ast.Name(id=name), args=[]) if name in _RECORDS:
-            return _RECORDS[name](**_keywords(node.keywords))
+            return _made(_RECORDS[name], node, **_keywords(node.keywords))
     _refuse(node)
 
 

@@ -27,6 +27,12 @@ def _aligned(letter: str, element: str, mask: str) -> tuple[str, str, str, str]:
             "__builtin_shufflevector(low, high, __VA_ARGS__)")
 
 
+def _emptied(machine: str, count: int) -> tuple[str, str, str, str]:
+    """No value stays in a vector register from the code in front to the code behind."""
+    names = ", ".join(f'"xmm{number}"' for number in range(count))
+    return machine, "()", f'__asm__ volatile("" : : : {names})', "((void)0)"
+
+
 # Definitions for some machines, and for all others.
 _BY_MACHINE = {
     "store_past_caches_64": ("__AVX512F__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "v"(x))',
@@ -35,6 +41,8 @@ _BY_MACHINE = {
                              "((to) = (x))"),
     "across_8": _aligned("q", "long long", "unsigned char"),
     "across_4": _aligned("d", "int", "unsigned short"),
+    "empty_registers_16": _emptied("defined __x86_64__ && defined __SSE__", 16),
+    "empty_registers_32": _emptied("__AVX512F__", 32),
     "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
 }
 

@@ -6,20 +6,26 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.scop.scop import Scop
 
 
-def original_lines(scop: Scop) -> list[str]:
+def original_lines(scop: Scop, *, alone: bool = False) -> list[str]:
     """The region as it stood in the file, without its pragmas and its indentation, one level in.
 
-    Where it declares what the code behind it uses, without those declarations.
+    Where it declares what the code behind it uses, without those declarations.  What it steps itself is not stepped
+    again behind it.
+
+    Parameters
+    ----------
+    alone : nothing else stands in the region's place.
     """
     region = scop.source
     if region is None:
         raise ValueError(f"{scop.name} does not come from a C file")
+    stepped = [] if alone else [f"{INDENT}{variable.by} = 0;" for variable in region.stepped]
     if region.without_declarations:
-        return [INDENT + line for line in region.without_declarations.splitlines()]
+        return [*(INDENT + line for line in region.without_declarations.splitlines()), *stepped]
     lines = region.text[region.start:region.end].splitlines()
     pragmas = (["pragma", "scop"], ["pragma", "endscop"])
     code = [line for line in lines if line.replace("#", "", 1).split()[:2] not in pragmas]
-    return [INDENT + line.removeprefix(region.indent) if line.strip() else line for line in code]
+    return [*(INDENT + line.removeprefix(region.indent) if line.strip() else line for line in code), *stepped]
 
 
 def inside(line: str) -> str:

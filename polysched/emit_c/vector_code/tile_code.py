@@ -363,7 +363,8 @@ class TileCode:
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
-        lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
+        lines = [*(self._emptied_registers() if any(key in held.written for key, _ in around) else ()),
+                 *(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
                    for key, piece in around),
                  *self._fetches.next_tile(key for key, _ in around),
                  *lines,
@@ -435,6 +436,18 @@ class TileCode:
     def _barrier(self) -> list[str]:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
         return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
+
+    def _emptied_registers(self) -> list[str]:
+        """Nothing, but registers are empty behind it: for sums in a buffer, whose last steps stand beside the tile.
+
+        A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
+        """
+        summed = {access.array for instance in instances(self.tile.body)
+                  for access in self.scop.statement(instance.statement).writes}
+        in_buffer = any(name in summed and temporary.kept for name, temporary in self._temporaries.items())
+        if not in_buffer or self._edge is None or self.vector_registers not in (16, 32):
+            return []
+        return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
 
     def _place(self, key: Reach) -> CText:
         temporary = self._temporaries.get(key.array)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.register_tiles.tile_accesses import Reach
@@ -62,9 +63,8 @@ class TileScope:
 
     def declare(self, wish: str, piece: Piece, type_name: str) -> Piece:
         """A new variable with the value as it is now; for what later statements may change."""
-        used = self.in_use | self.declared
-        name = next(n for k in range(len(used) + 1)
-                    if (n := self.taken.fresh(f"{identifier_of(wish)}_{k}", used)) == f"{identifier_of(wish)}_{k}")
+        stem, used = identifier_of(wish), self.in_use | self.declared
+        name = next(n for k in count() if (n := f"{stem}_{k}") == self.taken.fresh(n, used))
         self.declared.add(name)
         self.lines.append(f"const {type_name} {name} = {piece.text};")
         return Piece(CText(name), piece.dtype, piece.vector)

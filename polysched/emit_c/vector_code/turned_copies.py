@@ -91,6 +91,7 @@ class Squares:
         read, write : the elements of a column and a row in the C text.
         into_lanes : vectors are read along the rows and written across them; else the other way round.
         """
+        assert into_lanes or self.rows % self.lanes == 0, "rows are written in whole vectors"
         kind = self.types.name(self.dtype, self.lanes)
         column, row, n, square = (self.fresh(wish) for wish in ("column", "row", "n", "square"))
         along, across = (column, f"{row} + {n}"), (f"{column} + {n}", row)

@@ -71,7 +71,13 @@ class Inference:
     def take(self, node: Node) -> None:
         """One more node, whose operands are known by now."""
         operator, site = operator_of(node), site_of(node, self.types, self.known)
-        results = operator.types(site)
+        try:
+            results = operator.types(site)
+        except UnsupportedGraphError as error:
+            if error.where is not None:
+                raise
+            raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness,
+                                        hint=error.hint) from None
         _check(node, results)
         for name, its_type in zip(node.outputs, results, strict=False):
             if name:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +76,14 @@ def is_inlined(node: Node, site: Site) -> bool:
         return True
     if operator.moves is None or len(node.outputs) != 1:
         return False
+    if any(k is not None and k.dtype == object for k in site.known):
+        return False   # the driver knows sizes that are open; a fragment is told none
     moves = operator.moves(site)[0]
     return len(moves) == 1 and moves[0].is_whole and moves[0].is_affine
 
 
-def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, tuple[str, ...]]:
-    """A group as a graph of its own with canonical names, and the values that are its inputs.
+def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, tuple[str, ...], tuple[str, ...]]:
+    """A group as a graph of its own with canonical names, the values that are its inputs, and the sizes that are open.
 
     Constants of one element, and operands that decide about shapes, are constants of the fragment; equal groups give
     equal texts.
@@ -87,10 +91,22 @@ def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, 
     names = _named(graph, group, inferred)
     nodes = tuple(Node(op=n.op, inputs=tuple(names.short[i] for i in n.inputs), attributes=n.attributes,
                        outputs=tuple(names.short[o] for o in n.outputs)) for n in group.nodes)
+    types = {short: inferred.types[name] for name, short in names.inputs.items()}
+    symbols = tuple(dict.fromkeys(s for t in types.values() for e in t.shape for s in sorted(e.symbols)))
+    own = {name: Size.symbol(f"n{place}") for place, name in enumerate(symbols)}
     fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.last.outputs if o),
-                     inputs=tuple((short, inferred.types[name]) for name, short in names.inputs.items()),
-                     constants=names.constants)
-    return fragment, tuple(names.inputs)
+                     inputs=tuple((short, t.bound(own)) for short, t in types.items()), constants=names.constants)
+    _check_sizes(group, fragment)
+    return fragment, tuple(names.inputs), symbols
+
+
+def _check_sizes(group: Group, fragment: Graph) -> None:
+    """Refuse a kernel that is told sizes that are open."""
+    for array in fragment.constants.values():
+        if array.dtype == object:
+            raise UnsupportedGraphError("an operand that decides about shapes follows from an open size",
+                                        where=group.last.where, witness=str(list(array.ravel())),
+                                        hint="fix the size by sizes=")
 
 
 def _named(graph: Graph, group: Group, inferred: Inferred) -> _Names:

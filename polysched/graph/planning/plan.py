@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
 from polysched.graph.operators.moves import Move
@@ -22,11 +23,13 @@ class Kernel:
     ----------
     fragment : what it computes, with canonical names.
     inputs, outputs : values of the graph.
+    symbols : of the graph's sizes, in the order of the fragment's own.
     """
 
     fragment: Graph
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    symbols: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,18 +54,36 @@ class Plan:
 
     Parameters
     ----------
-    graph : with types, sizes fixed, compositions expanded.
+    graph : with types, compositions expanded; its symbols are known when it runs.
     steps : in the order in which they run.
     roots : the value whose memory each value uses: itself, or the one that it is a view of.
     copied : outputs that are made by a copy of another value, because that is an input, a constant, or an output, too.
-    arena : offsets of the values that are neither inputs, constants, nor outputs.
+    lives : the steps that write first and read last each value that is neither an input, a constant, nor an output.
     """
 
     graph: Graph
     steps: tuple[Kernel | Copies, ...]
     roots: Mapping[str, str]
     copied: Mapping[str, str]
-    arena: Arena
+    lives: Mapping[str, tuple[int, int]]
+
+    @cached_property
+    def arena(self) -> Arena:
+        """Where the values stand that are neither inputs, constants, nor outputs.
+
+        Raises
+        ------
+        UnsupportedGraphError : a size is open.
+        """
+        return self.arena_for({})
+
+    def arena_for(self, sizes: Mapping[str, int]) -> Arena:
+        """The arena for values of the open sizes."""
+        found = []
+        for name, (first, last) in self.lives.items():
+            own = self.graph.types[name].bound(sizes)
+            found.append(Buffer(name=name, bytes=int(own.elements) * own.dtype.bytes, first=first, last=last))
+        return arena_of(found)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -74,8 +95,10 @@ class Plan:
         return self.graph.type_of(name)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.kernels)} kernels, {len(self.steps) - len(self.kernels)} copies, "
-                 f"arena {self.arena.bytes} bytes, {self.arena.peak_bytes} live at most"]
+        symbols = self.graph.symbols
+        arena = (f"sizes {', '.join(symbols)} open" if symbols else
+                 f"arena {self.arena.bytes} bytes, {self.arena.peak_bytes} live at most")
+        lines = [f"{len(self.kernels)} kernels, {len(self.steps) - len(self.kernels)} copies, {arena}"]
         for step in self.steps:
             if isinstance(step, Kernel):
                 ops = " ".join(n.op for n in step.fragment.nodes)
@@ -86,29 +109,24 @@ class Plan:
 
 
 def plan(graph: Graph) -> Plan:
-    """The plan of a graph with types whose sizes are known.
-
-    Raises
-    ------
-    UnsupportedGraphError : a size is a symbol.
-    """
+    """The plan of a graph with types."""
     inferred = infer(graph)
     groups = [g for g in partition(graph, inferred) if not operator_of(g.last).view]
     steps = tuple(step for group in groups for step in _steps(graph, group, inferred))
     roots, copied = _storage(graph)
     return Plan(graph=graph, steps=steps, roots=roots, copied=copied,
-                arena=arena_of(_buffers(graph, steps, roots, copied)))
+                lives=_lives(graph, steps, roots))
 
 
 def _steps(graph: Graph, group: Group, inferred: Inferred) -> list[Kernel | Copies]:
     """The steps of a group; none where nothing is made."""
     node = group.last
     operator = operator_of(node)
-    if all(graph.types[o].elements == 0 for o in node.outputs if o):
+    if all(0 in graph.types[o].shape for o in node.outputs if o):
         return []
     if operator.moves is None or len(group.nodes) > 1:
-        fragment, inputs = fragment_of(graph, group, inferred)
-        return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o))]
+        fragment, inputs, symbols = fragment_of(graph, group, inferred)
+        return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o), symbols=symbols)]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]
@@ -132,17 +150,13 @@ def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, str]]:
     return roots, copied
 
 
-def _buffers(graph: Graph, steps: tuple[Kernel | Copies, ...], roots: Mapping[str, str],
-             copied: Mapping[str, str]) -> list[Buffer]:
+def _lives(graph: Graph, steps: tuple[Kernel | Copies, ...], roots: Mapping[str, str]) -> dict[str, tuple[int, int]]:
     """The values that stand in the arena, with their lives in steps."""
     elsewhere = {*dict(graph.inputs), *graph.constants, *(roots[o] for o in graph.outputs)}
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+    found: dict[str, tuple[int, int]] = {}
     for place, step in enumerate(steps):
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in (*step.inputs, *made):
             if name and roots[name] not in elsewhere:
-                first.setdefault(roots[name], place)
-                last[roots[name]] = place
-    return [Buffer(name=n, bytes=int(graph.types[n].elements) * graph.types[n].dtype.bytes, first=first[n],
-                   last=last[n]) for n in first]
+                found[roots[name]] = (found.get(roots[name], (place, place))[0], place)
+    return found

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.errors import CompileError
+from polysched.measure.processes.narrow_headers import with_narrow_headers
 from polysched.target import Compiler
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_FLAGS = ("-O3", "-march=native")
 MESSAGE_LINES = 12
@@ -53,16 +58,24 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
     CompileError : the compiler refused it; the witness is the compiler's own message.
     """
     source = folder / f"{name}.c"
-    source.write_text(text)
     library = folder / f"{name}.so"
     options = [*flags, *(compiler.openmp_compile if openmp else ())]
     before = [f for f in options if not f.startswith(LINKED)]
     started = time.monotonic()
-    done = compiler.run(
-        [*before, "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
-         str(source), "-o", str(library), "-Wl,--gc-sections", *(f for f in flags if f.startswith(LINKED)),
-         *(compiler.openmp_link if openmp else ()), "-lm"],
-        folder=folder)
+
+    def compiled(text: str, warnings: str = "-w") -> subprocess.CompletedProcess[str]:
+        source.write_text(text)
+        return compiler.run(
+            [*before, warnings, "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
+             str(source), "-o", str(library), "-Wl,--gc-sections", *(f for f in flags if f.startswith(LINKED)),
+             *(compiler.openmp_link if openmp else ()), "-lm"],
+            folder=folder)
+
+    narrow = with_narrow_headers(text) if compiler.kind == "gcc" else None
+    done = compiled(narrow, "-Werror=implicit-function-declaration") if narrow is not None else compiled(text)
+    if narrow is not None and done.returncode != 0:
+        logger.info("%s takes the whole immintrin.h: %s", name, first_lines(done.stderr, str(folder)))
+        done = compiled(text)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),
                            hint=_hint(done.stderr))

@@ -13,6 +13,7 @@ from polysched.scheduling.primitives.fuse import Distribute, Fuse
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
 from polysched.scheduling.primitives.privatize import Privatize
 from polysched.scheduling.primitives.reorder import Interchange, Reorder
+from polysched.scheduling.primitives.requests import BandStep, Pack, RegisterBlock, SplitTiles, UseInstruction
 from polysched.scheduling.primitives.split import Peel, SplitAt
 from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.strip_mine import StripMine
@@ -21,11 +22,13 @@ from polysched.scheduling.primitives.tile import Tile
 STEPS: dict[str, type[Step]] = {
     step.NAME: step
     for step in (Tile, Interchange, Fuse, Distribute, Skew, Shift, Reverse, Scale, StripMine, SplitAt, Parallel,
-                 Vectorize, Unroll, UnrollAndJam, Peel, Privatize, Reorder, ComputeAt)
+                 Vectorize, Unroll, UnrollAndJam, Peel, Privatize, Reorder, ComputeAt,
+                 BandStep, RegisterBlock, Pack, SplitTiles, UseInstruction)
 }
 
 __all__ = [
-    "STEPS", "ComputeAt", "Distribute", "Fuse", "Interchange", "Loop", "LoopRef", "Parallel", "Peel", "Privatize",
-    "ProgramStep", "Reorder", "Reverse", "Scale", "Shift", "Skew", "SplitAt", "Step", "StripMine", "Tile", "Unroll",
-    "UnrollAndJam", "Vectorize", "find_loop", "loops",
+    "STEPS", "BandStep", "ComputeAt", "Distribute", "Fuse", "Interchange", "Loop", "LoopRef", "Pack", "Parallel",
+    "Peel", "Privatize", "ProgramStep", "RegisterBlock", "Reorder", "Reverse", "Scale", "Shift", "Skew", "SplitAt",
+    "SplitTiles", "Step", "StripMine", "Tile", "Unroll", "UnrollAndJam", "UseInstruction", "Vectorize", "find_loop",
+    "loops",
 ]

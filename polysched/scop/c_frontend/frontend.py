@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -17,14 +18,21 @@ from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation
 from polysched.scop.budget import in_words, with_budget
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.control import walk_all
-from polysched.scop.c_frontend.declarations.bindings import Bindings, bind, describe, function_parameters, scope_at
+from polysched.scop.c_frontend.declarations.bindings import (
+    Bindings,
+    addressed_names,
+    bind,
+    describe,
+    function_parameters,
+    scope_at,
+)
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.declarations.changes import changed_before
 from polysched.scop.c_frontend.declarations.heads import signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.declarations.private_copies import check_private_copies
-from polysched.scop.c_frontend.declarations.scopes import Scope, Symbol
+from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
@@ -33,11 +41,14 @@ from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_synta
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
 from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
+from polysched.scop.c_frontend.rewrites.increments import Increments
+from polysched.scop.c_frontend.rewrites.induction import Inductions
 from polysched.scop.c_frontend.rewrites.inline import Inliner
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.members import check_members
 from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
@@ -214,9 +225,10 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    written, region = region, replace(region, items=tuple(copy.deepcopy(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
-    region = _inlined(region, scope, functions, pure, identifiers)
+    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers)
     for declaration in kept:
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
@@ -224,7 +236,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
                    whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     seconds = min(READING_SECONDS, left())
-    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain, named),
+    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, Liveness(written), scope, kept, plain, named,
+                                                   inductions),
                        seconds=seconds)
     if scop is None:
         raise _takes_too_long(x, region, seconds)
@@ -241,10 +254,11 @@ def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> Budg
              "and of cases inside one another")
 
 
-def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope, kept: tuple[c_ast.Decl, ...],
-          plain: str, named: tuple[NameReads, ...]) -> Scop:
+def _read(source: SourceFile, x: Extraction, liveness: Liveness, scope: Scope, kept: tuple[c_ast.Decl, ...],
+          plain: str, named: tuple[NameReads, ...], inductions: Inductions) -> Scop:
     """The Scop of a region whose names are known."""
-    bindings, liveness = x.bindings, Liveness(region)
+    bindings, region = x.bindings, x.region
+    assert region is not None
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
         s for s in bindings.iterators
@@ -253,6 +267,7 @@ def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope,
     if walked is None:
         x.notes.append(f"{source.path}:{region.text_region.first_line}: the region has no statement that ever runs")
     check_pointers(x, region)
+    check_members(x, inductions.members)
     order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
     x.parameters = dict(sorted(x.parameters.items(), key=lambda p: order.get(p[1].spelling, len(order))))
     text = region.text_region
@@ -260,28 +275,52 @@ def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope,
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
-                         changed=changed_before(region, bindings))
+                         changed=changed_before(region, bindings), stepped=tuple(inductions.stepped))
+    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
+                      dead_after=_dead_after(x, liveness))
+
+
+def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
+    """The arrays and scalars whose values nothing reads behind the region."""
     read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
-    dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
+    return frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and (
                          liveness.dead_after(symbol) if isinstance(symbol.ctype, Scalar) else
                          array.name in read and liveness.object_dead_after(symbol)))
-    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
-                      dead_after=dead)
 
 
-def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
-             identifiers: frozenset[str]) -> SyntaxRegion:
-    """The region with the calls of small functions of the file replaced by what they compute."""
+def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
+               functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
+               identifiers: frozenset[str]) -> tuple[SyntaxRegion, Inductions]:
+    """The region in simpler constructs, with the calls of small functions of the file replaced by what they compute.
+
+    Parameters
+    ----------
+    written : the region as it stands in the function's tree.
+    items : a copy of its statements, which is changed.
+    """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
-    declared = {n.name for item in region.items for n in everything(item) if isinstance(n, c_ast.Decl)}
-    for item in region.items:
+    declared = {n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
+    for item in items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
-    items = counted_loops(tuple(map(without_idle_addresses, inliner.statements(region.items))), region.before)
-    items = LocalPointers(region, scope, inliner.fresh).statements(items)
-    steps = ParameterSteps(scope, changed_names(items), inliner.fresh)
-    return replace(region, items=steps.statements(items))
+    made = tuple(map(without_idle_addresses, inliner.statements(items)))
+    plain = _plain_names(written, scope, made)
+    made = counted_loops(Increments(plain).statements(made), written.before)
+    inductions = Inductions(scope, Liveness(written), plain, inliner.fresh)
+    made = inductions.statements(made)
+    made = LocalPointers(written, scope, inliner.fresh).statements(made)
+    steps = ParameterSteps(scope, changed_names(made), inliner.fresh)
+    return replace(written, items=steps.statements(made)), inductions
+
+
+def _plain_names(region: SyntaxRegion, scope: Scope, items: Sequence[c_ast.Node]) -> frozenset[str]:
+    """The variables of the function and of the region whose address nobody takes."""
+    addressed = {name for part in (region.function.body, *items) for name in addressed_names(part)}
+    own = {n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl) and n.name}
+    found = {name for level in scope.levels for name, symbol in level.symbols.items()
+             if symbol.origin in (Origin.LOCAL, Origin.PARAMETER) and scope.lookup(name) is symbol}
+    return frozenset((found | own) - addressed)
 
 
 def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, scope: Scope) -> None:

@@ -17,7 +17,9 @@ from polysched.scop.c_frontend.subscripts.affine import condition
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
 POSITIVE_STEP = "__polysched_positive_step"
 """What `rewrites.parameter_steps` states of a loop."""
-REMARKS = ASSUMPTIONS | {"__pencil_kill", POSITIVE_STEP}
+GOES_FORWARD = "__polysched_goes_forward"
+"""What `rewrites.induction` states of the loops that step a variable."""
+REMARKS = ASSUMPTIONS | {"__pencil_kill", POSITIVE_STEP, GOES_FORWARD}
 
 
 _WITHOUT_EFFECT = (c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ArrayRef)
@@ -62,13 +64,19 @@ def assume(x: Extraction, node: c_ast.FuncCall | c_ast.Cast, domain: isl.Set) ->
     ------
     UnsupportedScopError : the condition contradicts what is known already.
     """
-    if not isinstance(node, c_ast.FuncCall) or node.name.name not in (*ASSUMPTIONS, POSITIVE_STEP):
+    if not isinstance(node, c_ast.FuncCall) or node.name.name not in (*ASSUMPTIONS, POSITIVE_STEP, GOES_FORWARD):
         return
     if node.name.name == POSITIVE_STEP:
         with x.bound():
             holds = condition(x, node.args.exprs[0], domain)
         x.require(domain, holds, kind="terminates", node=node,
                   text=f"`{describe(node.args.exprs[0].left)}` where the loop that it steps runs")
+        return
+    if node.name.name == GOES_FORWARD:
+        with x.bound():
+            holds = condition(x, node.args.exprs[0], domain)
+        x.require(domain, holds, kind="terminates", node=node,
+                  text=f"`{describe(node.args.exprs[0])}`, so that variables which the loop steps go on")
         return
     for stated in node.args.exprs if node.args else ():
         try:

@@ -31,7 +31,8 @@ from polysched.tensorize.description.semantics import (
     table_function,
 )
 
-_PRELUDE = "".join(f"typedef int {n};\n" for n in TYPES if n.endswith("_t") or n in ("bf16", "f16"))
+_TYPEDEFS = tuple(n for n in TYPES if n.endswith("_t") or n in ("bf16", "f16"))
+_PRELUDE_LINES = len(_TYPEDEFS)
 _HINT = "constant for loops, assignments and the functions of exact_arithmetic"
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 _OF_INTEGERS = ("%", "<<", ">>", "&", "|", "^", "~")
@@ -47,19 +48,21 @@ def parse(text: str) -> Semantics:
     SourceSyntaxError : the text is not C, or leaves the description language; the witness is the construct.
     """
     try:
-        file = c_parser.CParser().parse(_PRELUDE + text, "<semantics>")
+        used = [n for n in _TYPEDEFS if n in text]   # reading the others takes as long as the text
+        prelude = "".join(f"typedef int {n};\n" for n in used) + "\n" * (_PRELUDE_LINES - len(used))
+        file = c_parser.CParser().parse(prelude + text, "<semantics>")
     except c_parser.ParseError as error:
         raise SourceSyntaxError("the semantics of an intrinsic is not C", witness=str(error)) from error
     functions = [item for item in file.ext if isinstance(item, c_ast.FuncDef)]
-    if len(functions) != 1 or len(file.ext) != 1 + _PRELUDE.count("\n"):
+    if len(functions) != 1 or len(file.ext) != 1 + len(used):
         raise SourceSyntaxError("the semantics of an intrinsic is exactly one function",
-                                witness=f"{len(functions)} functions, {len(file.ext) - _PRELUDE.count(chr(10))} items")
+                                witness=f"{len(functions)} functions, {len(file.ext) - len(used)} items")
     return _Reader(functions[0], text).read()
 
 
 def refuse(problem: str, node: c_ast.Node, hint: str = _HINT) -> SourceSyntaxError:
     """A refusal that names the line and quotes the construct."""
-    line = getattr(node.coord, "line", 0) - _PRELUDE.count("\n") if node.coord else 0
+    line = getattr(node.coord, "line", 0) - _PRELUDE_LINES if node.coord else 0
     quoted = " ".join(CGenerator().visit(node).split())
     return SourceSyntaxError(problem, where=f"semantics line {line}", witness=quoted[:200], hint=hint)
 

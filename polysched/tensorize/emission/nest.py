@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.matching.mapping import Match
@@ -62,10 +63,16 @@ def nest_loops(match: Match) -> list[NestLoop]:
 
 def uses(match: Match, operand: str, loop: NestLoop) -> bool:
     """Whether an operand changes with a loop."""
-    if loop.group >= 0:
-        accumulated = operand == match.intrinsic.output.name and match.is_partial(loop.group)
-        return operand in match.groups[loop.group].indexes and not accumulated
-    return loop.source in match.fragment.loops_of(content_of(match, operand))
+    return operand in _moved(match, loop.group, loop.source)
+
+
+@lru_cache(maxsize=256)   # models of caches ask some hundred thousand times for one program
+def _moved(match: Match, group: int, source: str) -> frozenset[str]:
+    """The operands that change with a loop over the tiles of a group, or with a loop of the program."""
+    if group >= 0:
+        accumulated = {match.intrinsic.output.name} if match.is_partial(group) else set()
+        return frozenset(match.groups[group].indexes) - accumulated
+    return frozenset(o for o, held in match.contents.items() if source in match.fragment.loops_of(held))
 
 
 def content_of(match: Match, operand: str) -> Expr:

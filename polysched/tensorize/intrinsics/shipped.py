@@ -41,6 +41,32 @@ def shipped() -> tuple[Intrinsic, ...]:
 
 
 @cache
+def shipped_for_x86() -> tuple[Intrinsic, ...]:
+    """Those of x86; reading the texts of other machines takes as long as reading these."""
+    from polysched.tensorize.intrinsics import (
+        amx,
+        avx2,
+        avx2_elementwise,
+        avx2_integer,
+        avx512,
+        avx512_bf16,
+        avx512_elementwise,
+        avx512_vnni,
+        avx_vnni,
+        x86_psadbw,
+    )
+
+    files = (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, x86_psadbw, avx2_elementwise,
+             avx512_elementwise)
+    return tuple(intrinsic for file in files for intrinsic in file.ALL)
+
+
+def shipped_for(machine: str) -> tuple[Intrinsic, ...]:
+    """The instructions of a kind of machine, in the order of `shipped`."""
+    return shipped_for_x86() if machine == "x86_64" else tuple(i for i in shipped() if i.isa.machine == machine)
+
+
+@cache
 def shipped_texts() -> frozenset[str]:
     """Their texts, whose readings the tests compare; others are compared when they are first used."""
     return frozenset(i.semantics for i in shipped())

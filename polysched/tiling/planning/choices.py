@@ -12,6 +12,7 @@ from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.planning.asked import as_asked
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.plan import Planner, free_members
 from polysched.tiling.planning.register_shape import RegisterShape
@@ -73,6 +74,7 @@ def band_choices(schedule: Schedule, options: TilingOptions) -> tuple[BandChoice
     ----------
     options : with the machine and the sizes that count.
     """
+    schedule, options = as_asked(schedule, options)
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     scop = schedule.scop

@@ -21,13 +21,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     text = (f"{two}float from_(unsigned short x) {{ return {macros.use('from_bfloat16')}(x); }}\n"
             f"unsigned short to_(float x) {{ return {macros.use('to_bfloat16')}(x); }}\n"
             f"int threads_(void) {{ return {macros.threads()}; }}\n"
-            f"void fence_(void) {{ {macros.use('fence')}(); }}\n")
+            f"void fence_(void) {{ {macros.use('fence')}(); }}\n"
+            f"double emptied_(double x) {{ const double y = 2 * x; {macros.use('empty_registers_16')}(); "
+            f"{macros.use('empty_registers_32')}(); return y + x; }}\n")
     made = "\n".join([*macros.definitions(), text, *macros.undefinitions(),
                       "#ifdef polysched_min\n#error it is still defined\n#endif\n"])
     found = load(made, tmp_path_factory.mktemp("macros"))
     for name in ("min_", "max_", "floordiv_", "value_floordiv_", "value_floormod_"):
         getattr(found, name).argtypes, getattr(found, name).restype = [ctypes.c_long] * 2, ctypes.c_long
     found.from_.restype, found.from_.argtypes = ctypes.c_float, [ctypes.c_ushort]
+    found.emptied_.restype, found.emptied_.argtypes = ctypes.c_double, [ctypes.c_double]
     found.to_.restype, found.to_.argtypes = ctypes.c_ushort, [ctypes.c_float]
     return found
 
@@ -54,6 +57,10 @@ def test_bfloat16_is_rounded_to_the_nearest(library: ctypes.CDLL) -> None:
 def test_threads_and_fences(library: ctypes.CDLL) -> None:
     assert library.threads_() >= 1
     library.fence_()
+
+
+def test_values_outlive_emptied_registers(library: ctypes.CDLL) -> None:
+    assert library.emptied_(1.25) == 3.75
 
 
 def test_names_of_the_program_are_left_to_it() -> None:

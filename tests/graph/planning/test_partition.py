@@ -4,6 +4,7 @@ from polysched.graph import from_text, to_text
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.simple import with_types
 from polysched.graph.planning.partition import fragment_of, partition
+from polysched.graph.values.sizes import Size
 
 GRAPH = with_types(from_text("""graph f(x: float32[3, 4], w: float32[4, 4]) {
   const half: float32[] = [0.5]
@@ -28,8 +29,8 @@ def test_elementwise_chains_are_joined_and_shared_values_are_computed_once() -> 
 
 def test_equal_groups_have_equal_texts() -> None:
     groups = partition(GRAPH, INFERRED)
-    fragment, inputs = fragment_of(GRAPH, groups[2], INFERRED)
-    assert inputs == ("b", "x2")
+    fragment, inputs, symbols = fragment_of(GRAPH, groups[2], INFERRED)
+    assert (inputs, symbols) == (("b", "x2"), ())
     assert to_text(fragment) == """graph kernel(x0: float32[3, 4], x1: float32[3]) {
   let v2 = Transpose(x0)
   let v3 = Exp(v2)
@@ -37,3 +38,15 @@ def test_equal_groups_have_equal_texts() -> None:
   return v5
 }"""
     assert fragment_of(GRAPH, groups[4], INFERRED)[0].constants["c0"].tolist() == [1]
+
+
+def test_sizes_that_are_open_have_canonical_names() -> None:
+    texts = set()
+    for name in ("batch size", "N"):
+        graph = with_types(from_text("graph f(x: float32[2*N, 4]) {\n  let y = Exp(x)\n  return y\n}"))
+        graph = graph.but(inputs=(("x", graph.inputs[0][1].bound({"N": Size.symbol(name)})),), types={})
+        inferred = infer(graph)
+        fragment, _, symbols = fragment_of(with_types(graph), partition(graph, inferred)[0], inferred)
+        assert symbols == (name,)
+        texts.add(to_text(fragment))
+    assert len(texts) == 1

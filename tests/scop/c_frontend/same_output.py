@@ -17,13 +17,18 @@ static void shown(const char *what, const double *values, int count) {
 static void filled(double *values, int count) { for (int k = 0; k < count; k++) values[k] = (k * 37 + 11) % 23 - 7; }
 """
 
-def same_output(tmp_path: Path, text: str, main: str, **options: object) -> TransformedFile:
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def same_output(tmp_path: Path, text: str, main: str, flags: tuple[str, ...] = ("-fwrapv",),
+                **options: object) -> TransformedFile:
     """The transformed file; fails where it prints something else than the original.
 
     Parameters
     ----------
     text : the functions, with regions in `#pragma scop` or without.
     main : the body of the main function, which is not transformed; it may use `shown` and `filled`.
+    flags : of the compiler, beside the usual ones.
     """
     source = tmp_path / "in.c"
     source.write_text(text)
@@ -33,7 +38,7 @@ def same_output(tmp_path: Path, text: str, main: str, **options: object) -> Tran
         file, program = tmp_path / f"{name}.c", tmp_path / name
         file.write_text(f"{code}\n{PRINTING}\nint main(void) {{\n{main}\nreturn 0;\n}}\n")
         compiler = find_compiler()
-        done = compiler.run(["-O1", "-fopenmp", "-fwrapv", "-ffp-contract=off", "-o", str(program), str(file), "-lm"])
+        done = compiler.run(["-O1", "-fopenmp", *flags, "-ffp-contract=off", "-o", str(program), str(file), "-lm"])
         assert done.returncode == 0, done.stderr
 
         outputs.append(subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True).stdout)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from polysched.errors import PolyschedError, SourceSyntaxError, UnsupportedScopError, UsageError
-from polysched.scop import all_from_c_file, from_c_file, from_c_text
+from polysched.errors import PolyschedError, UnsupportedScopError
+from polysched.scop import from_c_text
 
 HEAD = """
 extern double outside(double);
@@ -25,13 +25,14 @@ REFUSALS = [
     ("for (i = 0; i < n; i++) {\n  if (A[i] > 0) goto out; A[i] = 0;\n}\nout: ;", "`goto` inside the region",
      "goto out;",
      "if and for"),
-    ("for (i = 0; i < n; i++) *p++ = 0;", "a pointer walks through memory", "p++", "array with a subscript"),
-    ("for (i = 0; i < n; i++) { p = p + 1; *p = 0; }", "the pointer `p` is changed", "p = p + 1",
+    ("for (i = 0; i < n; i++) if (A[i] > 0 && *p++ > 0) A[i] = 0;", "a pointer walks through memory", "p++",
+     "array with a subscript"),
+    ("for (i = 0; i < n; i++) if (A[i] > 0) { p = p + 1; *p = 0; }", "the pointer `p` is changed", "p = p + 1",
      "array with a subscript"),
     ("for (i = 0; i < n; i++) effect(A[i]);", "must have side effects", "effect(A[i])", "move the call out"),
     ("for (i = 0; i < n; i++) A[i] = outside(A[i]);", "`outside` may have side effects", "outside(A[i])",
      "#pragma polysched pure outside"),
-    ("for (i = 0; i < n; i++) A[i] = j++;", "a side effect inside an expression", "j++", "statement of its own"),
+    ("for (i = 0; i < n; i++) A[i] = j++ + j;", "a side effect inside an expression", "j++", "statement of its own"),
     ("for (i = 0; i < n; i++) A[i] = 1 + (t = 2);", "an assignment inside an expression", "t = 2",
      "statement of its own"),
     ("A[0] = (1, 2);", "a comma operator inside an expression", "1, 2", "statement of its own"),
@@ -175,105 +176,6 @@ def test_refused_file(text, problem, hint):
     assert problem in caught.value.problem
     assert hint in caught.value.hint
     assert str(caught.value).startswith("given.c")
-
-
-def test_syntax_error_has_the_compilers_message():
-    with pytest.raises(SourceSyntaxError) as caught:
-        from_c_text("void f(int n, int A[n]) {\n#pragma scop\n for (int i = 0; i < n i++) A[i] = 0;\n"
-                    "#pragma endscop\n}\n", path="given.c")
-    assert caught.value.where.line == 3
-    assert "expected ';'" in caught.value.problem
-    assert "error:" in caught.value.witness
-
-
-def test_beyond_standard_c_is_not_called_a_syntax_error():
-    with pytest.raises(UnsupportedScopError) as caught:
-        from_c_text('int g(int x) { asm goto ("nop" : : : : out); out: return x; }\n'
-                    "void f(int n) {\n#pragma scop\n#pragma endscop\n}\n", path="given.c")
-    assert caught.value.where.line == 1
-    assert "beyond standard C" in caught.value.problem
-    assert "__POLYSCHED_FRONTEND__" in caught.value.hint
-
-
-@pytest.mark.parametrize("form", ['"nowhere.h"', "<nowhere.h>"])
-def test_missing_include_names_it_and_the_option(form):
-    with pytest.raises(SourceSyntaxError) as caught:
-        from_c_text(f"#include {form}\nint x;\n", path="given.c")
-    assert "'nowhere.h' was not found" in caught.value.problem
-    assert "-I" in caught.value.hint
-    assert caught.value.where.line == 1
-
-
-def test_error_directive():
-    with pytest.raises(SourceSyntaxError, match="wrong turn"):
-        from_c_text("#error wrong turn\n", path="given.c")
-
-
-def test_region_in_an_included_file(tmp_path):
-    (tmp_path / "inner.h").write_text("void f(int n, int A[n]) {\n#pragma scop\nA[0] = 1;\n#pragma endscop\n}\n")
-    (tmp_path / "outer.c").write_text('#include "inner.h"\n')
-    with pytest.raises(UnsupportedScopError, match="no scop region of its own") as caught:
-        all_from_c_file(tmp_path / "outer.c")
-    assert "inner.h" in caught.value.witness
-
-
-def test_unreadable_file(tmp_path):
-    with pytest.raises(UsageError, match="cannot read the file"):
-        from_c_file(tmp_path / "missing.c")
-
-
-TWO = """void f(int n, int A[n]) {
-#pragma scop
-  A[0] = 1;
-#pragma endscop
-}
-void g(int n, int A[n]) {
-#pragma scop
-  A[1] = 1;
-#pragma endscop
-}
-"""
-
-
-def test_one_of_several_regions_is_chosen_by_its_function():
-    assert from_c_text(TWO, function="g").name == "g"
-    with pytest.raises(UsageError, match="2 regions where one was asked for"):
-        from_c_text(TWO)
-    with pytest.raises(UsageError, match="no region in a function named `h`"):
-        from_c_text(TWO, function="h")
-
-
-def test_pointers_that_visibly_meet():
-    with pytest.raises(UnsupportedScopError, match="may point into the same memory") as caught:
-        from_c_text("void f(int n, double *buf) {\n double *p = buf, *q = buf + n; if (n > 3) q = buf;\n#pragma scop\n"
-                    "for (int i = 0; i < n; i++) p[i] = q[i];\n#pragma endscop\n}\n")
-    assert "buf" in caught.value.witness
-    assert "restrict" in caught.value.hint
-
-
-@pytest.mark.parametrize("body", [
-    "p = table + 4;\n#pragma scop\nfor (int i = 0; i < 50; i++) p[i] = table[i];",
-    "q = p;\n#pragma scop\nfor (int i = 0; i < 50; i++) p[i] = q[i + 1];",
-    "p = table;\n#pragma scop\nfor (int i = 0; i < 50; i++) q[i] = p[i];\n#pragma endscop\nq = table;",
-])
-def test_pointers_of_the_file_that_a_function_visibly_lets_meet(body):
-    text = f"float table[99], *restrict p, *q;\nvoid f(void) {{\n{body}\n"
-    with pytest.raises(UnsupportedScopError, match="may point into the same memory"):
-        from_c_text(text + ("}\n" if "endscop" in body else "#pragma endscop\n}\n"))
-
-
-def test_pointers_of_the_file_that_nothing_lets_meet():
-    text = ("float table[99], other[99], *restrict p, *restrict q;\nvoid f(void) {\n p = table, q = other;\n"
-            "#pragma scop\nfor (int i = 0; i < 50; i++) p[i] = q[i];\n#pragma endscop\n}\n")
-    assert from_c_text(text).statements
-
-
-@pytest.mark.parametrize("body", ["*p = n - 1; for (int i = 0; i < s; i++) x[i] = 0;", "s = 3; x[0] = *p;"])
-def test_pointers_to_a_scalar_of_the_region(body):
-    with pytest.raises(UnsupportedScopError, match="`p` may point to `s`") as caught:
-        from_c_text(f"void f(int n, int x[n]) {{\n int s = 2, *p = &s;\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
-    assert "takes the address of `s`" in caught.value.witness
-    assert "use `s` itself" in caught.value.hint
 
 
 def test_counter_whose_address_is_known():

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from polysched.errors import PolyschedError, SourceSyntaxError, UnsupportedScopError, UsageError
-from polysched.scop.python_frontend import from_python
+from polysched.errors import UnsupportedScopError
 from tests.scop.python_frontend.running import extracted
 
 OUTSIDE = np.zeros(3)
@@ -236,47 +235,3 @@ def test_refusal(function, arguments, problem: str, marked: str) -> None:
     assert problem in message
     assert marked in message
     assert re.search(r"test_refusals\.py:\d+:\d+: ", message)
-
-
-def test_the_caret_stands_under_the_place_at_fault() -> None:
-    with pytest.raises(UnsupportedScopError) as caught:
-        extracted(product_subscript, X)
-    line, carets = caught.value.witness.splitlines()[1:]
-    assert line[carets.index("^"):carets.rindex("^") + 1] == "i * j"
-    assert caught.value.where.line == product_subscript.__code__.co_firstlineno + 3
-
-
-def test_types_must_come_from_somewhere() -> None:
-    with pytest.raises(UnsupportedScopError, match="the type of x is unknown"):
-        from_python(indirect)
-    with pytest.raises(UnsupportedScopError, match="the argument idx is a str"):
-        from_python(indirect, X, "text")
-    with pytest.raises(UnsupportedScopError, match="the argument x is an array of"):
-        from_python(indirect, np.zeros(3, "complex128"), X)
-
-
-def test_arguments_must_fit_the_function() -> None:
-    with pytest.raises(UsageError, match="missing a required argument: 'idx'"):
-        from_python(indirect, X)
-
-
-def test_functions_without_source_are_refused() -> None:
-    with pytest.raises(SourceSyntaxError, match="the source of len cannot be read"):
-        from_python(len, X)
-    with pytest.raises(SourceSyntaxError, match="is not defined by a plain def"):
-        from_python(lambda x: x, X)
-
-
-def bad_annotation(x: "float64[M * N]"):  # noqa: F821
-    x[0] = 0
-
-
-def strange_annotation(x: "float64['a']"):  # noqa: F821
-    x[0] = 0
-
-
-@pytest.mark.parametrize(("function", "problem"), [
-    (bad_annotation, "`M * N` is no affine extent"), (strange_annotation, "`'a'` is no extent")])
-def test_annotations_that_are_no_extents(function, problem: str) -> None:
-    with pytest.raises(PolyschedError, match=re.escape(problem)):
-        from_python(function)

@@ -14,7 +14,7 @@ from polysched.tensorize.functions.emulated_function import emulated_function
 from polysched.tensorize.functions.readings import readings_of, require_readings
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.registry import load_functions
-from tests.tensorize.functions.test_described_functions import FILTER, MOMENTS, SOFTMAX
+from tests.tensorize.functions.test_described import FILTER, MOMENTS, SOFTMAX
 
 WRAPS = """
 void my_mix(int n, const uint8_t *a, const int16_t *b, int32_t *c, int64_t *d) {

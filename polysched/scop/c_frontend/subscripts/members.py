@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -130,6 +132,22 @@ def memory_parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Parame
         name = x.fresh("_".join((path.base.name, *path.names)))
         x.add_parameter(key, Parameter(name, path.ctype.dtype, path.spelling))
     return x.parameters[key]
+
+
+def check_members(x: Extraction, nodes: Iterable[c_ast.StructRef]) -> None:
+    """Refuse members that say how far the region steps a variable, and may change inside it.
+
+    Raises
+    ------
+    UnsupportedScopError : one of them is no integer that the region only reads.
+    """
+    for node in nodes:
+        found = None
+        with contextlib.suppress(NotAffine):
+            found = memory_parameter(x, node, polyhedra.universe())
+        if found is None:
+            raise x.refuse("how far a variable is stepped depends on a member that may change", node,
+                           hint="put the member into a variable in front of the region")
 
 
 def _fixed_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:

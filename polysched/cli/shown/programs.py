@@ -1,0 +1,84 @@
+"""Programs that a command line names: C files, and Python expressions as MODULE:EXPRESSION."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from polysched.errors import UsageError
+
+if TYPE_CHECKING:
+    from polysched.scop.scop import Scop
+
+
+def is_named(what: str) -> bool:
+    """Whether this is MODULE:EXPRESSION, and no file."""
+    return ":" in what and not what.endswith((".c", ".onnx"))
+
+
+def named_object(what: str) -> Any:
+    """What MODULE:NAME stands for; modules of the current folder are found.
+
+    Raises
+    ------
+    UsageError : there is no such module, or nothing of that name in it.
+    """
+    module_name, _, name = what.partition(":")
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # a user's own operators stand in the current folder
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(f"the module {module_name} cannot be imported", witness=str(error)) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{module_name} has no {name!r}",
+                             hint="MODULE:NAME is a tensor expression, a Scop, or a function that returns one")
+        found = getattr(found, part)
+    return found
+
+
+def named_scop(what: str, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
+    """The Scop of MODULE:EXPRESSION, and the sizes that are left for its parameters.
+
+    Parameters
+    ----------
+    what : names a tensor expression, several, a Scop, or a function that returns one of these.
+    sizes : of a function, its keyword arguments among them.
+
+    Raises
+    ------
+    UsageError : it is none of these, or the function needs an argument that has no size.
+    """
+    from polysched.kernel.compiling import EXPRESSIONS
+    from polysched.scop.expression import build
+    from polysched.scop.scop import Scop
+    found, left = named_object(what), dict(sizes)
+    name = what.rpartition(":")[2].rpartition(".")[2]
+    if callable(found) and not isinstance(found, (*EXPRESSIONS, Scop)):
+        found, left = _called(found, what, left)
+    if isinstance(found, Scop):
+        return found, left
+    items = list(found) if isinstance(found, list | tuple) else [found]
+    if items and all(isinstance(item, EXPRESSIONS) for item in items):
+        return build(items, name=name), left
+    raise UsageError(f"{what} is a {type(found).__name__}",
+                     hint="MODULE:NAME is a tensor expression, a Scop, or a function that returns one")
+
+
+def _called(function: Any, what: str, sizes: dict[str, int]) -> tuple[Any, dict[str, int]]:
+    """What a function returns for the sizes that it has as arguments, and the other sizes."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise UsageError(f"{what} is no Python function", hint="a tensor expression, a Scop, or a function") from None
+    own = {n: v for n, v in sizes.items() if n in parameters}
+    missing = [n for n, p in parameters.items() if n not in own and p.default is inspect.Parameter.empty
+               and p.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
+    if missing:
+        raise UsageError(f"{what} needs a value of {missing[0]}", hint=f"--size {missing[0]}=64")
+    return function(**own), {n: v for n, v in sizes.items() if n not in own}

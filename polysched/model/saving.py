@@ -1,0 +1,99 @@
+"""A compiled model as files that run without Python: a shared object or C source, a header, and its weights."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysched.errors import CompileError, UsageError
+from polysched.graph.planning.plan import Plan
+from polysched.measure.processes.building import first_lines
+from polysched.model.driver import driver_text
+from polysched.model.kernels import FLAGS, BuiltKernel, compile_object
+from polysched.model.npy_main import main_text
+from polysched.model.standalone import header_text, interface_text, prefix_of, weights_of
+from polysched.target import Compiler
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parts:
+    """What a compiled model consists of.
+
+    Parameters
+    ----------
+    symbols : the function of every kernel step of the plan.
+    kernels : the different kernels by their function.
+    compiler : that links them.
+    """
+
+    plan: Plan
+    symbols: Mapping[int, str]
+    kernels: Mapping[str, BuiltKernel]
+    compiler: Compiler
+
+
+def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
+    """Write a model as a shared object, with a C header and the file of its weights beside it.
+
+    Returns
+    -------
+    the shared object, the header `STEM.h`, the weights `STEM.weights`.
+
+    Raises
+    ------
+    UsageError : the path does not end in .so, or its folder is not there.
+    CompileError : the compiler refused something.
+    """
+    library = Path(path)
+    if library.suffix != ".so" or not library.parent.is_dir():
+        raise UsageError("a model is saved as a .so file in a folder that is there", witness=str(path))
+    prefix, compiler = prefix_of(library.stem), model.compiler
+    weights, offsets = weights_of(model.plan.graph.constants)
+    header, beside = library.with_name(f"{prefix}.h"), library.with_suffix(".weights")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = {"driver": driver_text(model.plan, model.symbols, exported=False),
+                 "interface": interface_text(model.plan, prefix, offsets, weights)}
+        (folder / f"{prefix}.h").write_text(header_text(model.plan, prefix))
+        for stem, text in texts.items():
+            (folder / f"{stem}.c").write_text(text)
+            compile_object(folder / f"{stem}.c", folder / f"{stem}.o", compiler, what=f"the {stem} of the model",
+                           hidden=stem != "interface")
+        objects = [*(str(folder / f"{stem}.o") for stem in texts), *(str(k.object) for k in model.kernels.values())]
+        done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *objects, *compiler.openmp_link, "-lm"],
+                            folder=folder)
+        if done.returncode != 0:
+            raise CompileError(f"{compiler} cannot link {library.name}", witness=first_lines(done.stderr, name))
+        header.write_text((folder / f"{prefix}.h").read_text())
+    beside.write_bytes(weights)
+    return library, header, beside
+
+
+def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
+    """Write a model as C source with a program around it; `sh build.sh` makes `./NAME`.
+
+    Raises
+    ------
+    UsageError : the folder cannot be made.
+    """
+    place, prefix, compiler = Path(folder), prefix_of(name), model.compiler
+    weights, offsets = weights_of(model.plan.graph.constants)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError("the folder cannot be made", where=str(folder), witness=str(error)) from None
+    files = {"driver.c": driver_text(model.plan, model.symbols, exported=False),
+             f"{prefix}.c": interface_text(model.plan, prefix, offsets, weights),
+             f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}
+    files |= {f"{symbol}.c": kernel.source for symbol, kernel in model.kernels.items()}
+    sources = [f for f in files if f.endswith(".c")]
+    flags = [*FLAGS, *compiler.openmp_compile, "-w", "-fno-strict-aliasing"]
+    command = "${CC:-cc} " + shlex.join([*flags, "-o", prefix, *sources, *compiler.openmp_link, "-lm"])
+    files["build.sh"] = f'#!/bin/sh\nset -e\ncd "$(dirname "$0")"\n{command}\n'
+    for file, text in files.items():
+        (place / file).write_text(text)
+    (place / f"{prefix}.weights").write_bytes(weights)
+    return place

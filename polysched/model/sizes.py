@@ -1,0 +1,59 @@
+"""The arrays of a call: checked, and what they say about the sizes that are open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.interpreter import check_input
+from polysched.graph.values.graph import Graph
+
+
+def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The arrays of the inputs in their order, contiguous.
+
+    Raises
+    ------
+    UnsupportedGraphError : an input is missing or has another type.
+    """
+    unknown = [name for name in inputs if name not in dict(graph.inputs)]
+    missing = [name for name, _ in graph.inputs if name not in inputs]
+    if unknown or missing:
+        raise UnsupportedGraphError(f"the model has no input {unknown[0]!r}" if unknown else
+                                    f"the input {missing[0]!r} is missing", where=f"model {graph.name}",
+                                    hint=f"inputs: {', '.join(f'{n}: {t}' for n, t in graph.inputs) or 'none'}")
+    found = {}
+    for name, its_type in graph.inputs:
+        array = np.asarray(inputs[name])
+        check_input(name, its_type, array)
+        found[name] = np.ascontiguousarray(array).reshape(array.shape)
+    return found
+
+
+def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
+    """The values of a graph's symbols, in their order, by the extents of arrays.
+
+    Raises
+    ------
+    UnsupportedGraphError : two extents contradict each other, or none gives a symbol; or a size is 0.
+    """
+    if not graph.symbols:
+        return {}
+    found: dict[str, int] = {}
+    for name, its_type in graph.inputs:
+        for extent, value in zip(its_type.shape, arrays[name].shape, strict=True):
+            if len(extent.symbols) == 1 and str(extent) in extent.symbols:
+                found.setdefault(str(extent), value)
+    for symbol in graph.symbols:
+        if found.get(symbol, 0) < 1:
+            raise UnsupportedGraphError(f"the size {symbol} is {found.get(symbol, 'given by no input')}",
+                                        where=f"model {graph.name}", hint="a size that is open is at least 1; compile "
+                                        f"with sizes={{{symbol!r}: {found.get(symbol, 1)}}}")
+    for name, its_type in graph.inputs:
+        if its_type.bound(found).extents != arrays[name].shape:
+            raise UnsupportedGraphError(f"the input {name!r} is {its_type}", where=f"model {graph.name}", witness=(
+                f"{list(arrays[name].shape)} with {', '.join(f'{n} = {v}' for n, v in found.items())}"))
+    return {symbol: found[symbol] for symbol in graph.symbols}

@@ -1,0 +1,34 @@
+"""Affine subscripts of random programs, moved into their arrays."""
+
+from __future__ import annotations
+
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term
+
+ZERO = Affine()
+N = Affine((("n", 1),), -1)
+I = Affine((("i", 1),))  # noqa: E741
+J = Affine((("j", 1),))
+
+
+def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
+         downward: bool = False) -> Loop:
+    return Loop(iterator, (lower,), (upper,), step, downward, body)
+
+
+def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
+    return Statement(target, op, terms)
+
+
+def test_subscripts_are_moved_into_the_array() -> None:
+    back = assign(Reference("A", (I,)), Term("1", Reference("A", (I.plus(Affine((), -2)),))))
+    text = Program("f", ("n",), {"A": "double"}, (loop("i", back),)).text()
+    assert "double A[n + 2]" in text
+    assert "A[i + 2] = A[i];" in text
+
+
+def test_a_difference_of_iterators_is_moved_by_a_parameter() -> None:
+    difference = assign(Reference("A", (I.plus(J, -1),)), Term("1"))
+    text = Program("f", ("n",), {"A": "int"}, (loop("i", loop("j", difference)),)).text()
+    assert "int A[2 * n + 1]" in text
+    assert "A[i - j + n - 1] = 1;" in text

@@ -1,0 +1,149 @@
+"""Compiled functions of C files: arguments, memory, and the cache."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.errors import CompileError, UsageError
+from polysched.kernel import SharedMemoryError
+from polysched.kernel.c_program import CProgram
+from polysched.scop.expression import axis, compute, placeholder, sum, symbols
+
+RNG = np.random.default_rng(33)
+PRODUCT = """
+#include "rows.h"
+double table[ROWS][5];
+int calls = 0;
+void product(int n, int m, double C[n][m], const double A[n][n], const double B[n][m]) {
+  calls++;
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    (tmp_path / "rows.h").write_text("#define ROWS 4\n")
+    path = tmp_path / "product.c"
+    path.write_text(PRODUCT)
+    return path
+
+
+def whole(*shape: int, dtype: str = "float64") -> np.ndarray:
+    return RNG.integers(-9, 9, shape).astype(dtype)
+
+
+def product_of(dtype: str = "float32"):
+    M, N, K = symbols("M N K")
+    A, B = placeholder("A", (M, K), dtype), placeholder("B", (K, N), dtype)
+    k = axis("k")
+    return compute((M, N), lambda i, j: sum(A[i, k] * B[k, j], over=k), name="C")
+
+
+def refuses(call, *parts: str, error: type = UsageError) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    for part in parts:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(("arguments", "parts"), [
+    (lambda C, A, B: (C, A, B[:5]), ["B has to have the shape (n, m) = (6, 8), it has the shape (5, 8)"]),
+    (lambda C, A, B: (7, 8, C, A, B), ["C has to have the shape (n, m) = (7, 8), it has the shape (6, 8)"]),
+    (lambda C, A, B: (C, A.astype("float32"), B),
+     ["A has to be an array of float64 with 2 dimensions", "it is an array of float32 with the shape (6, 6)"]),
+    (lambda C, A, B: (C, A, B[0]), ["B has to be an array of float64 with 2 dimensions", "the shape (8,)"]),
+    (lambda C, A, B: (C, A), ["the argument B is missing", "(n, m, C, A, B)"]),
+    (lambda C, A, B: (6, 8, C, A, B, 1), ["6 arguments are too many"]),
+    (lambda C, A, B: (6.5, 8, C, A, B), ["n has to be a number of type int32, it is the number 6.5"]),
+    (lambda C, A, B: (2**40, 8, C, A, B), ["n has to be a number of type int32"]),
+    (lambda C, A, B: (C, A, [1.0]), ["B has to be an array of float64", "it is a list"]),
+])
+def test_c_arguments_that_do_not_fit_are_refused(one: Path, arguments, parts: list[str]) -> None:
+    product = polysched.compile(one)
+    C, A, B = whole(6, 8), whole(6, 6), whole(6, 8)
+    before = C.copy()
+    refuses(lambda: product(*arguments(C, A, B)), *parts)
+    np.testing.assert_array_equal(C, before)
+
+
+def test_the_other_byte_order_is_said(one: Path) -> None:
+    C, A, B = whole(3, 4), whole(3, 3), whole(3, 4)
+    message = "B has elements in the other byte order (>f8)"
+    refuses(lambda: polysched.compile(one)(C, A, B.astype(">f8")), message, "newbyteorder")
+    call = polysched.compile(product_of("float64"))
+    refuses(lambda: call(A, B.astype(">f8")), message, "newbyteorder")
+
+
+def test_memory_that_does_not_fit_is_refused(one: Path) -> None:
+    product = polysched.compile(one)
+    C, A, B = whole(6, 6), whole(6, 6), whole(6, 6)
+    refuses(lambda: product(C, C, B), "product: C and A overlap, and one of them is written", error=SharedMemoryError)
+    product(C.copy(), A, A)
+    C.flags.writeable = False
+    refuses(lambda: product(C, A, B), "C is written, but the array is read-only")
+    expression = polysched.compile(product_of("float64"))
+    refuses(lambda: expression(A, B, C=A), "A and C overlap", error=SharedMemoryError)
+
+
+def test_what_does_not_compile(tmp_path: Path) -> None:
+    refuses(lambda: polysched.compile(3), "a int does not compile")
+    refuses(lambda: polysched.compile(product_of(), function="f"), "function= names a function of a C file")
+    refuses(lambda: polysched.compile(tmp_path / "none.c"), "cannot read the file")
+    path = tmp_path / "struct.c"
+    path.write_text("struct s { int n; };\nvoid f(struct s *s, double A[9]) {\n#pragma scop\n"
+                    "for (int i = 0; i < 9; i++) A[i] = 1;\n#pragma endscop\n}\n")
+    refuses(lambda: polysched.compile(path), "no NumPy array or number can be passed for `struct s *s`")
+    path.write_text("double *A;\nvoid f(int n) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n"
+                    "#pragma endscop\n}\n")
+    refuses(lambda: polysched.compile(path), "A is a pointer of the file", "make it a parameter")
+    path.write_text("void other(double *);\nvoid f(double A[9]) {\nother(A);\n#pragma scop\n"
+                    "for (int i = 0; i < 9; i++) A[i] = 1;\n#pragma endscop\n}\n")
+    refuses(lambda: polysched.compile(path), "the compiled code cannot be loaded", "other", error=CompileError)
+
+
+def test_a_compiled_file_is_found_again(one: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    polysched.compile(one)
+    (entry,) = cache.iterdir()
+    assert sorted(p.name for p in entry.iterdir()) == ["entry.json", "kernel.c", "kernel.so", "program.c"]
+
+    def built_again(*_: object) -> None:
+        raise AssertionError("nothing is optimised or compiled again")
+    with monkeypatch.context() as forbidden:
+        forbidden.setattr(CProgram, "_build", built_again)
+        C, A, B = whole(6, 8), whole(6, 6), whole(6, 8)
+        expected = C + A @ B
+        polysched.compile(one)(C, A, B)
+        np.testing.assert_array_equal(C, expected)
+    (one.parent / "rows.h").write_text("#define ROWS 6\n")
+    polysched.compile(one)
+    polysched.compile(one, options=polysched.PipelineOptions(parallel=False))
+    assert len(list(cache.iterdir())) == 3
+
+
+@pytest.mark.parametrize("kind", ["file", "expression"])
+def test_an_entry_that_others_could_have_written_is_not_loaded(one: Path, cache: Path, kind: str) -> None:
+    def run() -> None:
+        x = np.eye(4)
+        if kind == "file":
+            C = np.zeros((4, 4))
+            polysched.compile(one)(C, x, x)
+        else:
+            C = polysched.compile(product_of("float64"))(x, x)
+        np.testing.assert_array_equal(C, x)
+    run()
+    (entry,) = cache.iterdir()
+    library = entry / "kernel.so"
+    library.unlink()
+    library.write_bytes(b"theirs")
+    entry.chmod(0o777)
+    run()
+    assert library.read_bytes() != b"theirs"
+    assert (entry.stat().st_mode & 0o777, cache.stat().st_mode & 0o777) == (0o700, 0o700)

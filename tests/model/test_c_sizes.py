@@ -1,0 +1,19 @@
+"""Sizes as C."""
+
+from polysched.graph.values.sizes import Size
+from polysched.model.c_sizes import c_product, c_size
+
+N, NAMES = Size.symbol("batch size"), {"batch size": "s0"}
+
+
+def test_sums_and_quotients() -> None:
+    assert c_size(Size(7), NAMES) == "7"
+    assert c_size(2 * N + 1, NAMES) == "2 * s0 + 1"
+    assert c_size((N + 1) // 2, NAMES) == "polysched_floor(s0 + 1, 2)"
+
+
+def test_products_gather_what_is_known() -> None:
+    assert c_product((Size(3), N, Size(2)), NAMES) == "6 * s0"
+    assert c_product((N + 1, N), NAMES) == "(s0 + 1) * s0"
+    assert c_product((N, Size(0)), NAMES) == "0"
+    assert c_product((), NAMES) == "1"

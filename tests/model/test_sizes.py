@@ -1,0 +1,85 @@
+"""Sizes that are open when a graph is compiled."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
+from polysched.model import compile_graph
+from polysched.model.sizes import sizes_of
+
+GRAPH = """graph f(x: float32[N, 6], w: float32[6, 8], b: float32[8]) {
+  const axes: int64[1] = [1]
+  const perm: int64[1] = [0]
+  const rest: int64[2] = [-1, 4]
+  let m = MatMul(x, w)
+  let a = Add(m, b)
+  let r = Relu(a)
+  let s = ReduceSum(r, axes; keepdims=1)
+  let d = Sub(r, s)
+  let t = Transpose(d; perm=[1, 0])
+  let u = Concat(t, t; axis=1)
+  let v = Reshape(u, rest)
+  let y = Exp(v)
+  return y, t
+}"""
+
+
+def test_one_compilation_serves_several_sizes() -> None:
+    graph = from_text(GRAPH)
+    model = compile_graph(graph)
+    libraries = set()
+    rng = np.random.default_rng(0)
+    for rows in (1, 7, 33, 7):
+        x = {"x": rng.normal(size=(rows, 6)).astype(np.float32) / 9, "w": rng.normal(size=(6, 8)).astype(np.float32),
+             "b": rng.normal(size=8).astype(np.float32)}
+        found, wanted = model.run(x), interpret(graph, x)
+        for name in ("y", "t"):
+            assert found[name].shape == wanted[name].shape
+            assert np.allclose(found[name], wanted[name], rtol=1e-4, atol=1e-5)
+        libraries.add(model.library)
+    assert len(libraries) == 1
+    assert "sizes N open" in repr(model)
+    assert "sizes N open" in str(model.plan)
+
+
+def test_two_open_sizes_share_no_memory() -> None:
+    graph = from_text("""graph f(x: float32[N, 4], z: float32[M, 4]) {
+  let a = Concat(x, z; axis=0)
+  let t = Transpose(a; perm=[1, 0])
+  let e = Concat(t, t; axis=0)
+  let y = Transpose(e; perm=[1, 0])
+  return y
+}""")
+    model = compile_graph(graph)
+    for rows, more in ((3, 2), (1, 40)):
+        x = {"x": np.random.rand(rows, 4).astype(np.float32), "z": np.random.rand(more, 4).astype(np.float32)}
+        assert np.array_equal(model.run(x)["y"], interpret(graph, x)["y"])
+        ready = model._ready((rows, more))
+        wanted = model.plan.arena_for({"N": rows, "M": more})
+        assert list(ready.offsets) == [wanted.offsets[name] for name in model.plan.lives]
+
+
+def arrays(x: tuple[int, ...], y: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {"x": np.zeros(x, np.float32), "y": np.zeros(y, np.float32)}
+
+
+def test_extents_that_contradict_each_other_are_refused() -> None:
+    graph = from_text("graph f(x: float32[N], y: float32[2*N]) {\n  let z = Exp(x)\n  return z\n}")
+    assert sizes_of(graph, arrays((3,), (6,))) == {"N": 3}
+    with pytest.raises(UnsupportedGraphError, match=r"the input 'y' is float32\[2\*N\]") as refusal:
+        sizes_of(graph, arrays((3,), (5,)))
+    assert "[5] with N = 3" in str(refusal.value)
+
+
+def test_empty_sizes_are_refused() -> None:
+    graph = from_text("graph f(x: float32[N], y: float32[2*N]) {\n  let z = Exp(x)\n  return z\n}")
+    with pytest.raises(UnsupportedGraphError, match="the size N is 0"):
+        sizes_of(graph, arrays((0,), (0,)))
+
+
+def test_an_operator_that_needs_a_size_names_itself() -> None:
+    graph = from_text("graph f(x: float32[N, M]) {\n  const s: int64[1] = [-1]\n  let y = Reshape(x, s)\n  return y\n}")
+    with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Reshape\).*is not affine") as refusal:
+        compile_graph(graph)
+    assert "sizes=" in str(refusal.value)

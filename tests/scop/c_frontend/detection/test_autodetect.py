@@ -1,0 +1,69 @@
+"""Regions that nobody marked: the largest there are, or a reason."""
+
+import pytest
+
+from polysched.errors import UnsupportedScopError
+from polysched.scop import all_from_c_text
+
+DETECTED = """#include <stdio.h>
+#define EACH(i) for (int i = 0; i < n; i++)
+void f(int n, double A[n][n], double *x) {
+  int i, j;
+  double s = 0;
+  printf("x");
+  for (i = 0; i < n; i++) { // for
+    x[i] = 1; /* } */
+  }
+  s = 2;
+  if (n > 3)
+    for (i = 0; i < n; i++)
+      for (j = 0; j < n; j++)
+        if (j < i) A[i][j] = s; else
+          x[i] += A[j][i];
+  printf("y %g", x[0]);
+  for (int t = 0; t < n; t++) {
+    printf("z");
+    for (j = 0; j < n; j++)
+      x[j] *= 2;
+  }
+  EACH(k) x[k] = 0;
+}
+"""
+
+
+def test_detected_regions_are_the_largest():
+    scops = all_from_c_text(DETECTED, autodetect=True)
+    covered = [DETECTED[s.source.start:s.source.end] for s in scops]
+    assert [c.split("\n")[0] for c in covered] == ["for (i = 0; i < n; i++) { // for", "for (j = 0; j < n; j++)"]
+    assert [c.split("\n")[-1].strip() for c in covered] == ["x[i] += A[j][i];", "x[j] *= 2;"]
+    assert [s.source.indent for s in scops] == ["  ", "    "]
+    assert [len(s.statements) for s in scops] == [4, 1]
+
+
+STRAIGHT = """int main(void) {
+  int a, b = 3; double A[3];
+  a = 3;
+  if (a > 0)
+    b = 5;
+  int c = b;
+  A[0] = 1; A[1] = A[0];
+  printf("%d", c);
+  A[1] += 2;
+  return a + b + c;
+}
+"""
+
+
+def test_statements_without_loops_make_no_regions():
+    with pytest.raises(UnsupportedScopError, match="no loop whose text can be found"):
+        all_from_c_text(STRAIGHT, autodetect=True)
+    loop = STRAIGHT.replace("A[1] += 2;", "for (int i = 0; i < 3; i++) A[i] += 2;")
+    assert len(all_from_c_text(loop, autodetect=True)) == 1
+
+
+def test_nothing_detected_says_why():
+    with pytest.raises(Exception, match=r"represented; the first refusal of an innermost loop: .*affine") as caught:
+        all_from_c_text("void f(int n, int *x) {\n for (int i = 0; i < x[n]; i++) x[i] = 1;\n}\n", autodetect=True)
+    assert caught.value.where.line == 2
+    with pytest.raises(Exception, match="no loop whose text"):
+        all_from_c_text("int x;\n", autodetect=True)

@@ -1,0 +1,42 @@
+"""Statements that do several things at once, as several statements."""
+
+import pytest
+from pycparser import c_ast, c_parser
+
+from polysched.scop.c_frontend.parse import c_text
+from polysched.scop.c_frontend.rewrites.increments import Increments
+
+
+def split(body: str, plain: str = "i j k n p q") -> str:
+    function = c_parser.CParser().parse(f"void f() {{ {body} }}").ext[0]
+    made = Increments(frozenset(plain.split())).statements(function.body.block_items)
+    return " ".join(c_text(c_ast.Compound(list(made))).split())
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("*p++ = a[++k];", "++k; *p = a[k]; p++;"),
+    ("double t = *p++;", "double t = *p; p++;"),
+    ("a[i] += *p++ * *q++;", "a[i] += (*p) * (*q); p++; q++;"),
+    ("if (n) *p++ = 1;", "if (n) { *p = 1; p++; }"),
+    ("for (i = 0, j = n; i < n; i++, j--) a[i] = j;", "j = n; for (i = 0; i < n; i++) { a[i] = j; j--; }"),
+    ("for (i = (j = 0); i < n; ++i) a[i] = j;", "j = 0; for (i = 0; i < n; ++i) a[i] = j;"),
+    ("do { a[0] = 1; } while (0);", "{ a[0] = 1; }"),
+])
+def test_split(before: str, after: str) -> None:
+    assert split(before) == f"{{ {after} }}"
+
+
+@pytest.mark.parametrize("body", [
+    "a[k++] = k;",                                                   # undefined
+    "x = n && *p++;",                                                # not always evaluated
+    "x = n ? *p++ : 0;",
+    "x = sizeof(*p++);",
+    "a[z++] = 1;",                                                   # somebody has its address
+    "for (i = 0, j = i; i < n; i++) a[i] = j;",                      # the order matters
+    "for (i = 0; i < n; i++, j += i) a[i] = j;",
+    "for (i = 0; i < n; i++, j--) { if (a[i]) continue; a[i] = j; }",  # the step follows `continue`
+    "do { if (n) break; a[0] = 1; } while (0);",
+])
+def test_left_alone(body: str) -> None:
+    assert split(body) == split(body, plain="") == " ".join(
+        c_text(c_parser.CParser().parse(f"void f() {{ {body} }}").ext[0].body).split())
