@@ -82,7 +82,7 @@ def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[
     taken, macros = taken_names(scop), HelperMacros(taken_names(scop))
     index = IndexPrinter(parameters=parameter_ranges(scop, scop.context.params()),
                          spellings=parameter_spellings(scop), macros=macros)
-    on_host = {array: taken.fresh(f"{buffer.name.rstrip('_')}_device") for array, buffer in buffers.items()}
+    on_host = {array: taken.fresh(f"{buffer.name}_device") for array, buffer in buffers.items()}
     loops = host_loops(mapping, kernels, taken)
     host = HostPrinter(mapping=mapping, buffers=buffers, kernels=kernels, index=index, names=on_host,
                        program=program_name)

@@ -17,9 +17,14 @@ def fixed(domain: isl.UnionSet, values: Mapping[str, isl.UnionPwAff]) -> isl.Uni
     Rewrite:  { S[i, j] }  ->  [x] -> { S[i, j] : f(i, j) = x }
     """
     for name, function in values.items():
-        parameter = isl.UnionPwAff.param_on_domain_id(domain, isl.Id(name, domain.get_ctx()))
+        parameter = isl.UnionPwAff.param_on_domain_id(domain, _identity(name))
         domain = domain.intersect(function.sub(parameter).zero_union_set())
     return domain
+
+
+def _identity(name: str) -> isl.Id:
+    """The identity that isl's parser gives a parameter; one that islpy makes is never equal to it."""
+    return isl.Set(f"[{name}] -> {{ : }}").get_dim_id(isl.dim_type.param, 0)
 
 
 def values_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:

@@ -28,7 +28,7 @@ def host_loops(mapping: GpuMapping, kernels: dict[str, Kernel], taken: TakenName
     """The loops of the host; a statement `kernel0` is a launch."""
     context = mapping.scop.context.params()
     tree = _host_schedule(mapping.host, 0, context)
-    loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.loop_operations).root)
+    loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.host_operations).root)
     return name_loops(loops, iterators={name: tuple(f"at_{host}" for host in kernel.loops.host)
                                          for name, kernel in kernels.items()}, taken=taken)
 

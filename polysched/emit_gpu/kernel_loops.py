@@ -58,7 +58,7 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     context = scop.context.params()
     runs = outside.params().intersect(context)
     tree = mapping.schedule.tree.intersect_domain(inside)
-    built = build_ast(tree, context=runs, max_operations=LIMITS.loop_operations)
+    built = build_ast(tree, context=runs, max_operations=LIMITS.kernel_operations)
     loops = count_by_one(unskew(read_ast(built.root)))
     loops = name_loops(loops, iterators={s.name: s.iterators for s in scop.statements}, taken=names.taken)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
@@ -69,20 +69,19 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
 
 def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:
     """The temporaries whose values never leave a work item of one launch."""
-    found = []
-    statements = set(launch.statements())
-    for own in mapping.arrays:
-        name = own.array.name
-        users = {s.name for s in mapping.scop.statements for a in s.accesses if a.array == name}
-        if own.by_value or not own.array.is_temporary or not own.copied_in.is_empty() or not users <= statements:
-            continue
-        if any(not launch_has_all(mapping, launch, user) for user in users):
-            continue
-        flow = [Active(dependence=p, relation=p.relation) for p in mapping.schedule.dependences.pairs
-                if p.array == name and p.kind is DependenceKind.FLOW]
-        if all(carrier(flow, values_of(f)) is None for f in (*launch.host, *launch.coordinates)):
-            found.append(name)
-    return tuple(found)
+    return tuple(own.array.name for own in mapping.arrays
+                 if own.array.is_temporary and not own.by_value and own.copied_in.is_empty()
+                 and _stays_inside(mapping, launch, own.array.name))
+
+
+def _stays_inside(mapping: GpuMapping, launch: Launch, array: str) -> bool:
+    """Whether only this launch uses an array, and no value goes from one work item to another."""
+    users = {s.name for s in mapping.scop.statements for a in s.accesses if a.array == array}
+    if not users <= set(launch.statements()) or not all(launch_has_all(mapping, launch, user) for user in users):
+        return False
+    flow = [Active(dependence=p, relation=p.relation) for p in mapping.schedule.dependences.pairs
+            if p.array == array and p.kind is DependenceKind.FLOW]
+    return all(carrier(flow, values_of(function)) is None for function in (*launch.host, *launch.coordinates))
 
 
 def launch_has_all(mapping: GpuMapping, launch: Launch, statement: str) -> bool:

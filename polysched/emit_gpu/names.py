@@ -19,11 +19,11 @@ _VECTOR = re.compile(r"(u?(char|short|int|long)|float|double|half|quad)(2|3|4|8|
 
 
 def device_name(name: str, taken: Iterable[str] = ()) -> str:
-    """The name as an identifier of device code; underscores behind it where the language or another name has it."""
+    """The name as an identifier of device code; `own_` in front where the language or another name has it."""
     found = identifier_of(name)
     others = set(taken)
     while found in RESERVED or found in others or _VECTOR.fullmatch(found):
-        found += "_"
+        found = f"own_{found}"
     return found
 
 

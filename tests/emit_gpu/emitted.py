@@ -10,8 +10,8 @@ import pytest
 
 from polysched.emit_gpu import DeviceSource, emit_opencl
 from polysched.emit_gpu.opencl_runtime import RUNTIME
-from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
 from polysched.measure.measurement import Measurement
+from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
 from polysched.pipeline.files import compiler_flags, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler

@@ -20,7 +20,7 @@ def test_values_of_a_function() -> None:
     assert values_of(DOMAIN, MEMBER).is_equal(isl.Set("[n] -> { [x] : 1 <= x <= 2n - 3 }"))
 
 
-@pytest.mark.parametrize("values, first, end", [
+@pytest.mark.parametrize(("values", "first", "end"), [
     ("[n] -> { [x] : 1 <= x < n }", constant(1), variable("n")),
     ("[n] -> { [x] : x = n }", variable("n"), variable("n") + 1),
     ("[n] -> { [x] : -x = n - 5 }", variable("n") * -1 + 5, variable("n") * -1 + 6)])

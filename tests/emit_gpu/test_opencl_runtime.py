@@ -4,10 +4,12 @@ from polysched.emit_gpu.opencl_runtime import RUNTIME
 
 
 def test_it_may_stand_in_a_file_twice() -> None:
-    assert RUNTIME.startswith("#ifndef POLYSCHED_OPENCL\n") and RUNTIME.endswith("#endif\n")
+    assert RUNTIME.startswith("#ifndef POLYSCHED_OPENCL\n")
+    assert RUNTIME.endswith("#endif\n")
 
 
 def test_every_call_with_a_status_is_checked() -> None:
     calls = [line for line in RUNTIME.splitlines() if "&status)" in line]
     checks = RUNTIME.count("polysched_cl_check(status, ")
-    assert len(calls) == 5 and checks >= len(calls)
+    assert len(calls) == 5
+    assert checks >= len(calls)

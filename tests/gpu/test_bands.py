@@ -5,7 +5,7 @@ import pytest
 from tests.gpu.mapped import CHAIN, PRODUCT, SCALE, STENCIL, WAVEFRONT, mapped, shape
 
 
-@pytest.mark.parametrize("text, scheduler, expected", [
+@pytest.mark.parametrize(("text", "scheduler", "expected"), [
     (SCALE, "original", "2"),
     (PRODUCT, "original", "2"),
     (PRODUCT, "pluto", "2; 2"),

@@ -13,7 +13,7 @@ def test_the_mapping_is_a_legal_tree() -> None:
     assert "parallel=1" in str(mapping.tree)
 
 
-@pytest.mark.parametrize("subscript, words", [("k[i]", "where the array A ends"),
+@pytest.mark.parametrize(("subscript", "words"), [("k[i]", "where the array A ends"),
                                               ("i - 1", "in front of its first element")])
 def test_arrays_without_ends_are_refused(subscript: str, words: str) -> None:
     text = (f"void f(int n, double *A, int k[n]) {{\n#pragma scop\n  for (int i = 0; i < n; i++)\n"

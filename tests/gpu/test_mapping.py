@@ -12,4 +12,5 @@ def test_lines_name_kernels_and_copies() -> None:
 
 
 def test_one_work_item_is_not_parallel() -> None:
-    assert not mapped(CHAIN).is_parallel and mapped(PRODUCT).is_parallel
+    assert not mapped(CHAIN).is_parallel
+    assert mapped(PRODUCT).is_parallel

@@ -35,7 +35,7 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
     assert made.text.count("#define POLYSCHED_OPENCL\n") == 1
 
 
-@pytest.mark.parametrize("options, words", [
+@pytest.mark.parametrize(("options", "words"), [
     ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"scheduler": "best"}, "scheduler best is for"),
     ({"register_block": (2, 4)}, "register_block is for")])
 def test_choices_for_cores_are_refused(options: dict[str, object], words: str) -> None:
