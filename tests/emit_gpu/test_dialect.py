@@ -20,7 +20,7 @@ def test_functions_have_no_suffix(statement: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("declaration", "words"), [
-    ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16"), 
+    ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16"),
     ("_Bool A[n]", "arrays of _Bool")])
 def test_types_are_refused(declaration: str, words: str) -> None:
     with pytest.raises(UnsupportedScopError, match=words):
