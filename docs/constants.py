@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from polysched.distribute.limits import LIMITS as DISTRIBUTE
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.emit_gpu.limits import LIMITS as EMIT_GPU
 from polysched.gpu.limits import LIMITS as GPU
@@ -32,6 +33,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
     ("Limits of tiling", "tiling/limits.py", "", TILING),
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
+    ("Limits of distribute", "distribute/limits.py", "", DISTRIBUTE),
     ("Limits of mapping to devices", "gpu/limits.py", "", GPU),
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
     ("Limits of emit_gpu", "emit_gpu/limits.py", "", EMIT_GPU),

@@ -2,10 +2,11 @@
 
     python experiments/found/loops_taken.py FOLDER ... [--jobs 2] [--seconds 120] [--stages] [--results loops.jsonl]
 
-Each folder is one program.  Every C file below it is read with `--autodetect`, its own folders of headers given with
-`-I`.  An innermost loop is taken if it stands in a region whose assumptions hold or are tested at run time; with
+Each folder is one program, named `owner+name`; `programs.toml` says at which revision, and with which headers and
+macros its files are read.  Every C file below it is read with `--autodetect`.  An innermost loop is taken if it
+stands in a region whose assumptions hold or are tested at run time; with
 `--stages`, if every later stage accepts the region as well.  Loops that a macro or an included file brings are not
-counted.
+counted, nor is `do ... while (0)`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     rows, reasons = [], Counter[str]()
     for program in given.folders:
-        files = sorted(path for path in program.rglob("*.c") if path.is_file())
+        files = files_of(program)
         with ThreadPoolExecutor(given.jobs) as pool:
             counted = list(pool.map(lambda path, root=program: in_a_process(root, path, given), files))
         if given.results:
@@ -120,14 +122,51 @@ def in_a_process(root: Path, path: Path, given: argparse.Namespace) -> FileLoops
     return FileLoops(**json.loads(done.stdout) | {"seconds": time.monotonic() - started})
 
 
-def include_dirs(root: Path) -> tuple[str, ...]:
-    """The folders of a program that hold headers."""
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """How a program's files are read.
+
+    Parameters
+    ----------
+    folders : that hold its files; all of them where there is none.
+    include : folders with headers, `own` for that of the file itself; all folders with headers where there is none.
+    define : macros.
+    """
+
+    name: str = ""
+    revision: str = ""
+    folders: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+    prepare: str = ""
+
+
+def settings(root: Path) -> Program:
+    """How the program in a folder is read."""
+    table = tomllib.loads((Path(__file__).parent / "programs.toml").read_text())["program"]
+    for entry in table:
+        if entry["name"].replace("/", "+") == root.name:
+            return Program(**{key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()})
+    return Program()
+
+
+def files_of(root: Path) -> list[Path]:
+    """The C files of a program."""
+    folders = [root / folder for folder in settings(root).folders] or [root]
+    return sorted(path for folder in folders for path in folder.rglob("*.c") if path.is_file())
+
+
+def include_dirs(root: Path, path: Path) -> tuple[str, ...]:
+    """The folders that hold the headers of a program's file."""
+    given = settings(root).include
+    if given:
+        return tuple(str(path.parent if folder == "own" else root / folder) for folder in given)
     return tuple(sorted({str(header.parent) for header in root.rglob("*.h")}))
 
 
 def loops_of(root: Path, path: Path) -> list[list[int]] | None:
     """The innermost loops written in a file: the lines of each and of the loops around it; None if it is unreadable."""
-    source = read_source(path, include_dirs=include_dirs(root), defines=(), cc=None)
+    source = read_source(path, include_dirs=include_dirs(root, path), defines=settings(root).define, cc=None)
     try:
         tree = parse(source, preprocess(source))
     except PolyschedError:
@@ -135,11 +174,17 @@ def loops_of(root: Path, path: Path) -> list[list[int]] | None:
     return list(innermost(tree, str(path), []))
 
 
+def is_loop(node: c_ast.Node) -> bool:
+    """Whether a node is a loop, and no `do ... while (0)`."""
+    once = isinstance(node, c_ast.DoWhile) and isinstance(node.cond, c_ast.Constant) and node.cond.value == "0"
+    return isinstance(node, LOOPS) and not once
+
+
 def innermost(node: c_ast.Node, path: str, around: list[int]) -> Iterator[list[int]]:
     """The lines of every innermost loop below a node, its own first."""
-    if isinstance(node, LOOPS) and node.coord is not None and str(node.coord.file) == path:
+    if is_loop(node) and node.coord is not None and str(node.coord.file) == path:
         around = [int(node.coord.line), *around]
-        if not any(isinstance(below, LOOPS) for _, child in node.children() for below in everything(child)):
+        if not any(is_loop(below) for _, child in node.children() for below in everything(child)):
             yield around
             return
     for _, child in node.children():
@@ -185,7 +230,8 @@ def regions(root: Path, path: Path, *, stages: bool) -> tuple[tuple[Scop, ...], 
     whole = ""
     scops: tuple[Scop, ...] = ()
     try:
-        scops = all_from_c_file(path, include_dirs=include_dirs(root), autodetect=True, judge=detected.judge)
+        scops = all_from_c_file(path, include_dirs=include_dirs(root, path), defines=settings(root).define,
+                                 autodetect=True, judge=detected.judge)
     except PolyschedError as error:
         whole = plain((detected.first_refusal or error).problem)
     reasons = {}

@@ -6,6 +6,7 @@ import argparse
 
 from polysched.cli.conventions import add_size
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
+from polysched.cli.shown.distribution import add_distribution, is_distributed, write_distributed
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
@@ -19,6 +20,7 @@ EPILOG = """\
 examples:
   polysched c2c gemm.c -o gemm.opt.c
   polysched c2c gemm.c -o gemm.opt.c --tile 32,32,64 --scheduler isl --no-parallel
+  polysched c2c stencil.c --target mpi --distribute i -o stencil.mpi.c
   polysched c2c kernel.c -I include -D N=1024 --json report.json --dump-stages stages
 
 compile the result with the compiler's OpenMP option, for instance gcc -O3 -march=native -fopenmp"""
@@ -32,12 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_transformation(parser)
     add_size(parser, "the code of an instruction is made for it, and the report of --json counts operations and bytes")
     add_verify_order(parser)
+    add_distribution(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Transform one file."""
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
+    if is_distributed(arguments):
+        return write_distributed(arguments)
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
     if arguments.output == arguments.json == STANDARD_OUTPUT:

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from polysched.target import Target
 
 STANDARD = "-"
+LANGUAGES = ("mpi",)
+"""Values of `--target` that say what is written, for this machine."""
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
-SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
+SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+(?:\.\.\d+)?")
 USAGE_ERROR = 2
 
 
@@ -51,15 +53,16 @@ def refuse_reading_twice(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be standard input", hint="name the others")
 
 
-def add_size(container: argparse._ActionsContainer, effect: str) -> None:
+def add_size(container: argparse._ActionsContainer, effect: str, *, ranges: bool = False) -> None:
     """`--size`, several of which may follow each other.
 
     Parameters
     ----------
     effect : what the command does with a fixed value.
+    ranges : one may be a range, `NAME=64..2048`; its value is a text then.
     """
-    container.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                           help=f"fix the value of a parameter, may be repeated: {effect}")
+    container.add_argument("--size", type=size_or_range if ranges else size, action="append", default=[],
+                           metavar="NAME=VALUE", help=f"fix the value of a parameter, may be repeated: {effect}")
 
 
 def add_assume(container: argparse._ActionsContainer) -> None:
@@ -84,8 +87,8 @@ def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
-                                "or a file that `polysched machine --json FILE` wrote; or opencl, for c2c, run and "
-                                "explain (default: %(default)s)")
+                                "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for this "
+                                "machine; `opencl`, for c2c, run and explain (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")
@@ -99,12 +102,12 @@ def chosen_device(arguments: argparse.Namespace) -> str | None:
 
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
-    from polysched.target import find_target
+    from polysched.target import find_target, host
     if chosen_device(arguments) is not None:
         raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
                          hint="polysched c2c, run and explain take it; others need a machine")
     from polysched.target.calibrated import read_calibrated
-    target = find_target(arguments.target)
+    target = host() if arguments.target in LANGUAGES else find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
 
 
@@ -123,6 +126,14 @@ def size(text: str) -> tuple[str, int]:
     if not name or not equals or number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
     return name, number
+
+
+def size_or_range(text: str) -> tuple[str, int | str]:
+    """One value of `--size`, NAME=VALUE or NAME=LOW..HIGH."""
+    name, equals, value = text.partition("=")
+    if name and equals and re.fullmatch(r"\d+\.\.\d+", value):
+        return name, value
+    return size(text)
 
 
 def json_file(text: str) -> str:

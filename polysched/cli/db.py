@@ -70,11 +70,14 @@ def _list(arguments: argparse.Namespace) -> tuple[Any, str]:
     """What was chosen for each program, sizes and place."""
     with _opened(arguments) as database:
         winners = database.winners()
-        tasks = database.tasks()
-    value = [{"name": w.name, "sizes": dict(w.key.sizes), "threads": w.key.place.threads, "gain": w.gain.to_json(),
-              "recipe": w.recipe.to_json()} for w in winners]
+        tasks, ranges = database.tasks(), database.ranges()
+    value: list[dict[str, Any]] = [
+        {"name": w.name, "sizes": dict(w.key.sizes), "threads": w.key.place.threads, "gain": w.gain.to_json(),
+         "recipe": w.recipe.to_json()} for w in winners]
     done = {w.key.digest for w in winners}
-    lines = [str(w) for w in winners]
+    value += [{"name": r.name, "sizes": dict(r.key.sizes), "threads": r.key.place.threads, "parameter": r.parameter,
+               "cases": [{"from": c.least, "recipe": c.recipe.to_json()} for c in r.cases]} for r in ranges]
+    lines = [str(w) for w in (*winners, *ranges)]
     lines += [f"{name}: not finished" for key, name in tasks if key.digest not in done]
     return value, "\n".join(lines) or "the database is empty"
 

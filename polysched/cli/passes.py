@@ -1,4 +1,4 @@
-"""`polysched passes`: the passes over the loop IR, and what each makes of a file."""
+"""`polysched passes`: the passes over the loop IR or over operator graphs, and what each makes of a file."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING
 from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
-from polysched.errors import UsageError
+from polysched.errors import UnsupportedGraphError, UsageError
 
 if TYPE_CHECKING:
     from polysched.emit_c.pass_history import PassRecord
+    from polysched.graph import Graph
+    from polysched.graph.passes.registry import GraphPass
     from polysched.pipeline import Optimized
 
 NAME = "passes"
-HELP = "List the passes over the loop IR, or show what each of them makes of a file."
+HELP = "List the passes over the loop IR or over operator graphs, or show what each of them makes of a file."
 EPILOG = """\
 examples:
   polysched passes                                     every pass, in order, with what it needs
   polysched passes gemm.c                              which of them change the loops of gemm.c
   polysched passes gemm.c --print-after vectorise      the loops behind one pass, as text
   polysched passes gemm.c --diff array_contraction     what one pass changes
+  polysched passes --graph                             every pass over operator graphs
+  polysched passes --graph model.onnx                  what each of them makes of a model, by itself
+  polysched passes --graph graph.txt --print-after simplify_expression
+
+a graph is an ONNX file or a file with the text form of polysched.graph
 
 the text form is Python's syntax; polysched.emit_c.loop_ir.parser.parse_loops reads it back"""
 
@@ -32,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_choices(parser)
     add_size(parser, "the code of an instruction is made for it")
     add_json(parser, "the passes, or what each changed,")
+    parser.add_argument("--graph", action="store_true", help="passes over operator graphs; the file is a graph")
     parser.add_argument("--print-after", metavar="NAME", help="print the loops behind this pass")
     parser.add_argument("--diff", metavar="NAME", help="print what this pass changes, as a unified diff")
 
@@ -39,15 +47,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the passes, or run them and show what they did."""
     from polysched.emit_c.passes import all_passes
-    names = [each.name for each in all_passes()]
+    from polysched.graph.passes.registry import PASSES
+    names = list(PASSES) if arguments.graph else [each.name for each in all_passes()]
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:
             raise UsageError(f"no pass {wanted}", hint=f"one of {', '.join(names)}")
+    if arguments.graph and arguments.source is not None:
+        return _run_on_graph(arguments)
     if arguments.source is not None:
         return _run_on_file(arguments, names)
     if arguments.print_after or arguments.diff:
         raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
-    return _list(arguments)
+    return _list_graph_passes(arguments) if arguments.graph else _list(arguments)
+
+
+def _list_graph_passes(arguments: argparse.Namespace) -> int:
+    """A line per pass over graphs, or its JSON."""
+    from polysched.graph.passes.registry import PASSES
+    with prepared(arguments.json) as report:
+        if report is not None:
+            report.write_json([{"name": each.name, "summary": each.summary, "exact": each.exact,
+                                "standard": each.is_standard} for each in PASSES.values()])
+    if arguments.json != STANDARD:
+        width = max(map(len, PASSES))
+        for each in PASSES.values():
+            marks = ["standard"] * each.is_standard + ["rounds otherwise"] * (not each.exact)
+            print(f"{each.name:{width}}  {each.summary}" + (f" ({', '.join(marks)})" if marks else ""))
+    return 0
+
+
+def _run_on_graph(arguments: argparse.Namespace) -> int:
+    """What every pass makes of a graph by itself: the names of operators that come and go, or the text."""
+    import difflib
+
+    from polysched.graph.passes.registry import PASSES
+    from polysched.graph.passes.simple import bind
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.json) as report:
+        graph = bind(_graph_of(arguments.source), dict(arguments.size))
+        wanted = arguments.print_after or arguments.diff
+        found = [_on_graph(graph, PASSES[name]) for name in ([wanted] if wanted else PASSES)]
+        if report is not None:
+            report.write_json([{"name": name, "refused": problem, "nodes": after and len(after.nodes),
+                                "text": after and str(after)} for name, after, problem in found])
+    for name, after, problem in found if arguments.json != STANDARD else ():
+        if after is None:
+            print(f"{name}  refused: {problem}")
+        elif arguments.print_after:
+            print(after)
+        elif arguments.diff:
+            lines = difflib.unified_diff(str(graph).splitlines(), str(after).splitlines(), f"before {name}",
+                                         f"after {name}", lineterm="")
+            print("\n".join(lines) or f"{name} changed nothing")
+        else:
+            print(f"{name:{max(map(len, PASSES))}}  {_of_operators(graph, after)}")
+    return 0
+
+
+def _graph_of(path: str) -> Graph:
+    """The graph of an ONNX file, or of a file with its text form."""
+    from pathlib import Path
+
+    from polysched.graph import from_text, load
+    if path.endswith(".onnx"):
+        return load(path)
+    try:
+        return from_text(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the graph cannot be read", where=path, witness=str(error)) from None
+
+
+def _on_graph(graph: Graph, each: GraphPass) -> tuple[str, Graph | None, str | None]:
+    """The graph behind one pass, or why the pass refuses it."""
+    try:
+        return each.name, each.run(graph), None
+    except UnsupportedGraphError as error:
+        return each.name, None, str(error)
+
+
+def _of_operators(before: Graph, after: Graph) -> str:
+    """Which operators come and go."""
+    from collections import Counter
+    old, new = (Counter(node.op for node in graph.walk()) for graph in (before, after))
+    changes = [f"{new[op] - old[op]:+} {op}" for op in sorted({*old, *new}) if new[op] != old[op]]
+    return ", ".join(changes) or "the same operators"
 
 
 def _run_on_file(arguments: argparse.Namespace, names: list[str]) -> int:

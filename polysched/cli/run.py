@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import add_size
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
+from polysched.cli.shown.distribution import add_distribution, is_distributed, run_distributed
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
@@ -31,6 +32,7 @@ EPILOG = """\
 examples:
   polysched run gemm.c
   polysched run gemm.c --size n=1024 --threads 2 --tile 32
+  polysched run stencil.c --target mpi --distribute i --ranks 1,2,4 --size n=500 T=20
   polysched run kernel.c -I include --function kernel --json result.json --results results.jsonl
 
 The function's arrays are allocated and filled from its parameter list. Sizes that are not given are chosen: the
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_transformation(parser)
     add_measuring(parser)
     add_verify_order(parser)
+    add_distribution(parser, several=True)
     parser.add_argument("--function", metavar="NAME", help="which function, when several contain a scop")
     parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file; - is standard output")
     parser.add_argument("--results", metavar="FILE.jsonl",
@@ -83,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
+    if is_distributed(arguments):
+        return run_distributed(arguments)
     for name in _written(arguments):
         refuse_same_file(arguments.source, name)
     if _written(arguments).count(STANDARD_OUTPUT) > 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polysched.measure.paired import MeasureOptions
     from polysched.pipeline.options import PipelineOptions
     from polysched.scop.scop import Scop
-    from polysched.search import Budget, Trial, Tuned, TunedAll
+    from polysched.search import Budget, Trial, Tuned, TunedAll, TunedRange
     from polysched.search.space import Space
 
 NAME = "tune"
@@ -32,6 +32,7 @@ examples:
   polysched tune gemm.c --size n=512 --minutes 5 --database tuned.db --resume --json found.json
   polysched tune gemm.c --size n=512 --space space.py:template --strategy grid
   polysched c2c gemm.c --database tuned.db      the code of what was found
+  polysched tune gemm.c --size n=64..2048 --trials 32 --database tuned.db      variants behind tests of n
   polysched tune operators:softmax --size rows=512 --database tuned.db
   polysched tune model.onnx --size batch=1 --minutes 30 --database tuned.db
   polysched onnx model.onnx --size batch=1 --database tuned.db --time      the model of what was found
@@ -63,7 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             "learned from the trials, or the same with boosted trees of polysched[tune] (default: "
                             "%(default)s)")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="of all draws (default: %(default)s)")
-    add_size(group, "what is run has it; parameters without one get a value that suits a measurement")
+    add_size(group, "what is run has it; parameters without one get a value that suits a measurement; NAME=64..2048 "
+                    "searches at sampled sizes, and keeps few variants for all of them", ranges=True)
+    group.add_argument("--samples", type=positive, default=4, metavar="N",
+                       help="sizes of a range at which is searched (default: %(default)s)")
+    group.add_argument("--variants", type=positive, default=4, metavar="K",
+                       help="recipes that are kept for a range at most (default: %(default)s)")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
     group.add_argument("--pin", action="store_true", help="bind the threads to cores")
     group.add_argument("--cflags", metavar="'FLAGS'", help="compiler options (default: -O3 -march=native)")
@@ -89,8 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
             "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
-        found: Tuned | TunedAll
-        if arguments.source.endswith(".onnx"):
+        found: Tuned | TunedAll | TunedRange
+        if any(isinstance(value, str) for _, value in arguments.size):
+            found = _tuned_range(arguments, how)
+        elif arguments.source.endswith(".onnx"):
             found = _tuned_model(arguments, how)
         else:
             program, sizes = _program(arguments)
@@ -108,6 +116,23 @@ def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]
     """The C file, or the Scop of MODULE:EXPRESSION; and the sizes of its parameters."""
     sizes = dict(arguments.size)
     return named_scop(arguments.source, sizes) if is_named(arguments.source) else (arguments.source, sizes)
+
+
+def _tuned_range(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedRange:
+    """Searches at sampled sizes.
+
+    Raises
+    ------
+    UsageError : the program is no C file, or there is no database that keeps what was found.
+    """
+    from polysched.search import tune_range
+    if is_named(arguments.source) or arguments.source.endswith(".onnx"):
+        raise UsageError("a range of sizes is of a C file", where=arguments.source, hint="give every size one value")
+    if arguments.database is None:
+        raise UsageError("a range of sizes needs a database", hint="name it with --database")
+    return tune_range(arguments.source, sizes=dict(arguments.size), database=arguments.database,
+                      budget=_budget(arguments), most=arguments.variants, samples=arguments.samples,
+                      resume=arguments.resume, **how)
 
 
 def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll:

@@ -104,13 +104,40 @@ def _is_idle(name: str, text: str) -> bool:
     return not re.search(rf"\b{re.escape(name)}\b", text) or bool(re.search(declared, text, re.M))
 
 
+def put_back(text: str, regions: Sequence[tuple[SourceRegion, str]], preamble: str = "") -> str:
+    """Replace regions of a file by texts, with what they need outside of functions behind the includes.
+
+    Raises
+    ------
+    UsageError : a region comes from another text.
+    """
+    replaced = [_put(text, region, emitted) for region, emitted in regions]
+    if preamble:
+        at = _behind_includes(text[:min(start for start, _, _ in replaced)])
+        replaced.append((at, at, preamble.replace("\n", "\r\n" if "\r\n" in text else "\n")))
+    pieces, done = list[str](), 0
+    for start, end, lines in sorted(replaced):
+        pieces += [text[done:start], lines]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
 def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple[int, int, str]:
     region = source.scop.source
-    if region is None or region.text != text:
+    if region is None:
         raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
+    return _put(text, region, source.text, named, kept=source.kept)
+
+
+def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (), *, kept: bool = False
+         ) -> tuple[int, int, str]:
+    """Where a region starts and ends, and what stands there instead."""
+    if region.text != text:
+        raise UsageError(f"the region {region.function!r} does not come from this text", where="splice",
+                         hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [_placed(line, region.indent) for line in _lines(source, region, named)]
+    lines = [_placed(line, region.indent) for line in _lines(emitted, region, named, kept=kept)]
     rest = text[region.end:].split("\n", 1)[0]
     ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
                  or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))
@@ -122,11 +149,11 @@ def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple
     return region.start, region.end, newline.join(lines) + (newline if ends_line else "")
 
 
-def _lines(source: CSource, region: SourceRegion, named: Sequence[str]) -> Iterator[str]:
+def _lines(emitted: str, region: SourceRegion, named: Sequence[str], *, kept: bool) -> Iterator[str]:
     """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone."""
-    stepped = () if source.kept else region.stepped
+    stepped = () if kept else region.stepped
     yield from (*region.declarations, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
-    yield from (*source.text.splitlines(), *(s.behind for s in stepped))
+    yield from (*emitted.splitlines(), *(s.behind for s in stepped))
 
 
 def _placed(line: str, indent: str) -> str:

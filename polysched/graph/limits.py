@@ -21,10 +21,32 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # passes/fusion.py
+    most_fused_by_kind: int = constant(
+        256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
+
+    # passes/convolution_layout.py
+    channel_block: int = constant(
+        8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
+
+    # passes/arguments.py
+    most_arguments: int = constant(
+        64, unit="operands", source="of one node after split_arguments: pointers that a C call takes in comfort")
+
+    # passes/rewriting.py
+    most_rewritings: int = constant(
+        1000, unit="rounds", source="of the rules of one pass over a graph; each round makes a chain one node shorter")
+
     # passes/layout.py
     most_rows_of_narrow_panels: int = constant(
         64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "
                                 "are up to a third faster than panels of two, with 512 and 2,048 a third slower")
+
+    # planning/memory.py
+    most_arenas: int = constant(
+        64, unit="attempts", source="at a smaller arena: on silero-vad and rapidocr the peak is reached in 2 to 18")
+    most_placements: int = constant(
+        2_000_000, unit="pairs", source="of buffers that are compared for one arena: a second in Python")
 
     # planning/partition.py
     most_fused_nodes: int = constant(

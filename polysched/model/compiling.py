@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UsageError
-from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.layout import drop_unit_dimensions, pack_weights, pad_explicitly
+from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind, fold_constants, with_types
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
@@ -62,14 +62,14 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
 
 
 def planned(graph: Graph, target: Target | None = None) -> Plan:
-    """The plan of a graph: compositions expanded, constants folded, nodes grouped.
+    """The plan of a graph: after the standard passes its nodes are grouped.
 
     Parameters
     ----------
     target : whose vectors decide how weights stand; without it every value stands as the graph says.
     """
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
-    expanded = fold_constants(expand_compositions(fold_constants(resolve_control(graph))))
+    expanded = standard(graph)
     if target is not None:
         expanded = _placed(expanded, target)
     return plan(with_types(expanded))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.graph.operators.moves import Move, Place
-from polysched.graph.planning.memory import ALIGNMENT
+from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -57,7 +57,7 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
 
 
 def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:
-    """The function that gives every value of the arena its place: the largest first, each at the lowest that is free.
+    """The function that gives every value of the arena its place.
 
     It does what `graph.planning.memory.arena_of` does, for sizes that are known when the model runs.
     """
@@ -72,34 +72,66 @@ def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list
     return [head, *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values())),
             f"  const long bytes[] = {{ {', '.join([*rounded, '0'])} }};",
             f"  static const int lives[][2] = {{ {', '.join(filter(None, [lives, '{0, 0}']))} }};",
-            f"  int placed[{count + 1}], taken[{count + 1}] = {{0}};",
-            *("  " + line for line in PLACING.replace("COUNT", str(count)).splitlines()), "}"]
+            f"  int order[{count + 1}], next[{count + 1}];",
+            f"  long place[{count + 1}];",
+            *("  " + line for line in _placing(plan, count).splitlines()), "}"]
 
 
-PLACING = """long end = 0;
-for (int done = 0; done < COUNT; done++) {
-  int next = -1;
-  for (int i = 0; i < COUNT; i++)
-    if (!taken[i] && (next < 0 || bytes[i] > bytes[next] || (bytes[i] == bytes[next] && lives[i][0] < lives[next][0])))
-      next = i;
-  long offset = 0;
-  for (int moved = 1; moved;) {
-    moved = 0;
-    for (int j = 0; j < done; j++) {
-      const int other = placed[j];
-      if (lives[next][0] <= lives[other][1] && lives[other][0] <= lives[next][1] &&
-          offset < offsets[other] + bytes[other] && offsets[other] < offset + bytes[next]) {
-        offset = offsets[other] + bytes[other];
-        moved = 1;
+def _placing(plan: Plan, count: int) -> str:
+    """What `arena_of` does, as C."""
+    steps = max((last for _, last in plan.lives.values()), default=0) + 1
+    numbers = {"COUNT": count, "STEPS": steps, "ATTEMPTS": attempts(count)}
+    text = PLACING
+    for word, number in numbers.items():
+        text = text.replace(word, str(number))
+    return text
+
+
+PLACING = """long peak = 0, least = -1;
+for (int step = 0; step < STEPS; step++) {
+  long live = 0;
+  for (int i = 0; i < COUNT; i++) if (lives[i][0] <= step && step <= lives[i][1]) live += bytes[i];
+  if (live > peak) peak = live;
+}
+for (int i = 0; i < COUNT; i++) {
+  int at = i;
+  for (; at > 0; at--) {
+    const int other = order[at - 1];
+    if (bytes[other] > bytes[i] || (bytes[other] == bytes[i] && lives[other][0] <= lives[i][0])) break;
+    order[at] = other;
+  }
+  order[at] = i;
+}
+for (int attempt = 0; attempt < ATTEMPTS && least != peak; attempt++) {
+  long end = 0;
+  for (int done = 0; done < COUNT; done++) {
+    const int own = order[done];
+    long offset = 0;
+    for (int moved = 1; moved;) {
+      moved = 0;
+      for (int j = 0; j < done; j++) {
+        const int other = order[j];
+        if (lives[own][0] <= lives[other][1] && lives[other][0] <= lives[own][1] &&
+            offset < place[other] + bytes[other] && place[other] < offset + bytes[own]) {
+          offset = place[other] + bytes[other];
+          moved = 1;
+        }
       }
     }
+    place[own] = offset;
+    if (offset + bytes[own] > end) end = offset + bytes[own];
   }
-  offsets[next] = offset;
-  taken[next] = 1;
-  placed[done] = next;
-  if (offset + bytes[next] > end) end = offset + bytes[next];
+  if (least < 0 || end < least) {
+    least = end;
+    for (int i = 0; i < COUNT; i++) offsets[i] = place[i];
+  }
+  int filled = 0;
+  for (int late = 0; late < 2; late++)
+    for (int i = 0; i < COUNT; i++)
+      if ((place[order[i]] + bytes[order[i]] != end) == late) next[filled++] = order[i];
+  for (int i = 0; i < COUNT; i++) order[i] = next[i];
 }
-return end;"""
+return least < 0 ? 0 : least;"""
 
 
 def _pointers(plan: Plan) -> dict[str, str]:

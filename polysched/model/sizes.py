@@ -10,6 +10,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.interpreter import check_input
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.sizes import Size
 
 
 def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -33,6 +34,13 @@ def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarra
     return found
 
 
+def linear_in(extent: Size) -> tuple[str, int]:
+    """The symbol of an extent that is a multiple of one symbol and a constant, and its factor; else nothing."""
+    if len(extent.terms) != 1 or not isinstance(extent.terms[0][0], str):
+        return "", 1
+    return extent.terms[0][0], extent.terms[0][1]
+
+
 def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     """The values of a graph's symbols, in their order, by the extents of arrays.
 
@@ -45,8 +53,9 @@ def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, its_type in graph.inputs:
         for extent, value in zip(its_type.shape, arrays[name].shape, strict=True):
-            if len(extent.symbols) == 1 and str(extent) in extent.symbols:
-                found.setdefault(str(extent), value)
+            symbol, factor = linear_in(extent)
+            if symbol and (value - extent.constant) % factor == 0:
+                found.setdefault(symbol, (value - extent.constant) // factor)
     for symbol in graph.symbols:
         if found.get(symbol, 0) < 1:
             raise UnsupportedGraphError(f"the size {symbol} is {found.get(symbol, 'given by no input')}",

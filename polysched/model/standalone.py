@@ -13,6 +13,7 @@ from polysched.graph.planning.plan import Plan
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_size
 from polysched.model.driver import ARENA, ENTRY
+from polysched.model.sizes import linear_in
 
 HEAD_BYTES = ALIGNMENT
 
@@ -138,10 +139,10 @@ def _sizes_of(plan: Plan, prefix: str, names: Mapping[str, str]) -> str:
     for place, (_, own) in enumerate(plan.graph.inputs):
         for dimension, extent in enumerate(own.shape):
             given = f"shapes[{place}][{dimension}]"
-            symbol = str(extent)
-            if symbol in extent.symbols and symbol not in taken:
+            symbol, factor = linear_in(extent)
+            if symbol and symbol not in taken:
                 taken.add(symbol)
-                lines.append(f"  {names[symbol]} = {given};")
+                lines.append(f"  {names[symbol]} = ({given} - {extent.constant}) / {factor};")
             checks.append(f"  if ({given} != {c_size(extent, names)}) return -1;")
     lines += [f"  if ({name} < 1) return -1;" for symbol, name in names.items() if symbol in taken]
     lines += ["  return -1;"] if taken != set(names) else [*checks, "  return 0;"]

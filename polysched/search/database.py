@@ -23,15 +23,17 @@ from polysched.search.identity import CanonicalScop, Key, Place, digest_of
 from polysched.search.limits import LIMITS
 from polysched.search.trial import Gain, Phase, Trial, renamed
 
-FORMAT = 1
+FORMAT = 2
 TABLES = {
     "tasks": "CREATE TABLE tasks (digest TEXT PRIMARY KEY, name TEXT NOT NULL, scop TEXT NOT NULL, "
              "sizes TEXT NOT NULL, place TEXT NOT NULL) WITHOUT ROWID",
     "trials": "CREATE TABLE trials (task TEXT NOT NULL, recipe TEXT NOT NULL, phase TEXT NOT NULL, "
               "value TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (task, recipe, phase)) WITHOUT ROWID",
     "winners": "CREATE TABLE winners (task TEXT PRIMARY KEY, recipe TEXT NOT NULL, code TEXT NOT NULL, "
-               "value TEXT NOT NULL) WITHOUT ROWID"}
-COLUMNS = {"tasks": 5, "trials": 5, "winners": 4}
+               "value TEXT NOT NULL) WITHOUT ROWID",
+    "ranges": "CREATE TABLE ranges (digest TEXT PRIMARY KEY, name TEXT NOT NULL, scop TEXT NOT NULL, "
+              "sizes TEXT NOT NULL, place TEXT NOT NULL, value TEXT NOT NULL) WITHOUT ROWID"}
+COLUMNS = {"tasks": 5, "trials": 5, "winners": 4, "ranges": 6}
 
 
 class DatabaseError(PolyschedError):
@@ -60,6 +62,51 @@ class Winner:
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={value}" for name, value in self.key.sizes)
         return f"{self.name}({sizes}), {self.key.place.threads} threads: gain {self.gain}: {self.recipe}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One recipe of a range.
+
+    Parameters
+    ----------
+    least : from which size on it is taken; 0 of the first.
+    recipe, code : as of `Winner`.
+    """
+
+    least: int
+    recipe: Recipe
+    code: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """What was chosen for all values of one parameter.
+
+    Parameters
+    ----------
+    key : of the program, the other sizes, and the place.
+    parameter : the canonical name of the one that is free.
+    cases : for growing sizes.
+    """
+
+    key: Key
+    name: str
+    parameter: str
+    cases: tuple[Case, ...]
+
+    def __post_init__(self) -> None:
+        leasts = [case.least for case in self.cases]
+        if not leasts or leasts[0] != 0 or leasts != sorted(set(leasts)) or len(leasts) > LIMITS.most_cases:
+            raise UsageError("the cases of a range begin at 0 and grow", where=self.name, witness=str(leasts)[:80])
+
+    @property
+    def digest(self) -> str:
+        return digest_of(json.dumps([self.key.digest, self.parameter]))
+
+    def __str__(self) -> str:
+        cases = "; ".join(f"from {case.least} on {case.recipe}" for case in self.cases)
+        return f"{self.name}({self.parameter}), {self.key.place.threads} threads: {cases}"
 
 
 class Database:
@@ -132,6 +179,19 @@ class Database:
                           f"JOIN tasks t ON t.digest = w.task {where} ORDER BY t.name, t.digest", values)
         return tuple(self._checked(lambda row=row: _winner(row)) for row in rows)
 
+    def set_range(self, chosen: Range) -> None:
+        """Keep what was chosen for all values of a parameter."""
+        self._write("INSERT OR REPLACE INTO ranges VALUES (?, ?, ?, ?, ?, ?)", (
+            chosen.digest, chosen.name, chosen.key.scop, json.dumps(chosen.key.sizes), chosen.key.place.text,
+            json.dumps({"parameter": chosen.parameter, "cases": [
+                [c.least, c.recipe.to_json(), c.code] for c in chosen.cases]})))
+
+    def ranges(self, scop: str | None = None) -> tuple[Range, ...]:
+        """What was chosen for ranges, for one program by its digest or for all."""
+        where, values = ("WHERE scop = ?", (scop,)) if scop is not None else ("", ())
+        rows = self._rows(f"SELECT * FROM ranges {where} ORDER BY name, digest", values)
+        return tuple(self._checked(lambda row=row: _range(row)) for row in rows)
+
     def tasks(self) -> tuple[tuple[Key, str], ...]:
         """Every task with its name."""
         rows = self._rows("SELECT digest, name, scop, sizes, place FROM tasks ORDER BY name, digest", ())
@@ -175,7 +235,7 @@ class Database:
         known = {key.digest for key, _ in self.tasks()}
         for table, row in self.rows():
             self._checked(lambda table=table, row=row: _check_row(table, row))
-            if row[0] not in known:
+            if table != "ranges" and row[0] not in known:
                 self._refuse(f"a row of {table} belongs to no task")
             count += 1
         return count
@@ -316,6 +376,19 @@ def _winner(row: tuple[Any, ...]) -> Winner:
                   gain=_gain(value["gain"]))
 
 
+def _range(row: tuple[Any, ...]) -> Range:
+    digest, name, scop, sizes, place, text = row
+    value = _parsed(text)
+    key = Key(scop=_text(scop), sizes=tuple((_text(n), _whole(v)) for n, v in json.loads(_text(sizes))),
+              place=_place(_parsed(place)))
+    cases = tuple(Case(least=_whole(least), recipe=Recipe.from_json(recipe), code=_text(code))
+                  for least, recipe, code in value["cases"])
+    found = Range(key=key, name=_text(name), parameter=_text(value["parameter"]), cases=cases)
+    if found.digest != digest:
+        raise ValueError(f"the range of {found.name[:40]!r} does not fit its digest")
+    return found
+
+
 def _gain(value: Mapping[str, Any]) -> Gain:
     low, high = value["interval"]
     return Gain(median=_seconds(value["median"]), low=_seconds(low), high=_seconds(high), pairs=_whole(value["pairs"]))
@@ -330,6 +403,8 @@ def _check_row(table: str, row: list[Any]) -> None:
     if table == "tasks":
         _key(tuple(row))
         _text(row[1])
+    elif table == "ranges":
+        _range(tuple(row))
     elif table == "trials":
         trial = trial_from_json(_parsed(row[3]))
         _whole(row[4])

@@ -55,6 +55,7 @@ class SearchLimits:
     # database.py
     text_bytes: int = constant(1 << 20, unit="B", source="longest text that is read from a database")
     most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")
+    most_cases: int = constant(16, unit="recipes", source="of one range of sizes: as many codes stand in one region")
     busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
 
 

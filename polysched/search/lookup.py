@@ -1,7 +1,7 @@
 """`optimize`, `transform_file` and `source_to_source` that look a region up in a database first.
 
-The order is: a record of these sizes, one of the nearest sizes, the model.  What is found is applied, checked by every
-stage as any choice, and used only if its C is the one that was measured.
+The order is: a range of sizes none of which was stated, a record of these sizes, one of the nearest sizes, the model.
+What is found is applied, checked by every stage as any choice, and used only if its C is the one that was measured.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 
+from polysched.emit_c.alternatives.variants import with_variants
 from polysched.errors import PolyschedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline import files
@@ -21,7 +22,7 @@ from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.way import optimized_region
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of
-from polysched.search.database import Database, Winner
+from polysched.search.database import Database, Range, Winner
 from polysched.search.identity import canonical_scop, digest_of, key_of, place_of
 from polysched.target import find_compiler
 from polysched.tiling.footprints.nest import assumed_parameters
@@ -96,7 +97,14 @@ def _by_record(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
     plain = replace(options, database=None)
     with Database(options.database, read_only=True) as database:
         hits = found(scop, plain, database)
+        ranges = fitting_ranges(scop, plain, database)
     told: list[str] = []
+    for chosen in ranges:
+        made = in_variants(scop, plain, chosen, seconds)
+        if isinstance(made, Optimized):
+            return made, made.looked_up
+        told.append(f"the range {chosen.name} is not used: {made}")
+        _LOG.warning("%s: %s", scop.name, told[-1])
     for hit in hits:
         made = replayed(scop, plain, hit.recipe, hit.winner.code, seconds)
         if isinstance(made, Optimized):
@@ -140,6 +148,42 @@ def found(scop: Scop, options: PipelineOptions, database: Database) -> tuple[Hit
     return tuple(sorted(hits, key=lambda hit: hit.distance))
 
 
+def fitting_ranges(scop: Scop, options: PipelineOptions, database: Database) -> tuple[Range, ...]:
+    """What was chosen for all values of a parameter that nobody states; the others are those that were asked for.
+
+    Only of programs in C files, whose code is a region.
+    """
+    canonical = canonical_scop(scop)
+    if scop.source is None:
+        return ()
+    place = place_of(options, find_compiler(options.cc), threads=threads_of(options), flags=DEFAULT_FLAGS)
+    stated = stated_sizes(scop, options)
+    names = {canonical.to_canonical()[name]: value for name, value in stated.items()}
+    return tuple(r for r in database.ranges(canonical.digest) if r.key.place == place and r.parameter not in names
+                 and all(names.get(name, value) == value for name, value in r.key.sizes))
+
+
+def in_variants(scop: Scop, options: PipelineOptions, chosen: Range, seconds: dict[str, float]) -> Optimized | str:
+    """The region with the codes of a range behind tests of its parameter, or why it is not to be used."""
+    names = dict(canonical_scop(scop).names)
+    made: list[Optimized] = []
+    for case in chosen.cases:
+        one = replayed(scop, options, case.recipe.renamed(names), case.code, seconds)
+        if isinstance(one, str):
+            return one
+        made.append(one)
+    if len({one.options.flags for one in made}) > 1:
+        return "its codes have different compiler flags"
+    spelling = next(p.spelling for p in scop.parameters if p.name == names[chosen.parameter])
+    try:
+        source = with_variants([one.source for one in made], spelling, [case.least for case in chosen.cases[1:]])
+    except UsageError as error:
+        return error.problem
+    borders = ", ".join(str(case.least) for case in chosen.cases[1:])
+    told = f"{len(made)} variants by {spelling}{f', from {borders} on' if borders else ''}"
+    return replace(made[-1], source=source, looked_up=told)
+
+
 def checked(scop: Scop, options: PipelineOptions, database: Database) -> tuple[tuple[Winner, str], ...]:
     """Every record of a program for this machine and compiler, for any number of threads, replayed.
 
@@ -180,7 +224,9 @@ def state_of(options: PipelineOptions) -> str:
     if options.database is None:
         return ""
     with Database(options.database, read_only=True) as database:
-        return digest_of("\n".join(f"{w.key.digest} {w.recipe.text} {w.code}" for w in database.winners()))
+        winners = [f"{w.key.digest} {w.recipe.text} {w.code}" for w in database.winners()]
+        cases = [f"{r.digest} {c.least} {c.recipe.text} {c.code}" for r in database.ranges() for c in r.cases]
+        return digest_of("\n".join([*winners, *cases]))
 
 
 def threads_of(options: PipelineOptions) -> int:
@@ -190,9 +236,13 @@ def threads_of(options: PipelineOptions) -> int:
 
 def sizes_of(scop: Scop, options: PipelineOptions) -> dict[str, int]:
     """The sizes that are asked for: what the user states, else what the models assume."""
+    return {name: value for name, value in assumed_parameters(scop, stated_sizes(scop, options)).items() if value > 0}
+
+
+def stated_sizes(scop: Scop, options: PipelineOptions) -> dict[str, int]:
+    """The sizes that the user states, by the names of parameters."""
     stated = dict(options.assumed) | dict(options.tensorize.sizes if options.tensorize is not None else {})
-    given = {p.name: stated[name] for p in scop.parameters for name in (p.spelling, p.name) if name in stated}
-    return {name: value for name, value in assumed_parameters(scop, given).items() if value > 0}
+    return {p.name: stated[name] for p in scop.parameters for name in (p.spelling, p.name) if name in stated}
 
 
 def distance(have: Mapping[str, int], want: Mapping[str, int]) -> float:

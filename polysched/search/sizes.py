@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scop.scop import Scop
 from polysched.search.chooser import Chooser
+from polysched.search.database import Case, Database, Range
+from polysched.search.identity import canonical_scop
 from polysched.search.several import best_seconds, model_seconds
 from polysched.search.space import Space
 from polysched.search.tuned import Tuned
@@ -38,7 +40,19 @@ class TunedRange:
     def __str__(self) -> str:
         lines = [f"from {self.parameter} = {least} on: {self.variants.recipes[number]}"
                  for least, number in self.variants.thresholds()]
+        lines += [f"at {self.parameter} = {n}: gain {own.gain}" for n, own in self.found.items()]
         return "\n".join([*lines, f"{self.variants.regret:.3f} times the time of the best of each size"])
+
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, as JSON values; `trials`, `rejected` and `seconds` of all searches together."""
+        searches = list(self.found.values())
+        return {"parameter": self.parameter, "trials": sum(len(t.trials) for t in searches),
+                "rejected": sum(t.rejections.total for t in searches),
+                "seconds": sum(t.search_seconds for t in searches), "regret": self.variants.regret,
+                "variants": [{"from": least, "recipe": self.variants.recipes[k].to_json()}
+                             for least, k in self.variants.thresholds()],
+                "found": {str(n): own.to_json() for n, own in self.found.items()}}
 
 
 def samples_of(text: str, count: int) -> tuple[int, ...]:
@@ -59,7 +73,8 @@ def tune_range(program: str | Path | Scop, *, sizes: Mapping[str, int | str], da
                most: int = 4, samples: int = 4, **others: Any) -> TunedRange:
     """Search at sampled sizes, time what won anywhere at all of them, and keep the few of least regret.
 
-    Every search is in the database, so that a lookup finds the nearest size.
+    Every search is in the database, so that a lookup finds the nearest size; and so is what was kept, so that code for
+    no size in particular has the variants behind tests of the parameter.  All variants have the same compiler flags.
 
     Parameters
     ----------
@@ -86,7 +101,37 @@ def tune_range(program: str | Path | Scop, *, sizes: Mapping[str, int | str], da
     for n, own in found.items():
         for recipe, taken in _times(program, {**fixed, name: n}, winners, own, others).items():
             seconds[recipe][n] = taken
-    return TunedRange(parameter=name, found=found, seconds=seconds, variants=choose_variants(seconds, most))
+    variants = _with_equal_flags(seconds, most)
+    _keep(name, variants, found, database)
+    return TunedRange(parameter=name, found=found, seconds=seconds, variants=variants)
+
+
+def _with_equal_flags(seconds: Mapping[Recipe, Mapping[int, float]], most: int) -> Variants:
+    """The variants of least regret that can stand in one file, measured against the best of all recipes."""
+    chosen = []
+    for flags in dict.fromkeys(recipe.flags for recipe in seconds):
+        own = {recipe: times for recipe, times in seconds.items() if recipe.flags == flags}
+        best = {size: min(times[size] for times in seconds.values() if size in times)
+                for times in seconds.values() for size in times}
+        if all(any(size in times for times in own.values()) for size in best):
+            chosen.append(choose_variants(own, most, best=best))
+    return min(chosen, key=lambda variants: variants.regret)
+
+
+def _keep(name: str, variants: Variants, found: Mapping[int, Tuned], database: str | Path) -> None:
+    """Enter the variants into the database."""
+    one = next(iter(found.values()))
+    scop = one.scop
+    canonical = canonical_scop(scop)
+    names = canonical.to_canonical()
+    parameter = next(p.name for p in scop.parameters if name in (p.spelling, p.name))
+    codes = {t.recipe: t.code for own in found.values() for t in (own.first, *own.trials, *own.confirmed) if t.code}
+    cases = [Case(least=least, recipe=variants.recipes[k].renamed(names), code=codes[variants.recipes[k]])
+             for least, k in variants.thresholds()]
+    sizes = {n: v for n, v in one.key.sizes if n != names[parameter]}
+    with Database(database) as opened:
+        opened.set_range(Range(key=replace(one.key, sizes=tuple(sorted(sizes.items()))), name=one.name,
+                               parameter=names[parameter], cases=tuple(cases)))
 
 
 def _times(program: str | Path | Scop, sizes: Mapping[str, int], winners: tuple[Recipe, ...], own: Tuned,
@@ -97,7 +142,7 @@ def _times(program: str | Path | Scop, sizes: Mapping[str, int], winners: tuple[
     if not missing:
         return taken
     raced = tune(program, sizes=sizes, budget=Budget(trials=len(missing)), **{
-        **others, "space": _one_of(missing), "strategy": "grid", "model": "projected"})
+        **others, "space": _one_of(missing), "strategy": "grid", "model": "projected", "resume": False})
     return taken | {t.recipe: model_seconds(own) / t.ratio for t in raced.trials if t.ratio is not None}
 
 

@@ -9,8 +9,10 @@ from typing import Any
 from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
 from polysched.scop.html import card, paragraph
+from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.search.chooser import Rejections
+from polysched.search.identity import Key
 from polysched.search.importance import importance, model_agreement
 from polysched.search.trial import Gain, Trial
 
@@ -24,6 +26,7 @@ class Tuned(Shown):
     Parameters
     ----------
     name : of the program.
+    scop, key : the program, and what its records are about.
     sizes, threads : for which it was searched.
     recipe : what was chosen.
     gain : over the model's pick, on fresh samples.
@@ -40,6 +43,8 @@ class Tuned(Shown):
     """
 
     name: str
+    scop: Scop
+    key: Key
     sizes: Mapping[str, int]
     threads: int
     recipe: Recipe

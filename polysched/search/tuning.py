@@ -212,8 +212,9 @@ class _Search:
             self.database.set_winner(Winner(
                 key=self.key, name=self.scop.name, recipe=best.recipe.renamed(self.canonical.to_canonical()),
                 code=best.code, gain=choice.gain))
-        return Tuned(name=self.scop.name, sizes=dict(self.spelled) or dict(self.sizes), threads=self.key.place.threads,
-                     recipe=best.recipe, gain=choice.gain, ties=choice.ties, first=first, best=best,
+        return Tuned(name=self.scop.name, scop=self.scop, key=self.key, sizes=dict(self.spelled) or dict(self.sizes),
+                     threads=self.key.place.threads, recipe=best.recipe, gain=choice.gain, ties=choice.ties,
+                     first=first, best=best,
                      trials=tuple(self.trials), confirmed=confirmed, duplicates=self.duplicates,
                      repeated=self.repeated, rejections=self.explorer.rejections, bound_seconds=self._bound(),
                      stopped=stopped, search_seconds=self.clock() - started)

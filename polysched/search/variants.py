@@ -45,13 +45,15 @@ class Variants:
         return self.recipes[chosen]
 
 
-def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) -> Variants:
+def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int, *,
+                    best: Mapping[int, float] | None = None) -> Variants:
     """The recipes with the least summed logarithms of regret, by an exact integer program (CP-SAT).
 
     Parameters
     ----------
     seconds : per recipe and sampled size what was measured; a recipe may lack sizes, where it is not taken.
     most : recipes that may be kept.
+    best : per size the time that regret is measured from; the least of `seconds` unless given.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) ->
         raise UsageError("there are no times to choose variants by" if not sizes else "at least one variant is kept",
                          witness=f"most={most}")
     recipes = tuple(seconds)
-    costs = _costs([seconds[recipe] for recipe in recipes], sizes)
+    costs = _costs([seconds[recipe] for recipe in recipes], sizes, best)
     taken = _solved(costs, len(recipes), sizes, most)
     if taken is None:
         raise UsageError("no so few recipes have times at all sizes", witness=f"most={most}")
@@ -72,9 +74,10 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) ->
                     of_size={size: kept.index(taken[size]) for size in sizes})
 
 
-def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int],
+           best: Mapping[int, float] | None) -> dict[tuple[int, int], int]:
     """What taking a recipe at a size costs, by their numbers."""
-    best = {size: min(times[size] for times in seconds if size in times) for size in sizes}
+    best = best or {size: min(times[size] for times in seconds if size in times) for size in sizes}
     return {(k, size): _cost(taken / best[size]) for k, times in enumerate(seconds) for size, taken in times.items()}
 
 

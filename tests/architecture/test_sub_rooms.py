@@ -15,7 +15,7 @@ SUB_ROOMS = {
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
                   "conformance", "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
-               "vector_code", "alternatives", "mlir"],
+               "vector_code", "alternatives", "distributed", "mlir"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "cli": ["shown", "questions"],

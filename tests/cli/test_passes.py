@@ -49,3 +49,31 @@ def test_passes_are_verified_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text(PRODUCT)
     plain = polysched("c2c", "in.c", folder=tmp_path)
     assert polysched("c2c", "in.c", "--verify-passes", folder=tmp_path).stdout == plain.stdout
+
+
+GRAPH = """graph f(x: float32[N, 2]) {
+  let a = Transpose(x)
+  let y = Transpose(a)
+  return y
+}
+"""
+
+
+def test_passes_over_graphs_are_listed(tmp_path: Path) -> None:
+    lines = polysched("passes", "--graph", folder=tmp_path).stdout.splitlines()
+    assert len(lines) >= 21
+    assert "(standard)" in next(line for line in lines if line.startswith("simplify_expression"))
+    assert "(rounds otherwise)" in next(line for line in lines if line.startswith("fast_math"))
+
+
+def test_a_pass_over_a_graph_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text(GRAPH)
+    table = polysched("passes", "--graph", "g.txt", folder=tmp_path).stdout
+    assert "simplify_expression" in table
+    assert "-2 Transpose" in table
+    diff = polysched("passes", "--graph", "g.txt", "--size", "N=3", "--diff", "simplify_expression", folder=tmp_path)
+    assert "-  let a = Transpose(x)" in diff.stdout.splitlines()
+    assert "graph f(x: float32[3, 2]) {" in diff.stdout
+    refused = polysched("passes", "--graph", "missing.txt", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "cannot be read" in refused.stderr

@@ -105,3 +105,17 @@ def test_the_choices_are_those_of_the_room():
     assert tuple(STRATEGIES) == STRATEGY_NAMES
     assert tuple(MODELS) == MODEL_NAMES
     assert set(ACTIONS) == {"list", "show", "replay", "verify", "merge", "export"}
+
+
+def test_a_range_becomes_variants(folder):
+    done = polysched("tune", "product.c", "--size", "n=24..48", "--samples", "2", "--variants", "2", "--space",
+                     "space.py:template", "--strategy", "grid", "--trials", "2", "--database", "range.db", "--threads",
+                     "1", "--json", "range.json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    value = json.loads((folder / "range.json").read_text())
+    assert (value["parameter"], value["trials"], sorted(value["found"])) == ("n", 4, ["24", "48"])
+    assert value["variants"][0]["from"] == 0
+    listed = polysched("db", "list", "range.db", folder=folder).stdout
+    assert "product(p0), 1 threads: from 0 on " in listed
+    for words in (("--size", "n=24..48"), ("--size", "n=48..24", "--database", "range.db")):
+        assert is_refusal(polysched("tune", "product.c", *words, folder=folder))

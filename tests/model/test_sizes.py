@@ -72,6 +72,25 @@ def test_extents_that_contradict_each_other_are_refused() -> None:
     assert "[5] with N = 3" in str(refusal.value)
 
 
+def test_a_multiple_of_a_size_says_it() -> None:
+    graph = from_text("graph f(x: float32[2*N + 1]) {\n  let z = Exp(x)\n  return z\n}")
+    assert sizes_of(graph, {"x": np.zeros(7, np.float32)}) == {"N": 3}
+    with pytest.raises(UnsupportedGraphError, match="the size N is given by no input"):
+        sizes_of(graph, {"x": np.zeros(8, np.float32)})
+
+
+def test_a_convolution_takes_batches_of_any_size() -> None:
+    graph = from_text("""graph f(x: float32[N, 3, 7, 6], w: float32[4, 3, 3, 3]) {
+  let c = Conv(x, w; pads=[1, 1, 1, 1])
+  let y = Relu(c)
+  return y
+}""")
+    model = compile_graph(graph)
+    for batch in (1, 3):
+        x = {"x": np.random.rand(batch, 3, 7, 6).astype(np.float32), "w": np.random.rand(4, 3, 3, 3).astype(np.float32)}
+        assert np.allclose(model.run(x)["y"], interpret(graph, x)["y"], rtol=1e-4, atol=1e-5)
+
+
 def test_empty_sizes_are_refused() -> None:
     graph = from_text("graph f(x: float32[N], y: float32[2*N]) {\n  let z = Exp(x)\n  return z\n}")
     with pytest.raises(UnsupportedGraphError, match="the size N is 0"):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_file
 from polysched.search.automatic import automatic
 from polysched.search.bands import BandFacts, recipe_seconds
 from polysched.search.chooser import Chooser, Sampling
 from polysched.search.space import Explorer
 from polysched.tiling import BandOptions
 from polysched.tiling.planning.tile_search import exceeded
-from tests.search.programs import OPTIONS, product
+from tests.search.programs import MACHINE, OPTIONS, product
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,16 @@ def test_a_prediction_of_the_whole_is_scaled_by_the_bands(band):
     assert recipe_seconds((band,), recipe, whole=2.0) == pytest.approx(2.0 * slower)
     assert recipe_seconds((band,), Recipe(), whole=2.0) == pytest.approx(2.0)
     assert recipe_seconds((), Recipe(), whole=None) is None
+
+
+def test_one_thread_alone_may_fill_the_cache_that_cores_share():
+    scop = from_c_file(str(Path(__file__).parents[1] / "kernels" / "heat_3d.c"))
+    offered = {}
+    for cores in (1, 2):
+        options = replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=replace(MACHINE, cores=cores)))
+        (found,) = Explorer(automatic, scop, options, {"n": 200, "steps": 20}).bands(Recipe())
+        offered[cores] = found
+    assert [band.choices.levels for band in offered.values()] == [(2, 1, 3), (2, 1)]
+    rows = (8, 16, 16, 256)
+    assert not exceeded(offered[1].problem(3, None), (0, 1, 2, 3), rows)
+    assert exceeded(offered[2].problem(2, None), (0, 1, 2, 3), rows)

@@ -14,7 +14,7 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of, emitted
-from polysched.search.database import Database, Winner
+from polysched.search.database import Case, Database, Range, Winner
 from polysched.search.identity import canonical_scop, key_of, place_of
 from polysched.search.lookup import (
     DEFAULT_FLAGS,
@@ -147,3 +147,45 @@ def test_a_compiled_function_looks_up_and_is_made_anew_when_the_record_changes(t
 
 def test_sizes_are_near_by_factors():
     assert distance({"n": 64, "m": 8}, {"n": 128, "m": 8, "k": 9}) == 1.0
+
+
+def keep_range(path: Path, scop: Scop, edges: dict[int, int], **changed: object) -> None:
+    canonical = canonical_scop(scop)
+    place = place_of(OPTIONS, find_compiler(), threads=2, flags=DEFAULT_FLAGS)
+    recipes = {least: Recipe(bands={0: BandOptions(sizes=edge, register=False)}, **changed if least else {})
+               for least, edge in edges.items()}
+    with Database(path) as database:
+        database.set_range(Range(key=key_of(canonical, {}, place), name=scop.name, parameter="p0", cases=tuple(
+            Case(least=least, recipe=recipe.renamed(canonical.to_canonical()),
+                 code=code_of(emitted(scop, OPTIONS, recipe))) for least, recipe in recipes.items())))
+
+
+def test_a_range_gives_variants_behind_a_test_of_the_size(tmp_path):
+    keep_range(tmp_path / "t.db", product(), {0: 4, 20: 8, 40: 16})
+    made = optimize(from_c_text(RENAMED), options(tmp_path / "t.db"))
+    assert made.looked_up == "3 variants by size, from 20, 40 on"
+    assert "if ((size) < 20) {" in made.text
+    (tmp_path / "product.c").write_text(PRODUCT)
+    function = polysched.compile(tmp_path / "product.c", options=options(tmp_path / "t.db"))
+    for n in (19, 20, 39, 41):
+        a, c = np.arange(n * n, dtype=float).reshape(n, n), np.zeros((n, n))
+        function(c, a, a.copy())
+        np.testing.assert_allclose(c, a @ a)
+
+
+def test_a_stated_size_goes_before_a_range(tmp_path):
+    keep_range(tmp_path / "t.db", product(), {0: 4, 20: 8})
+    record(tmp_path / "t.db", product(), 64, TILES)
+    assert optimize(product(), options(tmp_path / "t.db", 64)).looked_up.startswith("the record")
+    assert "2 variants" in optimize(product(), options(tmp_path / "t.db")).looked_up
+
+
+def test_a_range_with_other_code_or_flags_is_not_used(tmp_path):
+    keep_range(tmp_path / "t.db", product(), {0: 4, 20: 8}, flags=("-O2",))
+    assert "have different compiler flags" in optimize(product(), options(tmp_path / "t.db")).looked_up
+    with Database(tmp_path / "t.db") as database:
+        (chosen,) = database.ranges()
+        database.set_range(replace(chosen, cases=(replace(chosen.cases[0], code="0" * 64),)))
+    assert "no longer the one" in optimize(product(), options(tmp_path / "t.db")).looked_up
+    with pytest.raises(UsageError, match="begin at 0 and grow"):
+        replace(chosen, cases=chosen.cases[1:])

@@ -7,8 +7,10 @@ import json
 from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Decision, Rejected, Rejections
+from polysched.search.identity import Place, canonical_scop, key_of
 from polysched.search.trial import Gain, Trial
 from polysched.search.tuned import Tuned
+from tests.search.programs import product
 
 
 def found() -> Tuned:
@@ -17,7 +19,10 @@ def found() -> Tuned:
     wrong = Trial(recipe=Recipe(fusion="none"), verdict=Verdict.WRONG, reason="C[0] is 1")
     rejections = Rejections()
     rejections.add(Rejected("it breaks a dependence", "S0[0] before S0[1]", ()))
-    return Tuned(name="product", sizes={"n": 64}, threads=2, recipe=best.recipe, ties=(), first=first, best=best,
+    scop = product()
+    place = Place(machine="m", threads=2, compiler="gcc", numerics="{}")
+    return Tuned(name="product", scop=scop, key=key_of(canonical_scop(scop), {"n": 64}, place), sizes={"n": 64},
+                 threads=2, recipe=best.recipe, ties=(), first=first, best=best,
                  gain=Gain(median=2.0, low=1.9, high=2.1, pairs=25), trials=(wrong, best), confirmed=(),
                  rejections=rejections, bound_seconds=0.25, stopped="after 2 trials", search_seconds=3.0)
 

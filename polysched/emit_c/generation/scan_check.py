@@ -104,6 +104,8 @@ def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool
         return exact
     tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
     if all(found is None for found in tried):
+        tried = [_visits_at(runs, statement, values) for values in nearest_values(scop, statement)]
+    if all(found is None for found in tried):
         _LOG.warning("%s: whether the new loops run every iteration of this statement exactly once was not checked: "
                      "the proof took isl too long, and at the sizes that are tried there are none or more than %d; "
                      "`polysched run` compares the results", _place(statement, scop), runs.most)
@@ -133,6 +135,36 @@ def small_values(scop: Scop) -> Iterator[dict[str, int]]:
                 context = context.fix_val(isl.dim_type.param, at, isl.Val(size + number))
         if not context.is_empty():
             yield values
+
+
+def nearest_values(scop: Scop, statement: Statement) -> Iterator[dict[str, int]]:
+    """Parameter values at which a statement has instances: those that are tried, or the least or greatest possible.
+
+    A size that is bounded by others, such as the first row of a part, has none of its own.
+    """
+    for size in TRIED_SIZES:
+        for least_first in (True, False):
+            possible = statement.domain.params().intersect(scop.context.params())
+            values, least = dict[str, int](), least_first
+            for number, parameter in enumerate(scop.parameters):
+                at = possible.find_dim_by_name(isl.dim_type.param, parameter.name)
+                value = isl.Val(size + number)
+                if at >= 0 and possible.fix_val(isl.dim_type.param, at, value).is_empty():
+                    ends = _range_of(possible, at)
+                    value, least = (ends.dim_min_val(0) if least else ends.dim_max_val(0)), not least
+                    if not value.is_int():
+                        break
+                values[parameter.name] = int(value.to_python())
+                possible = possible.fix_val(isl.dim_type.param, at, value) if at >= 0 else possible
+            else:
+                if not possible.is_empty():
+                    yield values
+
+
+def _range_of(possible: isl.Set, at: int) -> isl.Set:
+    """`{ [v] }`: the values of one parameter."""
+    as_set = isl.Set.from_params(possible).move_dims(isl.dim_type.set, 0, isl.dim_type.param, at, 1)
+    return as_set.project_out(isl.dim_type.param, 0, as_set.dim(isl.dim_type.param))
 
 
 def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> bool | None:

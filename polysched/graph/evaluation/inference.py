@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.limits import LIMITS
+from polysched.graph.operators.control import CALL, IF, check_regions
 from polysched.graph.operators.generation import by_shape
 from polysched.graph.operators.operator import Operator, Site
 from polysched.graph.operators.registry import operator_of
@@ -18,6 +20,9 @@ from polysched.graph.values.types import TensorType
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
                       "Add", "Sub", "Mul", "Div", "Split"})
 """Operators whose reference is exact on symbolic sizes: none of them compares."""
+
+STORED = "stored"
+"""The attribute of a conversion that widens stored weights, and so is not folded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,17 @@ def infer(graph: Graph) -> Inferred:
     return Inferred(inference.types, inference.known)
 
 
+@contextmanager
+def at_node(node: Node) -> Iterator[None]:
+    """Say the node in refusals that know none, as those of sizes."""
+    try:
+        yield
+    except UnsupportedGraphError as error:
+        if error.where is not None:
+            raise
+        raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness, hint=error.hint) from None
+
+
 class Inference:
     """Types and known values, node by node: for passes that make nodes as they learn.
 
@@ -70,19 +86,55 @@ class Inference:
 
     def take(self, node: Node) -> None:
         """One more node, whose operands are known by now."""
+        if node.op in (IF, CALL):
+            check_regions(node)
+            self.bind_results(node, [self.region(r, node.inputs if node.op == CALL else ()) for r in node.regions])
+            return
         operator, site = operator_of(node), site_of(node, self.types, self.known)
-        try:
+        with at_node(node):
             results = operator.types(site)
-        except UnsupportedGraphError as error:
-            if error.where is not None:
-                raise
-            raise UnsupportedGraphError(error.problem, where=node.where, witness=error.witness,
-                                        hint=error.hint) from None
         _check(node, results)
         for name, its_type in zip(node.outputs, results, strict=False):
             if name:
                 self.types[name] = its_type
         self.known |= _known_results(node, operator, with_outputs(site, results))
+
+
+    def region(self, region: Graph, given: Sequence[str]) -> Inferred:
+        """What is known of the values around a region and in it.
+
+        Parameters
+        ----------
+        given : the values that its parameters are bound to.
+        """
+        inner = Inference(region)
+        for parameter, name in zip(region.parameters, given, strict=True):
+            inner.types[parameter] = self.types[name]
+            if name in self.known:
+                inner.known[parameter] = self.known[name]
+        inner.types, inner.known = {**self.types, **inner.types}, {**self.known, **inner.known}
+        for node in region.nodes:
+            inner.take(node)
+        return Inferred(inner.types, inner.known)
+
+    def bind_results(self, node: Node, regions: Sequence[Inferred]) -> None:
+        """The types of the results of a branch, where both sides make the same ones, or of a function.
+
+        Raises
+        ------
+        UnsupportedGraphError : the sides of a branch make results of different types.
+        """
+        for place, output in enumerate(node.outputs):
+            made = [inferred.types[region.outputs[place]]
+                    for inferred, region in zip(regions, node.regions, strict=True)]
+            if any(t != made[0] for t in made):
+                raise UnsupportedGraphError("which type a result has depends on data", where=node.where,
+                                            witness=f"{output}: {' or '.join(map(str, made))}")
+            if output:
+                self.types[output] = made[0]
+            known = regions[0].known.get(node.regions[0].outputs[place])
+            if output and node.op == CALL and known is not None:
+                self.known[output] = known
 
 
 def with_outputs(site: Site, results: tuple[TensorType, ...]) -> Site:
@@ -125,8 +177,11 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
 def _is_computable(node: Node, site: Site) -> bool:
     """Whether every operand is known, the operator takes sizes where there are some, and the results are small.
 
-    Sizes are whole numbers: what is computed from them as floats is not known.
+    Sizes are whole numbers: what is computed from them as floats is not known.  What is stored in a short type to save
+    memory is widened when the graph runs.
     """
+    if node.attribute(STORED, 0):
+        return False
     if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
         return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)

@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
-from polysched.graph.operators.control import IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.control import CALL, IF, LOOP, SCAN, check_regions
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
@@ -74,7 +74,7 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
 def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """The results of a node with regions."""
     check_regions(node)
-    return {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan}[node.op](node, values)
+    return {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan, CALL: _run_call}[node.op](node, values)
 
 
 def _stacked(node: Node, rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
@@ -95,6 +95,10 @@ def _region(region: Graph, given: Sequence[np.ndarray], values: Mapping[str, np.
 def _run_if(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     yes, no = node.regions
     return _region(yes if bool(values[node.inputs[0]].ravel()[0]) else no, (), values)
+
+
+def _run_call(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    return _region(node.regions[0], [values[n] for n in node.inputs], values)
 
 
 def _run_loop(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:

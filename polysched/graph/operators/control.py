@@ -1,4 +1,8 @@
-"""Control flow: nodes with regions. What they do follows from values that are known while compiling."""
+"""Control flow and functions: nodes with regions. What they do follows from values that are known while compiling.
+
+A `Call` binds the parameters of its only region to its operands: a function that stands where it is used.  Passes make
+it (a group of nodes for one compiler, a fused kernel), and `inline_calls` puts its nodes back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 
-IF, LOOP, SCAN = "If", "Loop", "Scan"
+IF, LOOP, SCAN, CALL = "If", "Loop", "Scan", "Call"
 
 
 def check_regions(node: Node) -> None:
@@ -19,10 +23,10 @@ def check_regions(node: Node) -> None:
     ------
     UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
     """
-    if node.op not in (IF, LOOP, SCAN):
+    if node.op not in (IF, LOOP, SCAN, CALL):
         raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
     operands, (least, count, taken, made) = len(node.inputs), _form(node)
-    if not 1 <= least <= operands or len(node.regions) != count:
+    if not least <= operands or len(node.regions) != count:
         raise UnsupportedGraphError(f"{operands} operands and {len(node.regions)} regions do not fit", where=node.where)
     for region in node.regions:
         if len(region.parameters) != taken or len(region.outputs) < made:
@@ -36,15 +40,17 @@ def _form(node: Node) -> tuple[int, int, int, int]:
     operands = len(node.inputs)
     if node.op == IF:
         return 1, 2, 0, len(node.outputs)
+    if node.op == CALL:
+        return 0, 1, operands, len(node.outputs)
     if node.op == LOOP:
         return 2, 1, operands, operands - 1
     scanned = node.attribute("num_scan_inputs", 0)
-    return scanned, 1, operands, operands - scanned
+    return scanned or operands + 1, 1, operands, operands - scanned
 
 
 def _on_data(site: Site) -> tuple[TensorType, ...]:
     """Refuse what is still there when all that is known was resolved."""
-    what = {IF: "a condition", LOOP: "a number of iterations", SCAN: "a scan"}[site.node.op]
+    what = {IF: "a condition", LOOP: "a number of iterations", SCAN: "a scan", CALL: "a function"}[site.node.op]
     raise site.refusal(f"{what} depends on data", witness=", ".join(n for n in site.node.inputs if n)[:200],
                        hint="give the value by values= when the graph is compiled")
 
@@ -55,4 +61,4 @@ def _no_reference(site: Site, *operands: np.ndarray) -> np.ndarray:
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_on_data, reference=_no_reference, steering=steering)
-                  for name, steering in ((IF, (0,)), (LOOP, (0, 1)), (SCAN, ())))
+                  for name, steering in ((IF, (0,)), (LOOP, (0, 1)), (SCAN, ()), (CALL, ())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -363,26 +364,30 @@ def _pad(site: Site, build: Builder, x: str, *_: str) -> str:
         x = build.op("Slice", x, starts, ends, build.constant(cut))
         for d in cut:
             shape[d] = shape[d] - max(-before[d], 0) - max(-behind[d], 0)
-    value = site.node.inputs[2] if site.has(2) else build.constant(np.zeros((), site.type().numpy))
+    if mode == "constant" and any((*before, *behind)):
+        return _with_value(site, build, x, before, behind)
     for axis in range(rank):
         front, back = max(before[axis], 0), max(behind[axis], 0)
         if front or back:
-            parts = _padding(site, build, x, axis, (front, back), mode, shape, value)
+            parts = _padding(site, build, x, axis, (front, back), mode, shape)
             x = build.op("Concat", *parts, axis=axis)
             shape[axis] = shape[axis] + front + back
     return x if site.node.inputs[0] != x else build.op("Identity", x)
 
 
-def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str, shape: list[Size],
-             value: str) -> list[str]:
+def _with_value(site: Site, build: Builder, x: str, before: Sequence[int], behind: Sequence[int]) -> str:
+    """One value around what was cut."""
+    value = site.node.inputs[2] if site.has(2) else build.constant(np.zeros((), site.type().numpy))
+    return build.op("PadConstant", x, build.op("Reshape", value, build.constant([])),
+                    before=tuple(max(b, 0) for b in before), behind=tuple(max(b, 0) for b in behind))
+
+
+def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str,
+             shape: list[Size]) -> list[str]:
     """The parts in front, in the middle and behind."""
     def part(count: int, behind: bool) -> list[str]:
         if not count:
             return []
-        if mode == "constant":
-            extents = [count if d == axis else int(e) for d, e in enumerate(shape)]
-            scalar = build.op("Reshape", value, build.constant([1] * len(shape)))
-            return [build.op("Expand", scalar, build.constant(extents))]
         places = _padding_places(site, int(shape[axis]), count, behind, mode)
         return [build.op("Slice", x, *(build.constant([v]) for v in (p, p + 1, axis))) for p in places]
     return [*part(counts[0], False), x, *part(counts[1], True)]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.operators import (
+    approximations,
     broadcasting,
     contraction,
     control,
     elementwise,
     generation,
     indexing,
+    layouts,
     movement,
     normalisation,
     ordering,
+    padding,
     products,
     quantised,
     recurrent,
@@ -25,7 +28,7 @@ from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, contraction, resampling, recurrent, ordering, control,
+            sequential, layouts, approximations, padding, contraction, resampling, recurrent, ordering, control,
             generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 

@@ -122,10 +122,17 @@ def _reaches_out(w: Windows, extents: Sequence[Size]) -> list[bool]:
 def windowed(site: Site, x: Tensor, w: Windows, lead: tuple[Expression, ...], i: Sequence[Expression],
              r: Sequence[Expression], outside: Expression) -> Expression:
     """One element of a window, `outside` where that is padding."""
+    return padded_read(site, w, i, r, lambda places: x[(*lead, *places)], outside)
+
+
+def padded_read(site: Site, w: Windows, i: Sequence[Expression], r: Sequence[Expression],
+                read: Callable[[Sequence[Expression]], Expression], outside: Expression | None = None) -> Expression:
+    """One element of a window by a function of its spatial places; 0, or `outside`, where that is padding."""
     own, extents = _places(w, i, r), site.type().shape[2:]
     inside = _inside(own, extents, _reaches_out(w, extents))
-    element = x[(*lead, *own)]
-    return element if inside is None else where(inside, element, outside)
+    if inside is None:
+        return read(own)
+    return where(inside, read(own), zero(site.type().dtype) if outside is None else outside)
 
 
 def zero(dtype: DType) -> Expression:

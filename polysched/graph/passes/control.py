@@ -9,7 +9,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inference
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.control import IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.control import CALL, IF, LOOP, SCAN, check_regions
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 
@@ -50,7 +50,7 @@ class _Resolving:
             self.nodes.append(node)
             return
         check_regions(node)
-        resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan}[node.op]
+        resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan, CALL: self.call}[node.op]
         for name, result in zip(node.outputs, resolve(node), strict=False):
             if name:
                 self.take(Node.of("Identity", (result,), (name,), name=node.name))
@@ -94,6 +94,10 @@ class _Resolving:
                                         hint="give the value by values= when the graph is compiled")
         yes, no = node.regions
         return self.region(yes if bool(condition.ravel()[0]) else no, (), node.where)
+
+    def call(self, node: Node) -> list[str]:
+        """The results of a function."""
+        return self.region(node.regions[0], node.inputs, node.where)
 
     def loop(self, node: Node) -> list[str]:
         """The results of all iterations; their number, and every condition, is known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import infer, site_of
+from polysched.graph.evaluation.inference import at_node, infer, site_of
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.registry import operator_of
@@ -40,7 +40,8 @@ def _expanded_once(graph: Graph) -> Graph:
             continue
         builder = Builder(fresh)
         site = site_of(node, inferred.types, inferred.known, results=True)
-        results = composition(site, builder, *node.inputs)
+        with at_node(node):
+            results = composition(site, builder, *node.inputs)
         names = results if isinstance(results, tuple) else (results,)
         nodes += _renamed(node, builder, names)
         constants |= builder.constants

@@ -1,16 +1,18 @@
-"""Small passes: constant folding, dead code, types."""
+"""Small passes: sizes and values bound, constant folding, types."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.evaluation.interpreter import check_input
-from polysched.graph.values.graph import Graph
-from polysched.graph.values.sizes import SizeLike
+from polysched.graph.passes.dead_code import remove_dead_code
+from polysched.graph.passes.names import fresh_names
+from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size, SizeLike
 
 
 def with_types(graph: Graph) -> Graph:
@@ -49,30 +51,32 @@ def fold_constants(graph: Graph) -> Graph:
     """Compute whatever follows from constants and shapes, shape arithmetic included.
 
     Rewrite:  const a = [2]; let b = Mul(a, a); let c = Reshape(x, b)  ->  const b = [4]; let c = Reshape(x, b)
+
+    A shape with one extent that is affine in symbols becomes a constant with -1 there; the type of the result says it.
     """
-    known = infer(graph).known
+    inferred, fresh = infer(graph), fresh_names(graph)
+    known = inferred.known
     kept, constants = [], dict(graph.constants)
     for node in graph.nodes:
         values = [known.get(o) for o in node.outputs if o]
         if all(v is not None and v.dtype != object for v in values):
             constants |= {o: known[o] for o in node.outputs if o}
-        else:
-            kept.append(node)
+            continue
+        shape = known.get(node.inputs[1]) if node.op == "Reshape" else None
+        wanted = constant_shape(inferred.types[node.outputs[0]].shape) if shape is not None else None
+        if shape is not None and shape.dtype == object and wanted is not None:
+            name = fresh("shape")
+            constants[name] = np.array(wanted, np.int64)
+            node = Node.of("Reshape", (node.inputs[0], name), node.outputs, name=node.name)
+        kept.append(node)
     return remove_dead_code(graph.but(nodes=tuple(kept), constants=constants, types={}))
 
 
-def remove_dead_code(graph: Graph) -> Graph:
-    """Leave out nodes and constants that no output needs.
-
-    Rewrite:  let a = Exp(x); let b = Neg(x); return b  ->  let b = Neg(x); return b
-    """
-    needed = set(graph.outputs)
-    kept = []
-    for node in reversed(graph.nodes):
-        if needed & set(node.outputs):
-            kept.append(node)
-            needed |= set(node.used)
-    nodes = tuple(reversed(kept))
-    return graph.but(nodes=nodes, constants={n: a for n, a in graph.constants.items() if n in needed},
-                     types={n: t for n, t in graph.types.items() if any(n in k.outputs for k in nodes)}
-                     if graph.types else {})
+def constant_shape(shape: Sequence[Size]) -> list[int] | None:
+    """A shape as an operand of Reshape, with -1 for one extent that is a symbol; None where there are more."""
+    open_ones = [d for d, e in enumerate(shape) if not e.is_constant]
+    if not open_ones:
+        return [int(e) for e in shape]
+    if len(open_ones) > 1 or any(e == 0 for e in shape):
+        return None
+    return [-1 if d in open_ones else int(e) for d, e in enumerate(shape)]

@@ -1,7 +1,8 @@
 """Memory: which values share memory, and where in one arena the others stand.
 
 Offsets are given greedily, the largest values first, each at the lowest place where it overlaps no value that lives at
-the same time.
+the same time.  While the arena is larger than the most that lives at once, the values that end it go first in the next
+attempt; the best attempt counts.
 
 Source: Y. Pisarchyk and J. Lee, Efficient Memory Management for Deep Neural Net Inference, 2020, section 5.2.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from polysched.graph.limits import LIMITS
 
 ALIGNMENT = 64
 
@@ -58,15 +61,45 @@ def rounded(size: int) -> int:
 
 def arena_of(buffers: Sequence[Buffer]) -> Arena:
     """Offsets for buffers whose sizes are known."""
-    placed: list[tuple[int, int, Buffer]] = []
-    for buffer in sorted(buffers, key=lambda b: (-b.bytes, b.first, b.name)):
+    peak = most_at_once(buffers)
+    order = sorted(buffers, key=lambda b: (-rounded(b.bytes), b.first))
+    best: list[Placed] = []
+    least = -1
+    for _ in range(attempts(len(buffers))):
+        placed = _placed(order)
+        end = max((end for _, end, _ in placed), default=0)
+        if least < 0 or end < least:
+            best, least = placed, end
+        if least == peak:
+            break
+        at_end = {b.name for _, e, b in placed if e == end}
+        order = [*(b for b in order if b.name in at_end), *(b for b in order if b.name not in at_end)]
+    return Arena(offsets={b.name: start for start, _, b in best}, bytes=max(least, 0), peak_bytes=peak)
+
+
+def most_at_once(buffers: Sequence[Buffer]) -> int:
+    """The most bytes that live at one step."""
+    steps = {b.first for b in buffers}
+    return max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
+
+
+def attempts(count: int) -> int:
+    """How often a number of buffers may be placed: each time takes the square of it."""
+    return max(1, min(LIMITS.most_arenas, LIMITS.most_placements // max(count * count, 1)))
+
+
+Placed = tuple[int, int, Buffer]
+"""Start and end of a buffer."""
+
+
+def _placed(order: Sequence[Buffer]) -> list[Placed]:
+    """Buffers one after the other, each at the lowest place that is free."""
+    placed: list[Placed] = []
+    for buffer in order:
         size, offset = rounded(buffer.bytes), 0
         for start, end, _other in sorted((p for p in placed if p[2].meets(buffer)), key=lambda p: p[0]):
             if offset + size <= start:
                 break
             offset = max(offset, end)
         placed.append((offset, offset + size, buffer))
-    steps = sorted({b.first for b in buffers})
-    peak = max((sum(rounded(b.bytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
-    return Arena(offsets={b.name: start for start, _, b in placed}, bytes=max((end for _, end, _ in placed), default=0),
-                 peak_bytes=peak)
+    return placed

@@ -44,8 +44,11 @@ from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
 from polysched.scop.c_frontend.rewrites.increments import Increments
 from polysched.scop.c_frontend.rewrites.induction import Inductions
 from polysched.scop.c_frontend.rewrites.inline import Inliner
+from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
+from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
+from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.members import check_members
@@ -305,6 +308,9 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
         plain_countdowns(item)
     inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
     made = tuple(map(without_idle_addresses, inliner.statements(items)))
+    types = LvalueTypes(scope)
+    types.declare(made)
+    made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
     made = counted_loops(Increments(plain).statements(made), written.before)
     inductions = Inductions(scope, Liveness(written), plain, inliner.fresh)

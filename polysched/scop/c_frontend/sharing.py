@@ -15,6 +15,7 @@ from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything
 from polysched.scop.scop import AccessKind, Array, Assumption
 
+_FIELD = re.compile(r"(?:->|\.)\s*([A-Za-z_]\w*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -101,16 +102,34 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     written = {x.array_symbols[name] for name in _written(x)}
     for symbol, named in sources.items():
         for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
-            shared = named & sources.get(other, frozenset()) or _leading_to(other, named)
+            shared = named & sources.get(other, frozenset()) or _leading_to(x, other, named)
             if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
                                witness=f"both lead to `{min(shared)}`",
                                hint="use one name for one array, or declare the pointers `restrict` if they never meet")
 
 
-def _leading_to(other: Symbol, named: Set[str]) -> Set[str]:
-    """A variable's name where it is one of the sources of a pointer, or holds one: `p->d` may be what `p` leads to."""
-    return {other.name} & {next(iter(_WORD.findall(n)), n) for n in named}
+def _leading_to(x: Extraction, other: Symbol, named: Set[str]) -> Set[str]:
+    """The sources of a pointer that may be what the region reaches by another variable.
+
+    Those are the variable itself, and a member that holds a pointer (`p->d`) where the region follows this member of
+    the variable as well.  Other members hold pointers of their own, like parameters.
+    """
+    followed = {_fields(array.c_element) for array in x.arrays.values()
+                if x.array_symbols[array.name] is other and array.name in x.behind_pointers}
+    return {name for name in named if next(iter(_WORD.findall(name)), name) == other.name and (
+        name == other.name or any(_is_prefix(_fields(name), fields) for fields in followed))}
+
+
+def _fields(text: str) -> tuple[str, ...]:
+    """The members on the way that C spells."""
+    return tuple(_FIELD.findall(text))
+
+
+def _is_prefix(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Whether one of two ways leads on from where the other ends."""
+    length = min(len(left), len(right))
+    return left[:length] == right[:length]
 
 
 def _check_addresses(x: Extraction, region: SyntaxRegion, symbol: Symbol, used: Set[Symbol | None]) -> None:

@@ -37,7 +37,8 @@ class BandChoices:
     holds_loops : further loops run inside it.
     shape : the model's register block; None where a nest has no reuse for one.
     shapes : the legal register blocks, the model's first.
-    levels : the caches that a core has to itself, the outermost first; none where tiles are not searched.
+    levels : the caches that a core has to itself, the outermost first; none where tiles are not searched. One thread
+        alone has those to itself that cores share: whole rows of a stencil may need them.
     whole : members that tiles do not cut.
     target : the machine.
     plan : what the model chooses.
@@ -103,11 +104,16 @@ class _Recorder(Planner):
         self.seen[self.numbers[id(band)]] = BandChoices(
             number=self.numbers[id(band)], nest=plain, members=len(band.members), free=free, threads=threads,
             holds_loops=inside, shape=shapes[0] if shapes else None, shapes=shapes,
-            levels=() if inside or len(band.members) < 2 else self.options.target.private_levels,
+            levels=() if inside or len(band.members) < 2 else _own_levels(self.options.target),
             target=self.options.target,
             whole=frozenset() if inside else rows_of_temporaries(self.scop, position, band.members),
             plan=plan, times=_times(position, plain, self.parameters))
         return plan
+
+
+def _own_levels(target: Target) -> tuple[int, ...]:
+    shared = sorted((c.level for c in target.caches if c.shared_by > 1), reverse=True) if target.cores == 1 else []
+    return (*target.private_levels, *shared)
 
 
 def _times(position: Position, nest: Nest, parameters: Mapping[str, int]) -> float:

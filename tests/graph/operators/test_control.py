@@ -9,7 +9,7 @@ from tests.graph.samples import Sample, floats, graph_of, sample, truths, whole
 
 
 @pytest.mark.parametrize(("case", "problem"), [
-    (sample("If", truths(1)), "a condition depends on data"),
+    (sample("If", truths(1)), "1 operands and 0 regions do not fit"),
     (sample("Loop", whole(1), truths(1)), "a number of iterations depends on data"),
     (sample("Scan", floats(1)), "a scan depends on data"),
 ])

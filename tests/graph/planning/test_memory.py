@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from polysched.graph.planning.memory import ALIGNMENT, Buffer, arena_of
+from polysched.graph.limits import LIMITS
+from polysched.graph.planning.memory import ALIGNMENT, Buffer, arena_of, attempts
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -33,3 +34,15 @@ def test_a_chain_needs_two_places() -> None:
 
 def test_nothing_needs_nothing() -> None:
     assert arena_of([]).bytes == 0
+
+
+def test_what_ends_an_arena_that_is_too_large_goes_first() -> None:
+    lives = [(2, 0, 1), (3, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (1, 1, 4)]
+    buffers = [Buffer(name=str(n), bytes=64 * size, first=first, last=last)
+               for n, (size, first, last) in enumerate(lives)]
+    assert arena_of(buffers).bytes == arena_of(buffers).peak_bytes == 64 * 6
+
+
+def test_attempts_are_bounded() -> None:
+    assert attempts(0) == LIMITS.most_arenas
+    assert attempts(10**6) == 1

@@ -26,7 +26,8 @@ from tests.scheduling.primitives.programs import split_two_loops
 MARK = LoopMark(role=Role.TILE, band=2, parallel=True).to_text()
 NEST = ('{ domain: "[N] -> { S[i, j] : 0 <= i, j < N }", child: { mark: "MARK", child: { schedule: "[{ S[i, j] -> '
         '[floor(i/4)] }]", child: { mark: "somebody else\'s", child: { schedule: "[{ S[i, j] -> [i] }, '
-        '{ S[i, j] -> [j] }]", permutable: 1, coincident: [ 1, 0 ], options: "{ separate[x] }" } } } } }').replace('"MARK"', f'"{MARK}"')
+        '{ S[i, j] -> [j] }]", permutable: 1, coincident: [ 1, 0 ], options: "{ separate[x] }" } } } } }'
+        ).replace('"MARK"', f'"{MARK}"')
 
 
 def read(text: str = NEST) -> isl.Schedule:

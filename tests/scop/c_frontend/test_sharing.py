@@ -1,9 +1,12 @@
 """Pointers that visibly meet: which arrays may share memory."""
 
+from pathlib import Path
+
 import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
+from tests.scop.c_frontend.same_output import SANITIZED, same_output
 
 
 def test_pointers_that_visibly_meet():
@@ -37,3 +40,26 @@ def test_pointers_to_a_scalar_of_the_region(body):
         from_c_text(f"void f(int n, int x[n]) {{\n int s = 2, *p = &s;\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
     assert "takes the address of `s`" in caught.value.witness
     assert "use `s` itself" in caught.value.hint
+
+
+MEMBERS = "struct s {{ int n; double sum, *d, *e; }};\nvoid f(struct s *s, int o) {{ {} }}\n"
+
+
+@pytest.mark.parametrize("body", [
+    "double *d = s->d; for (int i = 0; i < s->n; i++) d[i] = s->e[i] * 2;",
+    "double *d = s->d + o, *e = s->e; for (int i = 0; i < s->n; i++) d[i] += e[i] + s->sum;",
+])
+def test_members_hold_pointers_of_their_own(body: str, tmp_path: Path) -> None:
+    """Also where they meet: what may overlap is tested at run time."""
+    made = same_output(tmp_path, MEMBERS.format(body), """
+      for (int n = 0; n < 40; n += 3) for (int at = 0; at < 3; at++) {
+        double x[100], y[100]; filled(x, 100); filled(y, 100);
+        struct s s = {n, 2, x, at == 0 ? y : at == 1 ? x : x + 1}; f(&s, n % 5);
+        shown("x", x, 100); printf("%a\\n", s.sum); }""", SANITIZED)
+    assert any(region.scop.assumptions for region in made.regions)
+
+
+def test_one_member_by_two_names_is_refused() -> None:
+    with pytest.raises(UnsupportedScopError, match="may point into the same memory"):
+        from_c_text(MEMBERS.format("double *d = s->d + o;\n#pragma scop\n"
+                                   "for (int i = 0; i < s->n; i++) d[i] += s->d[i];\n#pragma endscop\n"))

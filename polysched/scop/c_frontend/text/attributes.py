@@ -1,6 +1,7 @@
 """GNU C's attributes (`__attribute__((aligned(64)))`), which a parser of standard C cannot read.
 
-Most say nothing about values and are dropped.  Those that make another type of the one that is written
+Most say nothing about values and are dropped.  A function declared `const` is one that only computes with its
+arguments; a pragma at the end of the text says so.  Those that make another type of the one that is written
 (`typedef float v4 __attribute__((vector_size(16)))`) leave a qualifier on it that no type of a number can have in C.
 """
 
@@ -11,6 +12,7 @@ from polysched.scop.c_frontend.text.text_scan import Token, line_ends, without_d
 # Where it does not qualify a pointer (C11 6.7.3), an attribute has changed the type; `c_types.qualified` refuses it.
 CHANGED = "restrict"
 _WORDS = frozenset({"__attribute__", "__attribute"})
+_CONST = frozenset({"const", "__const__", "__const"})
 _CHANGING = frozenset(word for name in ("vector_size", "ext_vector_type", "neon_vector_type", "mode")
                       for word in (name, f"__{name}__"))
 
@@ -25,6 +27,7 @@ def without_attributes(text: str) -> str:
     scanner = without_directives(text)
     tokens = scanner.tokens
     edits: list[tuple[int, int, str]] = []
+    pure: dict[str, None] = {}
     at = 0
     while at < len(tokens):
         opens = tokens[at][0] in _WORDS and at + 1 < len(tokens) and tokens[at + 1][0] == "("
@@ -35,6 +38,8 @@ def without_attributes(text: str) -> str:
         if any(t[0] in _CHANGING for t in tokens[at:behind]):
             start = tokens[_beginning(tokens, at)][1]
             edits.append((start, start, f"{CHANGED} "))
+        if _CONST & {t[0] for t in tokens[at:behind]} and (name := _function(tokens, _beginning(tokens, at))):
+            pure[name] = None
         start, end = tokens[at][1], tokens[behind - 1][2]
         edits.append((start, end, line_ends(text[start:end])))
         at = behind
@@ -42,7 +47,24 @@ def without_attributes(text: str) -> str:
     for start, behind, new in sorted(edits):
         parts += [text[copied:start], new]
         copied = behind
-    return "".join(parts) + text[copied:]
+    declared = f"\n#pragma polysched pure {' '.join(pure)}\n" if pure else ""
+    return "".join(parts) + text[copied:] + declared
+
+
+def _function(tokens: list[Token], at: int) -> str | None:
+    """The function that a declaration which begins at a token declares."""
+    while at + 1 < len(tokens) and tokens[at][0] not in (";", "{", "}", "=", ","):
+        if tokens[at][0] in _WORDS:
+            depth = 0
+            while at + 1 < len(tokens):
+                at += 1
+                depth += (tokens[at][0] == "(") - (tokens[at][0] == ")")
+                if depth == 0:
+                    break
+        elif tokens[at + 1][0] == "(" and tokens[at][0].isidentifier():
+            return tokens[at][0]
+        at += 1
+    return None
 
 
 def _beginning(tokens: list[Token], at: int) -> int:

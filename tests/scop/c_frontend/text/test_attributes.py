@@ -43,3 +43,24 @@ def test_a_type_that_an_attribute_makes_is_refused(statement):
 ], ids=["typedef", "parameter", "several", "cast", "markers", "string"])
 def test_what_is_left_of_attributes(text, expected):
     assert without_attributes(text) == expected
+
+
+@pytest.mark.parametrize("declaration", [
+    "double g(double) __attribute__((const));", "__attribute__((__const__)) double g(double v);",
+    "extern double g(double v) __attribute__((nothrow, const));",
+])
+def test_a_const_function_only_computes(declaration: str) -> None:
+    scop = from_c_text(f"{declaration}\nvoid f(int n, double *x) {{\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) x[i] = g(x[i]);\n#pragma endscop\n}\n")
+    assert scop.statements[0].depth == 1
+
+
+@pytest.mark.parametrize("declaration", [
+    "double g(double) __attribute__((pure));",                                        # may read memory
+    "double h(double) __attribute__((const)), g(double);",
+    "double g(double); const double __attribute__((aligned(8))) h[2];",
+])
+def test_others_may_do_more(declaration: str) -> None:
+    with pytest.raises(UnsupportedScopError, match="may have side effects"):
+        from_c_text(f"{declaration}\nvoid f(int n, double *x) {{\n#pragma scop\n"
+                    "for (int i = 0; i < n; i++) x[i] = g(x[i]);\n#pragma endscop\n}\n")

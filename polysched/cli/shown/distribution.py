@@ -1,0 +1,167 @@
+"""`--target mpi` of `c2c` and `run`: regions over ranks with memories of their own."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from polysched.cli.options import pipeline_options
+from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.shown.progress import progress
+from polysched.cli.values import positive
+from polysched.errors import UsageError, WrongResultError
+
+if TYPE_CHECKING:
+    from polysched.distribute import Distributed, Partition
+    from polysched.measure.ranks import RanksRun
+    from polysched.pipeline.distributed_files import DistributedFile
+
+PARTITIONS = "block, cyclic, or block-cyclic:N"
+
+
+def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """The options of `--target mpi`.
+
+    Parameters
+    ----------
+    several : `--ranks` takes several numbers.
+    """
+    group = parser.add_argument_group("ranks (--target mpi)")
+    group.add_argument("--distribute", metavar="LOOP", help="the loop whose iterations are dealt out, by its variable")
+    group.add_argument("--partition", type=_partition, default=("block", 1), metavar="KIND",
+                       help=f"how they are dealt out: {PARTITIONS} (default: block)")
+    group.add_argument("--owner", action="append", default=[], metavar="STATEMENT=LOOP", type=_owner,
+                       help="where a statement runs that does not have the loop; may be repeated")
+    if several:
+        group.add_argument("--ranks", type=_numbers, default=(1, 2), metavar="N,N",
+                           help="numbers of ranks, one run each (default: 1,2)")
+    else:
+        group.add_argument("--ranks", type=positive, metavar="N",
+                           help="the number of ranks; block needs none and is right for any")
+
+
+def is_distributed(arguments: argparse.Namespace) -> bool:
+    """Whether `--target mpi` is asked for.
+
+    Raises
+    ------
+    UsageError : options of one without the other.
+    """
+    mpi = str(arguments.target) == "mpi"
+    if mpi and arguments.distribute is None:
+        raise UsageError("--target mpi needs the loop to distribute", hint="--distribute LOOP, by its variable")
+    if not mpi and (arguments.distribute is not None or arguments.owner):
+        raise UsageError("--distribute and --owner belong to --target mpi")
+    return mpi
+
+
+def write_distributed(arguments: argparse.Namespace) -> int:
+    """`c2c --target mpi`."""
+    refuse_same_file(arguments.source, arguments.output)
+    if arguments.json is not None and arguments.json == arguments.output == STANDARD_OUTPUT:
+        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
+    with (prepared(arguments.output) as output, prepared(arguments.json) as report,
+          progress(quiet=bool(arguments.quiet)) as shown):
+        made = _made(arguments, arguments.ranks)
+        shown.stop()
+        assert output is not None
+        output.write(made.text)
+        if report is not None:
+            report.write_json(_described(made))
+    return 0
+
+
+def run_distributed(arguments: argparse.Namespace) -> int:
+    """`run --target mpi`: every rank's arrays have to be the sequential program's, bit for bit."""
+    from polysched.cli.run import measure_options
+    from polysched.measure.paired import Subject
+    from polysched.measure.ranks import run_on_ranks
+    refuse_same_file(arguments.source, arguments.output)
+    found = []
+    with (prepared(arguments.output) as output, prepared(arguments.json) as report,
+          progress(quiet=bool(arguments.quiet)) as shown):
+        options = measure_options(argparse.Namespace(**{**vars(arguments), "threads": arguments.threads or 1}))
+        for ranks in arguments.ranks:
+            shown.step(f"{ranks} rank{'s' * (ranks != 1)}")
+            made = _made(arguments, ranks)
+            own = _of_function(made, arguments.function)
+            subject = Subject(scops=tuple(r.scop for r in own), transformed_text=made.text)
+            found.append(run_on_ranks(subject, ranks, dict(arguments.size), options=options))
+        shown.stop()
+        if output is not None:
+            output.write(made.text)
+        if report is not None:
+            report.write_json(_described(made) | {"runs": [run.to_json() for run in found]})
+        _show(found, to_errors=STANDARD_OUTPUT in (arguments.output, arguments.json))
+    if wrong := next((run for run in found if run.wrong), None):
+        raise WrongResultError(f"on {wrong.ranks} ranks: {wrong.wrong[0]}", where=arguments.source)
+    return 0
+
+
+def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
+    functions = {r.scop.source.function for r in made.regions if r.scop.source is not None}
+    if name is None and len(functions) > 1:
+        raise UsageError(f"several functions have distributed regions: {', '.join(sorted(map(str, functions)))}",
+                         hint="choose one with --function")
+    own = [r for r in made.regions if r.scop.source is not None and name in (None, r.scop.source.function)]
+    if not own:
+        raise UsageError(f"no function {name} has a distributed region", hint=", ".join(sorted(map(str, functions))))
+    return own
+
+
+def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
+    from polysched.pipeline.distributed_files import distribute_file
+    return distribute_file(arguments.source, arguments.distribute, partition=_chosen(arguments, ranks),
+                           owners=dict(arguments.owner), options=pipeline_options(arguments))
+
+
+def _chosen(arguments: argparse.Namespace, ranks: int | None) -> Partition:
+    from polysched.distribute import Partition
+    kind, block = arguments.partition
+    return Partition(kind=kind, block=block, ranks=None if kind == "block" else ranks)
+
+
+def _described(made: DistributedFile) -> dict[str, object]:
+    return {"source": str(made.path), "regions": [str(region) for region in made.regions], "whole": list(made.whole)}
+
+
+def _show(found: list[RanksRun], *, to_errors: bool) -> None:
+    from rich.table import Table
+
+    from polysched.cli.shown.tables import console
+    output = console(stderr=to_errors)
+    table = Table("ranks", "results", "CPU s in all", "of sequential", "bytes between steps", "messages",
+                  "bytes gathered")
+    for run in found:
+        share = run.cpu_seconds / run.sequential_cpu_seconds if run.sequential_cpu_seconds else float("nan")
+        table.add_row(str(run.ranks), "wrong" if run.wrong else "equal, bit for bit", f"{run.cpu_seconds:.4g}",
+                      f"{share:.3g}", f"{run.step_bytes:.0f}", f"{run.step_messages:.0f}", f"{run.gathered_bytes:.0f}")
+    output.print(table)
+    sizes = ", ".join(f"{name}={value}" for name, value in found[0].sizes.items())
+    output.print(f"{sizes}; CPU time includes waiting for messages", markup=False)
+
+
+def _partition(text: str) -> tuple[str, int]:
+    kind, colon, number = text.partition(":")
+    if kind == "block-cyclic" and number.isdigit() and int(number) > 0:
+        return kind, int(number)
+    if kind in ("block", "cyclic") and not colon:
+        return kind, 1
+    raise argparse.ArgumentTypeError(f"{text!r} is not one of {PARTITIONS}")
+
+
+def _owner(text: str) -> tuple[str, str]:
+    statement, equals, loop = text.partition("=")
+    if not statement or not equals or not loop:
+        raise argparse.ArgumentTypeError(f"{text!r} is not STATEMENT=LOOP")
+    return statement, loop
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers of ranks, such as 1,2,4")
+    return found

@@ -1,0 +1,217 @@
+"""The Distributed value: what each rank executes, step by step, and what it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.distribute.messages import (
+    Gathered,
+    Message,
+    gathered,
+    instances_in_step,
+    messages_of,
+    owned_instances,
+    step_names,
+    with_whole_writes,
+)
+from polysched.distribute.owners import Partition, axis_set, coordinates
+from polysched.distribute.pivots import pivots, split_at
+from polysched.distribute.steps import Step, find_steps
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError
+from polysched.scop.dtypes import INT64
+from polysched.scop.scop import Access, Parameter, Scop, Statement
+from polysched.scop.shown import Shown
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Distributed(Shown):
+    """A program over ranks with memories of their own.
+
+    Parameters
+    ----------
+    scop : the program as it was.
+    dependences : of the program whose conditional writes always happen.
+    axis : the name of the loop.
+    partition : how coordinates are dealt out.
+    owners : `{ S[i, j] -> [a] }` per statement: the coordinate of each instance.
+    steps : loops around which ranks exchange values, outermost first.
+    messages : what is sent at the end of a step.
+    gathered : what every rank gets from every other when the region ends.
+    """
+
+    scop: Scop
+    dependences: Dependences
+    axis: str
+    partition: Partition
+    owners: Mapping[str, isl.Map]
+    steps: tuple[Step, ...]
+    messages: tuple[Message, ...]
+    gathered: tuple[Gathered, ...]
+
+    @property
+    def axis_set(self) -> isl.Set:
+        """`{ [a] }`: the coordinates that occur."""
+        return axis_set(self.scop, self.owners)
+
+    @property
+    def step_set(self) -> isl.Set:
+        """`{ [s0, s1] }`: the steps in which something runs."""
+        space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(self.steps))
+        total = isl.Set.empty(space).align_params(self.scop.context.get_space())
+        for statement in self.scop.statements:
+            if self.steps:
+                values = _stacked([step[statement.name] for step in self.steps])
+                total = total.union(values.intersect_domain(statement.domain).range())
+        return total.intersect_params(self.scop.context).coalesce()
+
+    @property
+    def part(self) -> Scop:
+        """What one rank runs in one step: a program with the step and what the rank owns as further parameters."""
+        names = (*step_names(self.steps), *self.partition.own_names)
+        statements = tuple(s for s in map(self._part_of, self.scop.statements) if not s.domain.is_empty())
+        domain = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
+        for statement in statements:
+            domain = domain.union(isl.UnionSet.from_set(statement.domain))
+        context = self.scop.context
+        for name in names:
+            context = _with_parameter(context, name)
+        known = self._own_context()
+        return replace(
+            self.scop, context=context.intersect(known.align_params(context.get_space())), statements=statements,
+            parameters=(*self.scop.parameters, *(Parameter(name=n, dtype=INT64) for n in names)),
+            arrays=tuple(replace(a, dead_after=False) for a in self.scop.arrays),
+            schedule=self.scop.schedule.intersect_domain(domain), source=None)
+
+    def _own_context(self) -> isl.Set:
+        """What is known of the parameters of a rank and a step, where something runs."""
+        known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ : }")
+        if self.partition.kind == "block":
+            names = self.partition.own_names
+            first = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[0]}] -> {{ [{names[0]}] }}")
+            last = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[1]}] -> {{ [{names[1]} - 1] }}")
+            inside = isl.Set.from_basic_set(self.axis_set.simple_hull())
+            known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
+                                          f"[{', '.join(names)}] -> {{ : {names[0]} < {names[1]} }}")
+            known = known.intersect(first.intersect(inside).params()).intersect(last.intersect(inside).params())
+        else:
+            (rank,) = self.partition.own_names
+            known = isl.Set.read_from_str(
+                isl.DEFAULT_CONTEXT, f"[{rank}] -> {{ : 0 <= {rank} < {self.partition.ranks} }}")
+        if self.steps:
+            names = step_names(self.steps)
+            here = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ [{', '.join(names)}] }}")
+            known = known.intersect(here.intersect(isl.Set.from_basic_set(self.step_set.simple_hull())).params())
+        return known
+
+    def _part_of(self, statement: Statement) -> Statement:
+        owned = owned_instances(statement, self.owners[statement.name], self.partition, self.partition.own_names)
+        domain = owned.intersect(instances_in_step(statement, self.steps)) if self.steps else owned
+        domain = domain.intersect_params(self.scop.context)
+        accesses: list[Access] = [replace(a, relation=a.relation.intersect_domain(domain)) for a in statement.accesses]
+        return replace(statement, domain=domain.coalesce(), accesses=tuple(accesses))
+
+    def headline(self) -> str:
+        """For instance `jacobi along i (block): 1 loop of steps, 2 messages a step`."""
+        count = len(self.steps)
+        return (f"{self.scop.name} along {self.axis} ({self.partition.kind}): {count} loop{'s' * (count != 1)} of "
+                f"steps, {len(self.messages)} arrays in messages, {len(self.gathered)} gathered")
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
+        for statement in self.scop.statements:
+            step = ", ".join(_affine_text(s[statement.name]) for s in self.steps)
+            lines.append(f"  {statement.name} runs at {_map_text(self.owners[statement.name])}, step [{step}]")
+        lines += [f"  sends {m.elements}" for m in self.messages]
+        lines += [f"  gathers {g.elements}" for g in self.gathered]
+        return "\n".join(lines)
+
+
+def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
+               owners: Mapping[str, str] | None = None) -> Distributed:
+    """A program over ranks: the iterations of a loop dealt out, and exact messages for what passes between them.
+
+    Parameters
+    ----------
+    axis : the loop, by the name of its iterator.
+    partition : how its iterations are dealt out; blocks unless given.
+    owners : coordinates of statements by hand, see `coordinates`.
+
+    Raises
+    ------
+    UsageError : there is no such loop.
+    IllegalScheduleError : values pass between ranks in a way that no loops of steps order.
+    UnsupportedScopError : subscripts of writes are read from arrays, or dependences are not exact.
+    BudgetExceededError : from the analysis.
+
+    Source: owner computes, Rogers and Pingali, "Process decomposition through locality of reference", PLDI 1989; exact
+    communication sets, Amarasinghe and Lam, PLDI 1993; distributed loops, Baghdadi et al., "Tiramisu", CGO 2019.
+    """
+    partition = partition or Partition()
+    whole = with_whole_writes(scop)
+    dependences = analyse(whole)
+    if dependences.by_memory:
+        raise BudgetExceededError("the dependences were not found exactly, so messages would not be",
+                                  where=scop.name, witness="; ".join(dependences.fallbacks),
+                                  hint="make the region smaller, or its subscripts simpler")
+    found = coordinates(whole, axis, owners)
+    _require_bounded(whole, found)
+    dependences, found, steps = _in_fewest_loops(dependences, axis, found, owners or {})
+    return Distributed(scop=dependences.scop, dependences=dependences, axis=axis, partition=partition, owners=found,
+                       steps=steps, messages=messages_of(dependences, found, steps, partition),
+                       gathered=gathered(dependences, found, partition))
+
+
+def _in_fewest_loops(dependences: Dependences, axis: str, owners: dict[str, isl.Map], given: Mapping[str, str]
+                     ) -> tuple[Dependences, dict[str, isl.Map], tuple[Step, ...]]:
+    """The program as it is, or with a row that it passes on as a statement of its own, where that takes fewer loops."""
+    refused: IllegalScheduleError | None = None
+    steps: tuple[Step, ...] = ()
+    try:
+        steps = find_steps(dependences, owners)
+        if len(steps) < 2:
+            return dependences, owners, steps
+    except IllegalScheduleError as error:
+        refused = error
+    for statement, row in pivots(dependences, owners) if not given else ():
+        split = analyse(split_at(dependences.scop, statement, row))
+        moved = coordinates(split.scop, axis)
+        try:
+            fewer = find_steps(split, moved)
+        except IllegalScheduleError:
+            continue
+        if refused is not None or len(fewer) < len(steps):
+            return split, moved, fewer
+    if refused is not None:
+        raise refused
+    return dependences, owners, steps
+
+
+def _require_bounded(scop: Scop, owners: Mapping[str, isl.Map]) -> None:
+    if not axis_set(scop, owners).is_bounded():
+        raise UnsupportedScopError("the distributed loop has no bounds", where=scop.name)
+
+
+def _stacked(steps: Sequence[isl.Aff]) -> isl.Map:
+    """`{ S[i, j] -> [s0, s1] }`."""
+    first, *others = (isl.Map.from_aff(step) for step in steps)
+    for other in others:
+        first = first.flat_range_product(other)
+    return first
+
+
+def _with_parameter(context: isl.Set, name: str) -> isl.Set:
+    at = context.dim(isl.dim_type.param)
+    return context.add_dims(isl.dim_type.param, 1).set_dim_name(isl.dim_type.param, at, name)
+
+
+def _affine_text(step: isl.Aff) -> str:
+    return str(step).split("->")[-1].strip(" {}[]()")
+
+
+def _map_text(owner: isl.Map) -> str:
+    return str(owner).split("->", 1)[-1].strip()

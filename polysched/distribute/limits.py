@@ -1,0 +1,24 @@
+"""The limits of this room: how far a search for steps goes.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributeLimits:
+    """By the module that asks for them."""
+
+    # steps.py
+    most_dimensions: int = constant(4, unit="loops", source="of steps, one inside the other")
+    largest_coefficient: int = constant(2, unit="1", source="of an iterator in a step; no program tried needs more")
+    largest_shift: int = constant(64, unit="steps", source="between statements of one iteration of a step's loops")
+    solver_seconds: float = constant(10.0, unit="s", source="deterministic seconds of the integer program of one loop")
+
+
+LIMITS = DistributeLimits()

@@ -1,0 +1,159 @@
+"""What one rank sends to another: exactly the elements whose values it computes and the other reads.
+
+Every value goes once to every rank that reads it, at the end of the step that computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.distribute.owners import Partition
+from polysched.distribute.steps import Step
+from polysched.errors import UnsupportedScopError
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
+
+STEP = "polysched_step"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Message:
+    """The elements of one array that a rank sends to another at the end of a step.
+
+    Parameters
+    ----------
+    array : its name.
+    elements : `[n, polysched_step0, polysched_first, polysched_end, polysched_to_first, polysched_to_end] -> { A[e] }`,
+        for the rank that owns `polysched_first <= a < polysched_end` and another; or of the ranks `polysched_rank` and
+        `polysched_to_rank`.
+    dependences : the flow dependences that ask for them.
+    """
+
+    array: str
+    elements: isl.Set
+    dependences: tuple[Dependence, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gathered:
+    """The elements of one array that a rank wrote last: what the others lack when the region ends.
+
+    Parameters
+    ----------
+    elements : `[n, polysched_first, polysched_end] -> { A[e] }`, or of `polysched_rank`.
+    """
+
+    array: str
+    elements: isl.Set
+
+
+def step_names(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The parameters that say which step it is, outermost loop first."""
+    return tuple(f"{STEP}{at}" for at in range(len(steps)))
+
+
+def owned_instances(statement: Statement, owner: isl.Map, partition: Partition, names: tuple[str, ...]) -> isl.Set:
+    """The instances of a statement that the rank with these parameters runs."""
+    return owner.intersect_range(partition.owned(names)).domain().intersect(statement.domain)
+
+
+def instances_in_step(statement: Statement, steps: Sequence[Step]) -> isl.Set:
+    """The instances of a statement in the step that the parameters name."""
+    domain = statement.domain
+    for name, step in zip(step_names(steps), steps, strict=True):
+        value = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{name}] -> {{ [{name}] }}")
+        domain = domain.intersect(isl.Map.from_aff(step[statement.name]).intersect_range(value).domain())
+    return domain
+
+
+def messages_of(dependences: Dependences, owners: Mapping[str, isl.Map], steps: Sequence[Step],
+                partition: Partition) -> tuple[Message, ...]:
+    """One message per array whose values pass between ranks."""
+    scop = dependences.scop
+    found: dict[str, list[tuple[isl.Set, Dependence]]] = {}
+    for pair in dependences.pairs:
+        if pair.kind is not DependenceKind.FLOW:
+            continue
+        source, sink = scop.statement(pair.source), scop.statement(pair.sink)
+        readers = owned_instances(sink, owners[sink.name], partition, partition.other_names)
+        writers = owned_instances(source, owners[source.name], partition, partition.own_names)
+        passed = pair.relation.intersect_range(readers).domain().intersect(writers)
+        if steps:
+            passed = passed.intersect(instances_in_step(source, steps))
+        elements = source.access(pair.source_reference).relation.intersect_domain(passed).range()
+        elements = elements.intersect_params(_apart(partition)).intersect_params(scop.context)
+        if not elements.is_empty() and _crosses(pair, owners):
+            found.setdefault(pair.array, []).append((elements, pair))
+    return tuple(Message(array=array, elements=_union(e for e, _ in parts), dependences=tuple(d for _, d in parts))
+                 for array, parts in found.items())
+
+
+def _crosses(pair: Dependence, owners: Mapping[str, isl.Map]) -> bool:
+    same = owners[pair.source].apply_range(owners[pair.sink].reverse())
+    return not pair.relation.is_subset(same)
+
+
+def _apart(partition: Partition) -> isl.Set:
+    """Parameters that describe two different ranks."""
+    names = (*partition.own_names, *partition.other_names)
+    if partition.kind == "block":
+        first, end, to_first, to_end = names
+        text = f"{to_first} >= {end} or {to_end} <= {first}"
+    else:
+        text = f"{names[0]} != {names[1]}"
+    return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ : {text} }}")
+
+
+def gathered(dependences: Dependences, owners: Mapping[str, isl.Map], partition: Partition) -> tuple[Gathered, ...]:
+    """Per array that lives on, what each rank wrote last."""
+    scop = dependences.scop
+    found: dict[str, list[isl.Set]] = {}
+    for statement in scop.statements:
+        for access in statement.writes:
+            if scop.array(access.array).is_temporary:
+                continue
+            last = owned_instances(statement, owners[statement.name], partition, partition.own_names)
+            for pair in dependences.pairs:
+                if pair.kind is DependenceKind.OUTPUT and pair.source_reference == access.reference:
+                    last = last.subtract(pair.relation.domain())
+            elements = access.relation.intersect_domain(last).range().intersect_params(scop.context)
+            if not elements.is_empty():
+                found.setdefault(access.array, []).append(elements)
+    return tuple(Gathered(array=array, elements=_union(parts)) for array, parts in found.items())
+
+
+def _union(sets: Iterable[isl.Set]) -> isl.Set:
+    first, *others = sets
+    for other in others:
+        first = first.union(other)
+    return first.coalesce()
+
+
+def with_whole_writes(scop: Scop) -> Scop:
+    """The program with every write that happens on a condition as one that always happens, of the old value or the new.
+
+    So a rank that may write an element has it first, and what it sends is right either way.
+
+    Raises
+    ------
+    UnsupportedScopError : a subscript of a write is read from an array.
+    """
+    from dataclasses import replace
+    statements = []
+    for statement in scop.statements:
+        accesses: list[Access] = []
+        for access in statement.accesses:
+            if not access.is_write or (access.exact and access.kind is AccessKind.MUST_WRITE):
+                accesses.append(access)
+                continue
+            if not access.exact or not access.relation.is_single_valued():
+                raise UnsupportedScopError(
+                    f"{statement.name} writes {access.array} at a subscript that only the running program knows",
+                    where=scop.name, hint="loops with subscripts from arrays cannot be distributed")
+            accesses += [replace(access, kind=AccessKind.READ, reference=f"{access.reference}_before"),
+                         replace(access, kind=AccessKind.MUST_WRITE)]
+        statements.append(replace(statement, accesses=tuple(accesses)))
+    return replace(scop, statements=tuple(statements))

@@ -1,0 +1,240 @@
+"""One distributed region as C: the steps, a rank's part of each, messages at its end, and what is gathered last.
+
+    for (step) { PART; pack for each rank; exchange; unpack from each rank }
+    gather
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind
+from polysched.distribute.distribution import Distributed
+from polysched.distribute.messages import owned_instances, step_names
+from polysched.emit_c.alternatives.row_loops import point_loops
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.scalar_code.heap import allocated
+from polysched.emit_c.scalar_code.original_code import inside
+from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.errors import UnsupportedScopError
+from polysched.scop.dtypes import INT64
+from polysched.scop.scop import AccessKind, Array, Parameter, Scop, Storage
+
+LOW, HIGH, BLOCK = "polysched_low", "polysched_high", "polysched_block"
+ME, RANKS, OTHER = "polysched_me", "polysched_ranks", "polysched_other"
+
+
+def persistent_arrays(distributed: Distributed) -> tuple[Array, ...]:
+    """Arrays declared inside the region whose values are read in another step than they are written in."""
+    if not distributed.steps:
+        return ()
+    scop, found = distributed.scop, dict[str, Array]()
+    for pair in distributed.dependences.pairs:
+        array = scop.array(pair.array)
+        if pair.kind is not DependenceKind.FLOW or array.storage is not Storage.LOCAL:
+            continue
+        relation = pair.relation
+        for step in distributed.steps:
+            source, sink = (isl.Map.from_aff(step[n]) for n in (pair.source, pair.sink))
+            relation = relation.subtract(pair.relation.subtract(source.apply_range(sink.reverse())))
+        if not pair.relation.is_subset(relation):
+            found[array.name] = array
+    return tuple(found.values())
+
+
+def part_for_emission(distributed: Distributed) -> Scop:
+    """What one rank runs in one step, with arrays that live longer declared around it."""
+    part, longer = distributed.part, {a.name for a in persistent_arrays(distributed)}
+    return replace(part, arrays=tuple(
+        replace(a, storage=Storage.OUTER, c_element=a.c_element or a.name + "[{}]" * len(a.extents))
+        if a.name in longer else a for a in part.arrays))
+
+
+def distributed_text(distributed: Distributed, part: CSource) -> str:
+    """The lines of the whole region.
+
+    Parameters
+    ----------
+    part : the emitted code of `part_for_emission`.
+
+    Raises
+    ------
+    UnsupportedScopError : C has no word for an element of an array that is sent.
+    """
+    return "".join(f"{line}\n" for line in _Region(distributed, part).lines())
+
+
+class _Region:
+    def __init__(self, distributed: Distributed, part: CSource) -> None:
+        self.distributed, self.part = distributed, part
+        self.partition = distributed.partition
+        self.known = _with_parameters(distributed)
+
+    def lines(self) -> Iterator[str]:
+        distributed = self.distributed
+        yield f"{{ /* {distributed.headline()} */"
+        for line in self._start():
+            yield inside(line)
+        body = [*self._owned_part(), *self._messages()]
+        if distributed.steps:
+            hull = isl.Set.from_basic_set(distributed.step_set.simple_hull())
+            body = point_loops(self.known, hull, list(step_names(distributed.steps)), body)
+        yield from map(inside, body)
+        for line in (*self._gathering(), *(f"free({a.name});" for a in self._on_heap())):
+            yield inside(line)
+        yield "}"
+
+    def _on_heap(self) -> list[Array]:
+        return [a for a in persistent_arrays(self.distributed) if not a.is_scalar]
+
+    def _start(self) -> Iterator[str]:
+        scop, partition = self.distributed.scop, self.partition
+        if partition.kind == "block":
+            axis = self.distributed.axis_set
+            yield f"const long {LOW} = {size_text(scop, axis.dim_min(0))}, {HIGH} = {size_text(scop, axis.dim_max(0))};"
+            yield f"const long {BLOCK} = {HIGH} < {LOW} ? 1 : ({HIGH} - {LOW} + {RANKS}) / {RANKS};"
+        else:
+            wrong = f'polysched_fail("this program is made for {partition.ranks} ranks");'
+            yield f"if ({RANKS} != {partition.ranks}) {wrong}"
+        yield from self._ends(partition.own_names, ME)
+        for array in persistent_arrays(self.distributed):
+            if array.is_scalar:
+                yield f"{array.dtype.c_name} {array.name};"
+            else:
+                yield allocated(scop, array, array.name)
+                yield f'if (!{array.name}) polysched_fail("no memory for {array.name}");'
+        poison = list(self._poison())
+        if poison:
+            yield from ("#ifdef POLYSCHED_POISON", *poison, "#endif")
+
+    def _ends(self, names: Sequence[str], rank: str) -> Iterator[str]:
+        """The declarations of what says what a rank owns."""
+        if self.partition.kind == "block":
+            first, end = names
+            yield f"const long {first} = {LOW} + {rank} * {BLOCK};"
+            yield f"const long {end} = {first} + {BLOCK} <= {HIGH} ? {first} + {BLOCK} : {HIGH} + 1;"
+        else:
+            yield f"const long {names[0]} = {rank};"
+        yield " ".join(f"(void){name};" for name in names)
+
+    def _owned_part(self) -> Iterator[str]:
+        own = self.partition.own_names
+        lines = self.part.text.splitlines()
+        if self.partition.kind == "block":
+            yield f"if ({own[0]} < {own[1]}) {{"
+            yield from map(inside, lines)
+            yield "}"
+        else:
+            yield from ("{", *map(inside, lines), "}")
+
+    def _messages(self) -> Iterator[str]:
+        messages = self.distributed.messages
+        if not messages:
+            return
+        own, other = self.partition.own_names, self.partition.other_names
+
+        def each(body: Callable[[str, str], str]) -> Iterator[str]:
+            for message in messages:
+                yield from self._elements(message.array, message.elements, body)
+
+        yield f"if ({RANKS} > 1) {{"
+        yield from map(inside, self._for_others((*self._ends(other, OTHER), *each(
+            lambda at, size: f"polysched_put({OTHER}, &{at}, {size});"))))
+        sender = (*self._ends(other, ME), *self._ends(own, OTHER))
+        yield from map(inside, self._for_others((*sender, *each(
+            lambda at, size: f"polysched_in[{OTHER}].size += {size};"))))
+        yield inside("polysched_exchange(0);")
+        yield from map(inside, self._for_others((*sender, *each(
+            lambda at, size: f"polysched_take({OTHER}, &{at}, {size});"))))
+        yield inside("polysched_forget();")
+        yield "}"
+
+    def _gathering(self) -> Iterator[str]:
+        if not self.distributed.gathered:
+            return
+        own = self.partition.own_names
+
+        def each(body: Callable[[str, str], str]) -> Iterator[str]:
+            for part in self.distributed.gathered:
+                yield from self._elements(part.array, part.elements, body)
+
+        yield f"if ({RANKS} > 1) {{"
+        yield from map(inside, each(lambda at, size: f"polysched_put({ME}, &{at}, {size});"))
+        sender = tuple(self._ends(own, OTHER))
+        yield from map(inside, self._for_others((*sender, *each(
+            lambda at, size: f"polysched_in[{OTHER}].size += {size};"))))
+        yield inside("polysched_exchange(1);")
+        yield from map(inside, self._for_others((*sender, *each(
+            lambda at, size: f"polysched_take({OTHER}, &{at}, {size});"))))
+        yield inside("polysched_forget();")
+        yield "}"
+
+    def _for_others(self, body: Sequence[str]) -> Iterator[str]:
+        yield f"for (int {OTHER} = 0; {OTHER} < {RANKS}; {OTHER}++) if ({OTHER} != {ME}) {{"
+        yield from map(inside, body)
+        yield "}"
+
+    def _elements(self, array: str, elements: isl.Set, body: Callable[[str, str], str]) -> list[str]:
+        names = [f"polysched_e{at}" for at in range(elements.dim(isl.dim_type.set))]
+        at = _element(self.distributed.scop, self.distributed.scop.array(array), names)
+        return point_loops(self.known, elements, names, [body(at, f"sizeof({at})")])
+
+    def _poison(self) -> Iterator[str]:
+        """What somebody writes, and this rank does not read before, gets a value that no result may hang on."""
+        distributed = self.distributed
+        scop = distributed.dependences.scop
+        for array in scop.arrays:
+            if array.storage is Storage.LOCAL:
+                continue
+            written = _touched(distributed, array.name, writes=True)
+            if written is None:
+                continue
+            read = _touched(distributed, array.name, writes=False)
+            elements = written if read is None else written.subtract(read)
+            elements = elements.intersect_params(scop.context).coalesce()
+            if not elements.is_empty():
+                yield from self._elements(array.name, elements, lambda at, size: f"memset(&{at}, 0xff, {size});")
+
+
+def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set | None:
+    """What anybody writes of an array, or what this rank reads of it as it was before the region."""
+    scop, found = distributed.dependences.scop, None
+    own = distributed.partition.own_names
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array != array or (access.kind is not AccessKind.READ) != writes:
+                continue
+            instances = statement.domain
+            if not writes:
+                instances = owned_instances(statement, distributed.owners[statement.name], distributed.partition, own)
+                for pair in distributed.dependences.pairs:
+                    if pair.kind is DependenceKind.FLOW and pair.sink_reference == access.reference:
+                        instances = instances.subtract(pair.relation.range())
+            elements = access.relation.intersect_domain(instances).range()
+            found = elements if found is None else found.union(elements)
+    return found
+
+
+def _element(scop: Scop, array: Array, indices: Sequence[str]) -> str:
+    """An element of an array in C."""
+    places, rank = array.c_element.count("{}"), len(array.extents)
+    if places == rank:
+        return (array.c_element or array.name + "[{}]" * rank).format(*indices)
+    inner = array.c_extents[1:]
+    if places == 1 and None not in inner:
+        flat = indices[0]
+        for index, extent in zip(indices[1:], inner, strict=True):
+            flat = f"({flat}) * ({extent}) + {index}"
+        return array.c_element.format(flat)
+    raise UnsupportedScopError(f"C has no word for an element of {array.name} by its subscripts", where=scop.name,
+                               hint="declare it as an array of several dimensions")
+
+
+def _with_parameters(distributed: Distributed) -> Scop:
+    """The program with the names of ranks and steps as parameters, for loops over messages."""
+    scop, partition = distributed.scop, distributed.partition
+    names = (*step_names(distributed.steps), *partition.own_names, *partition.other_names)
+    return replace(scop, parameters=(*scop.parameters, *(Parameter(name=n, dtype=INT64) for n in names)))

@@ -1,0 +1,121 @@
+"""What every file with distributed regions has at its top: start and end of MPI, and one buffer per rank.
+
+All ranks run the whole program; what others than the first print goes nowhere, unless `POLYSCHED_ALL_PRINT` is set.
+Messages of more than 2^30 bytes go in pieces, since counts are of type `int` in MPI 3.1, section 3.2.2.
+"""
+
+RUNTIME = r"""#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct polysched_buffer { char *data; size_t size, capacity, taken; };
+static int polysched_ranks = 1, polysched_me;
+static struct polysched_buffer *polysched_out, *polysched_in;
+static MPI_Request *polysched_requests;
+static size_t polysched_pending, polysched_places;
+static FILE *polysched_errors;
+/* what this rank sent, of all regions: bytes and messages, between steps and at the ends of regions */
+static long polysched_bytes[2], polysched_messages[2];
+
+static void polysched_fail(const char *what) {
+  fprintf(polysched_errors ? polysched_errors : stderr, "rank %d: %s\n", polysched_me, what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  abort();
+}
+
+static void polysched_finish(void) {
+  int ended;
+  MPI_Finalized(&ended);
+  if (!ended) MPI_Finalize();
+}
+
+__attribute__((constructor)) static void polysched_start(void) {
+  int there, provided = MPI_THREAD_FUNNELED;
+  MPI_Initialized(&there);
+  if (!there) { MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided); atexit(polysched_finish); }
+  MPI_Comm_size(MPI_COMM_WORLD, &polysched_ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &polysched_me);
+  polysched_out = calloc((size_t)polysched_ranks, sizeof *polysched_out);
+  polysched_in = calloc((size_t)polysched_ranks, sizeof *polysched_in);
+  if (!polysched_out || !polysched_in) polysched_fail("no memory for messages");
+  if (provided < MPI_THREAD_FUNNELED) polysched_fail("this MPI does not allow threads");
+  if (polysched_me && !getenv("POLYSCHED_ALL_PRINT")) {
+    int errors = dup(2);
+    polysched_errors = errors < 0 ? NULL : fdopen(errors, "w");
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) polysched_fail("no /dev/null");
+  }
+}
+
+static void polysched_room(struct polysched_buffer *b, size_t bytes) {
+  if (b->size + bytes <= b->capacity) return;
+  b->capacity = 2 * (b->size + bytes);
+  b->data = realloc(b->data, b->capacity);
+  if (!b->data) polysched_fail("no memory for a message");
+}
+
+static void polysched_put(int to, const void *from, size_t bytes) {
+  struct polysched_buffer *b = &polysched_out[to];
+  polysched_room(b, bytes);
+  memcpy(b->data + b->size, from, bytes);
+  b->size += bytes;
+}
+
+static void polysched_take(int from, void *to, size_t bytes) {
+  struct polysched_buffer *b = &polysched_in[from];
+  if (b->taken + bytes > b->size) polysched_fail("a message is too short");
+  memcpy(to, b->data + b->taken, bytes);
+  b->taken += bytes;
+}
+
+static MPI_Request *polysched_request(void) {
+  if (polysched_pending == polysched_places) {
+    polysched_places = 2 * polysched_places + 16;
+    polysched_requests = realloc(polysched_requests, polysched_places * sizeof *polysched_requests);
+    if (!polysched_requests) polysched_fail("no memory for messages");
+  }
+  return &polysched_requests[polysched_pending++];
+}
+
+/* Sends what was put for each rank, or to all what was put for this one, and receives what is expected. */
+static void polysched_exchange(int to_all) {
+  const size_t most = (size_t)1 << 30;
+  for (int q = 0; q < polysched_ranks; q++) {
+    struct polysched_buffer *in = &polysched_in[q], *out = &polysched_out[to_all ? polysched_me : q];
+    if (q == polysched_me) continue;
+    const size_t expected = in->size;
+    in->size = 0;
+    polysched_room(in, expected);
+    in->size = expected;
+    in->taken = 0;
+    for (size_t at = 0; at < in->size; at += most)
+      MPI_Irecv(in->data + at, (int)(in->size - at < most ? in->size - at : most), MPI_BYTE, q, 4711, MPI_COMM_WORLD,
+                polysched_request());
+    for (size_t at = 0; at < out->size; at += most) {
+      MPI_Isend(out->data + at, (int)(out->size - at < most ? out->size - at : most), MPI_BYTE, q, 4711, MPI_COMM_WORLD,
+                polysched_request());
+      polysched_messages[to_all]++;
+    }
+    polysched_bytes[to_all] += (long)out->size;
+  }
+  for (size_t done = 0; done < polysched_pending; done += (size_t)1 << 20)
+    MPI_Waitall((int)(polysched_pending - done < (size_t)1 << 20 ? polysched_pending - done : (size_t)1 << 20),
+                polysched_requests + done, MPI_STATUSES_IGNORE);
+  polysched_pending = 0;
+  for (int q = 0; q < polysched_ranks; q++) polysched_out[q].size = 0;
+}
+
+static void polysched_forget(void) {
+  for (int q = 0; q < polysched_ranks; q++) {
+    if (q != polysched_me && polysched_in[q].taken != polysched_in[q].size) polysched_fail("a message is too long");
+    polysched_in[q].size = 0;
+  }
+}
+
+/* What this rank sent: bytes and messages between steps, then at the ends of regions. */
+__attribute__((visibility("default"))) void polysched_sent_so_far(long *sent) {
+  sent[0] = polysched_bytes[0]; sent[1] = polysched_messages[0];
+  sent[2] = polysched_bytes[1]; sent[3] = polysched_messages[1];
+}
+"""

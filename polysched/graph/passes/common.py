@@ -1,0 +1,77 @@
+"""Common subexpressions: what is computed twice is computed once; equal constants are one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from polysched.graph.passes.calls import with_regions
+from polysched.graph.passes.control import renamed
+from polysched.graph.passes.rewriting import with_outputs
+from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.text import digest
+
+Key: TypeAlias = "tuple[object, ...]"
+
+
+def common_subexpressions(graph: Graph) -> Graph:
+    """Compute once what is computed twice: a region uses what stands before it around it.
+
+    Rewrite:  let a = Exp(x); let b = Exp(x); let c = Add(a, b)  ->  let a = Exp(x); let c = Add(a, a)
+    """
+    scope = _Scope({}, {})
+    return with_outputs(scope.of(graph), scope.names)
+
+
+class _Scope:
+    """What is computed so far, here and around.
+
+    Parameters
+    ----------
+    constants, results : values by what they are.
+    """
+
+    def __init__(self, constants: Mapping[Key, str], results: Mapping[Key, tuple[str, ...]]) -> None:
+        self.constants, self.results = dict(constants), dict(results)
+        self.names: dict[str, str] = {}
+
+    def of(self, graph: Graph) -> Graph:
+        """A graph or a region without what was computed before; `names` says what stands for what went."""
+        constants: dict[str, np.ndarray] = {}
+        for name, array in graph.constants.items():
+            first = self.constants.setdefault((array.dtype.str, array.shape, digest(array)), name)
+            if first == name:
+                constants[name] = array
+            else:
+                self.names[name] = first
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            own = renamed(node, self.names)
+            key: Key = (own.op, own.inputs, own.attributes, tuple(o != "" for o in own.outputs))
+            if node.regions:
+                nodes.append(self.with_regions(own))
+            elif key in self.results:
+                self.names |= {o: first for o, first in zip(node.outputs, self.results[key], strict=True) if o}
+            else:
+                self.results[key] = own.outputs
+                nodes.append(own)
+        return graph.but(nodes=tuple(nodes), constants=constants, types={})
+
+    def with_regions(self, node: Node) -> Node:
+        """A node whose regions use what is known here, under names that they do not bind anew."""
+        regions = []
+        for region in node.regions:
+            own = {*region.parameters, *region.constants, *(o for n in region.nodes for o in n.outputs)}
+            results = {key: made for key, made in self.results.items()
+                       if not own & {*made, *_operands(key)}}
+            constants = {key: name for key, name in self.constants.items() if name not in own}
+            inner = _Scope(constants, results)
+            made = inner.of(region)
+            regions.append(made.but(outputs=tuple(inner.names.get(o, o) for o in made.outputs)))
+        return with_regions(node, regions)
+
+
+def _operands(key: Key) -> tuple[str, ...]:
+    return key[1]  # type: ignore[return-value]

@@ -1,0 +1,95 @@
+"""A C file with its regions over ranks: C with MPI, in which every other byte stays as it was."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from polysched.distribute import Distributed, Partition, distribute
+from polysched.emit_c.distributed.region import distributed_text, part_for_emission
+from polysched.emit_c.distributed.runtime import RUNTIME
+from polysched.emit_c.splice import put_back
+from polysched.errors import IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.way import optimized_region
+from polysched.scop import all_from_c_file
+from polysched.scop.scop import Scop
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistributedFile:
+    """A C file whose regions run over ranks.
+
+    Parameters
+    ----------
+    path : as the user named it.
+    text : the whole file; it is compiled by `mpicc` and started by `mpiexec`.
+    regions : those that are distributed, in textual order.
+    whole : one line per region that every rank runs as a whole, with the reason.
+    """
+
+    path: Path
+    text: str
+    regions: tuple[Distributed, ...]
+    whole: tuple[str, ...]
+
+
+def distribute_file(path: str | Path, axis: str, *, partition: Partition | None = None,
+                    owners: Mapping[str, str] | None = None, options: PipelineOptions | None = None) -> DistributedFile:
+    """Every region of a C file that has the loop, over ranks.
+
+    All ranks run the rest of the file as it is, and have whole arrays again behind each region.  Every number is that
+    of the sequential program, bit for bit where the compiler contracts no products into sums.
+
+    Parameters
+    ----------
+    axis, partition, owners : as for `distribute`.
+
+    Raises
+    ------
+    PolyschedError : no region can be distributed; the first reason.
+    """
+    options = options or PipelineOptions()
+    if options.autodetect:
+        raise UsageError("regions over ranks are marked by pragmas", witness="autodetect",
+                         hint="put `#pragma scop` and `#pragma endscop` around them")
+    scops = all_from_c_file(str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+                            pure=options.pure)
+    refusals: list[tuple[Scop, PolyschedError]] = []
+    made: list[tuple[Scop, Distributed, str, str]] = []
+    for scop in scops:
+        try:
+            found = distribute(scop, axis, partition=partition, owners=owners)
+            text, preamble = _region_text(found, options)
+        except (UsageError, UnsupportedScopError, IllegalScheduleError) as error:
+            refusals.append((scop, error))
+        else:
+            made.append((scop, found, text, preamble))
+    if not made:
+        raise refusals[0][1]
+    lines = tuple(f"{path}:{_line(scop)}: every rank runs the region as a whole: {error}" for scop, error in refusals)
+    for line in lines:
+        logger.warning("%s", line)
+    source = made[0][0].source
+    assert source is not None
+    preambles = "".join(dict.fromkeys([RUNTIME, *(preamble for *_, preamble in made)]))
+    emitted = [(scop.source, text) for scop, _, text, _ in made if scop.source is not None]
+    text = put_back(source.text, emitted, preambles)
+    return DistributedFile(path=Path(path), text=text, regions=tuple(found for _, found, _, _ in made), whole=lines)
+
+
+def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[str, str]:
+    """The region as C, and what it needs outside of functions; a rank's part of a step goes all the way of a region."""
+    part = part_for_emission(distributed)
+    chosen = replace(options.but(math="libm"), tensorize=None, guard=False, safe=False, database=None)
+    optimized = optimized_region(part, chosen, {})
+    return distributed_text(distributed, optimized.source), optimized.source.preamble
+
+
+def _line(scop: Scop) -> int:
+    assert scop.source is not None
+    return scop.source.text.count("\n", 0, scop.source.start) + 1

@@ -1,0 +1,58 @@
+"""The types of lvalues in a region's syntax tree, before its names are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend.declarations.c_types import CType, StructType, element_type, resolve
+from polysched.scop.c_frontend.declarations.scopes import Scope
+from polysched.scop.c_frontend.parse import everything
+
+
+@dataclass(eq=False)
+class LvalueTypes:
+    """Types of variables, elements and members; None for a name with several meanings in the region.
+
+    Parameters
+    ----------
+    scope : what is visible at the region.
+    """
+
+    scope: Scope
+    declared: dict[str, CType | None] = field(default_factory=dict)
+
+    def declare(self, nodes: Sequence[c_ast.Node]) -> None:
+        """Enter what statements declare."""
+        for node in (n for item in nodes for n in everything(item)):
+            if isinstance(node, c_ast.Decl) and node.name is not None:
+                known = node.name in self.declared or self.scope.lookup(node.name) is not None
+                self.declared[node.name] = None if known else self.resolved(node.type)
+
+    def resolved(self, node: c_ast.Node) -> CType:
+        """The type that a declaration or a type name stands for."""
+        return resolve(node, self.scope.type_names)
+
+    def of(self, node: c_ast.Node) -> CType | None:
+        """The type of an lvalue, or of a pointer that is moved."""
+        if isinstance(node, c_ast.ID):
+            if node.name in self.declared:
+                return self.declared[node.name]
+            symbol = self.scope.lookup(node.name)
+            return None if symbol is None else symbol.ctype
+        if isinstance(node, c_ast.ArrayRef):
+            return self._element(node.name)
+        if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+            return self._element(node.expr)
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+            return self.of(node.left)
+        if isinstance(node, c_ast.StructRef):
+            base = self._element(node.name) if node.type == "->" else self.of(node.name)
+            return base.member(node.field.name) if isinstance(base, StructType) else None
+        return None
+
+    def _element(self, node: c_ast.Node) -> CType | None:
+        base = self.of(node)
+        return None if base is None else element_type(base)

@@ -1,0 +1,172 @@
+"""Structs that are used whole, member by member."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.parse import everything, replace_child
+from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
+
+MOST_MEMBERS = 64
+_FIXED = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
+
+
+@dataclass(frozen=True)
+class Structures:
+    """Rewrites the statements of a region, in place below.
+
+    Rewrite:  q[i] = p[i];                    ->  q[i].x = p[i].x; q[i].y = p[i].y;
+    Rewrite:  struct v t = {a, b};            ->  struct v t; t.x = a; t.y = b;
+    Rewrite:  q[i] = (struct v){q[i].y, a};   ->  { struct v t; t.x = q[i].y; t.y = a; q[i].x = t.x; q[i].y = t.y; }
+
+    Members may be numbers, structs, and arrays of a constant number of these.  Padding is not copied (C11 6.2.6.1p6).
+    Where a subscript reads memory, which a member could change, the statement stays, and is refused.
+
+    Parameters
+    ----------
+    types : of what is visible at the region, and of what it declares.
+    fresh : makes a name that nothing has.
+    """
+
+    types: LvalueTypes
+    fresh: Callable[[str], str]
+
+    def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+        """The block items, each as those that it becomes."""
+        return tuple(made for node in nodes for made in self._made_of(node))
+
+    def _made_of(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
+        self._without_casts(node)
+        if isinstance(node, c_ast.Compound):
+            node.block_items = [made for item in node.block_items or () for made in self._made_of(item)]
+            return (node,)
+        for name in ("stmt", "iftrue", "iffalse"):
+            below = getattr(node, name, None)
+            if below is not None and not isinstance(node, c_ast.TernaryOp):
+                made = self._made_of(below)
+                setattr(node, name, made[0] if len(made) == 1 else c_ast.Compound(list(made), below.coord))
+        if isinstance(node, c_ast.Decl) and node.init is not None:
+            return self._declared(node)
+        if isinstance(node, c_ast.Assignment) and node.op == "=":
+            return self._assigned(node)
+        return (node,)
+
+    def _without_casts(self, node: c_ast.Node) -> None:
+        """Drop conversions to a struct's own type, which inlined calls leave."""
+        for name, child in node.children():
+            if isinstance(child, c_ast.Cast) and isinstance(
+                    self.types.resolved(child.to_type), StructType):
+                replace_child(node, name, child.expr)
+                self._without_casts(node)
+                return
+            if not isinstance(node, c_ast.Compound):
+                self._without_casts(child)
+
+    def _declared(self, node: c_ast.Decl) -> tuple[c_ast.Node, ...]:
+        """A struct that is declared with a value."""
+        struct = self.types.resolved(node.type)
+        if not isinstance(struct, StructType) or node.storage or _named_twice(node):
+            return (node,)
+        target, value = c_ast.ID(node.name, node.coord), node.init
+        if isinstance(value, c_ast.InitList):
+            made = _listed(target, struct, value)
+        else:
+            made = self._copied(target, value, struct)
+        if made is None:
+            return (node,)
+        node.init = None
+        node.quals = [q for q in node.quals or () if q != "const"]
+        if isinstance(node.type, c_ast.TypeDecl):
+            node.type.quals = [q for q in node.type.quals or () if q != "const"]
+        return (node, *made)
+
+    def _assigned(self, node: c_ast.Assignment) -> tuple[c_ast.Node, ...]:
+        """A struct that is assigned."""
+        struct = self.types.of(node.lvalue)
+        if not isinstance(struct, StructType) or not _is_fixed(node.lvalue):
+            return (node,)
+        if isinstance(node.rvalue, c_ast.CompoundLiteral):
+            return self._from_literal(node, struct)
+        made = self._copied(node.lvalue, node.rvalue, struct)
+        return (node,) if made is None else tuple(made)
+
+    def _from_literal(self, node: c_ast.Assignment, struct: StructType) -> tuple[c_ast.Node, ...]:
+        name = self.fresh("literal")
+        kind = copy.deepcopy(node.rvalue.type.type)
+        if not isinstance(kind, c_ast.TypeDecl):
+            return (node,)
+        kind.declname = name
+        local = c_ast.ID(name, node.coord)
+        values, copies = _listed(local, struct, node.rvalue.init), list(_members(node.lvalue, local, struct))
+        if values is None or None in copies:
+            return (node,)
+        declaration = c_ast.Decl(name, [], [], [], [], kind, None, None, node.coord)
+        return (c_ast.Compound([declaration, *values, *copies], node.coord),)
+
+    def _copied(self, target: c_ast.Node, value: c_ast.Node, struct: StructType) -> list[c_ast.Node] | None:
+        """A struct's members set to those of another; None where that is no copy of the whole."""
+        other = self.types.of(value)
+        if not isinstance(other, StructType) or other.tag != struct.tag or not _is_fixed(value) or [
+                name for name, _ in other.members] != [name for name, _ in struct.members]:
+            return None
+        made = list(_members(target, value, struct))
+        return None if None in made or len(made) > MOST_MEMBERS else [m for m in made if m is not None]
+
+
+def _members(target: c_ast.Node, value: c_ast.Node, ctype: CType) -> Iterator[c_ast.Node | None]:
+    """The assignments of every number in an object; None among them where it holds something else."""
+    if isinstance(ctype, Scalar):
+        yield c_ast.Assignment("=", copy.deepcopy(target), copy.deepcopy(value), target.coord)
+    elif isinstance(ctype, StructType) and ctype.members:
+        for name, member in ctype.members:
+            yield from _members(_member(target, name), _member(value, name), member)
+    elif isinstance(ctype, ArrayOf) and 0 < (count := _count(ctype)) <= MOST_MEMBERS:
+        for at in range(count):
+            index = c_ast.Constant("int", str(at), target.coord)
+            yield from _members(c_ast.ArrayRef(target, index, target.coord),
+                                c_ast.ArrayRef(value, index, value.coord), ctype.element)
+    else:
+        yield None
+
+
+def _listed(target: c_ast.Node, struct: StructType, values: c_ast.InitList) -> list[c_ast.Node] | None:
+    """The members of a struct set to listed values, those without one to 0; None for lists of another form."""
+    given = values.exprs
+    plain = all(isinstance(member, Scalar) for _, member in struct.members)
+    if not plain or len(given) > len(struct.members) or any(
+            isinstance(value, c_ast.NamedInitializer | c_ast.InitList) for value in given):
+        return None
+    zero = c_ast.Constant("int", "0", target.coord)
+    return [c_ast.Assignment("=", _member(target, name), given[at] if at < len(given) else zero, target.coord)
+            for at, (name, _) in enumerate(struct.members)]
+
+
+def _member(node: c_ast.Node, name: str) -> c_ast.Node:
+    return c_ast.StructRef(node, ".", c_ast.ID(name, node.coord), node.coord)
+
+
+def _count(ctype: ArrayOf) -> int:
+    """The number of elements of an array, 0 where it is no constant."""
+    found = literal(ctype.extent.value) if isinstance(ctype.extent, c_ast.Constant) else None
+    return found.value if found is not None and isinstance(found.value, int) else 0
+
+
+def _is_fixed(node: c_ast.Node) -> bool:
+    """Whether the way to an object is the same whatever its members are set to."""
+    if isinstance(node, c_ast.ArrayRef):
+        return _is_fixed(node.name) and all(isinstance(n, _FIXED) for n in everything(node.subscript))
+    if isinstance(node, c_ast.StructRef):
+        return _is_fixed(node.name)
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        return all(isinstance(n, _FIXED) for n in everything(node.expr))
+    return isinstance(node, c_ast.ID)
+
+
+def _named_twice(node: c_ast.Decl) -> bool:
+    return any(isinstance(n, c_ast.ID) and n.name == node.name for n in everything(node.init))

@@ -1,0 +1,58 @@
+"""From which sizes on transformed code pays, by the models: conditions in C, none, or never."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c.alternatives.crossover import Crossover, crossover
+from polysched.scheduling import pluto
+from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import TilingOptions, tile
+
+MACHINE = Target(vector_bits=256, vector_registers=16, cores=4)
+TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
+#pragma scop
+  for (int i = 0; i < {n}; i++)
+    for (int j = 0; j < {n}; j++)
+      A[i][j] = 2 * B[i][j];
+#pragma endscop
+}}
+"""
+
+
+def source(n: str, **options: object) -> CSource:
+    tiled = tile(pluto(analyse(from_c_text(TEXT.format(n=n)))), TilingOptions(target=MACHINE))
+    return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16, **options))  # type: ignore[arg-type]
+
+
+def test_sizes_that_parameters_decide_are_asked_for() -> None:
+    made = crossover(source("n"), MACHINE)
+    assert not made.never
+    assert made.conditions
+    assert all("n" in condition and ">=" in condition for condition in made.conditions)
+    assert str(made) == " and ".join(made.conditions)
+
+
+@pytest.mark.parametrize(("n", "pays"), [("4", False), ("1000", True)])
+def test_known_sizes_are_decided_by_numbers_alone(n: str, pays: bool) -> None:
+    made = crossover(source(n), MACHINE)
+    decided = [eval(condition.replace("(double)", "")) for condition in made.conditions]
+    assert (all(decided) and not made.never) is pays
+
+
+def test_dearer_rows_want_larger_sizes() -> None:
+    def least(target: Target) -> float:
+        (condition,) = crossover(source("n"), target).conditions
+        return sum(float(word) for word in condition.replace("(", " ").replace(")", " ").split() if word.isdigit())
+    dear = replace(MACHINE, costs=replace(MACHINE.costs, row_cycles=100 * MACHINE.costs.row_cycles))
+    assert least(dear) > least(MACHINE)
+
+
+def test_nothing_to_wait_for_has_no_condition() -> None:
+    assert str(Crossover()) == ""
+    assert not Crossover().never

@@ -1,0 +1,57 @@
+"""The C of a distributed region."""
+
+import pytest
+
+from polysched.distribute import Partition, distribute
+from polysched.emit_c.distributed.region import distributed_text, part_for_emission, persistent_arrays
+from polysched.errors import UnsupportedScopError
+from polysched.pipeline import PipelineOptions
+from polysched.pipeline.files import optimize
+from polysched.scop import from_c_text
+from polysched.scop.scop import Storage
+from tests.distribute.programs import scop_of
+
+
+def text_of(name: str, partition: Partition | None = None) -> str:
+    made = distribute(scop_of(name), "i", partition=partition)
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
+    return distributed_text(made, part.source)
+
+
+def test_a_step_is_a_part_and_messages_and_the_end_gathers() -> None:
+    text = text_of("jacobi")
+    assert text.index("polysched_step0") < text.index("polysched_exchange(0)") < text.index("polysched_exchange(1)")
+    assert text.count("polysched_exchange(0)") == text.count("polysched_exchange(1)") == 1
+
+
+def test_nothing_is_sent_between_steps_where_no_value_passes() -> None:
+    text = text_of("product")
+    assert "polysched_exchange(0)" not in text
+    assert "polysched_exchange(1)" in text
+
+
+def test_a_cyclic_region_tests_the_number_of_ranks() -> None:
+    assert "if (polysched_ranks != 3)" in text_of("lu", Partition(kind="cyclic", ranks=3))
+
+
+def test_local_arrays_live_through_all_steps_that_read_them() -> None:
+    scop = from_c_text("void f(int n, int t, double A[n]) {\n#pragma scop\n{ double b[n]; "
+                       "for (int k = 0; k < t; k++) {\n"
+                       "for (int i = 1; i < n - 1; i++) b[i] = A[i - 1] + A[i + 1];\n"
+                       "for (int i = 1; i < n - 1; i++) A[i] = b[i] * 0.5; } }\n#pragma endscop\n}\n")
+    made = distribute(scop, "i")
+    longer = {a.name for a in persistent_arrays(made)}
+    assert {a.name for a in part_for_emission(made).arrays if a.storage is Storage.LOCAL}.isdisjoint(longer)
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
+    text = distributed_text(made, part.source)
+    for name in longer:
+        assert f"free({name});" in text
+
+
+def test_an_array_without_a_word_for_its_elements_is_refused() -> None:
+    from dataclasses import replace
+    made = distribute(scop_of("jacobi"), "i")
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
+    odd = tuple(replace(a, c_element="q[{}]", c_extents=(None, None)) for a in made.scop.arrays)
+    with pytest.raises(UnsupportedScopError, match="no word for an element"):
+        distributed_text(replace(made, scop=replace(made.scop, arrays=odd)), part.source)

@@ -1,0 +1,43 @@
+"""What a register tile fetches into the caches: its next tile, rows of panels, rows of later loops."""
+
+from __future__ import annotations
+
+from tests.emit_c.printers import printed, printer_of
+
+PRODUCT = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n"
+                     "    for (int k = 0; k < 512; k++)\n      A[i][j] += B[i][k] * B[k][j];")
+PANEL = ("with packed(Panel(name='P', statement='S0', value=Load(reference='S0_r2', dtype=dtype('float32')), "
+         "subscripts=(linear(k), linear(j - 16*q), ), extents=({rows}, 16, ), loops=(loop(k, 0, {rows}), "
+         "loop(j, 16*q, 16*q + 16), ), in_lanes=True), S0(0, j, k)):\n"
+         "    with register_tile(loops=(loop(k, 0, {rows}), ), edges=(edge(i, 4*p, 4), "
+         "edge(j, 16*q, 16, simd=True), ), {more}panels=('P', )):\n        S0(i, j, k)\n")
+COPY = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n    A[i][j] = 2 * B[i][j];")
+ROW = "with register_tile(loops=(), edges=(edge(j, 0, 16, simd=True), ){more}):\n    S0(i, j)"
+
+
+def fetches(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if "__builtin_prefetch(" in line]
+
+
+def test_the_sums_of_the_next_tile() -> None:
+    lines = fetches(printed(PRODUCT, PANEL.format(rows=16, more="ahead='i', ")))
+    assert lines
+    assert all(line.endswith(", 1);") for line in lines), "they will be written"
+    assert any("A[i + 4]" in line for line in lines)
+
+
+def test_no_next_tile_without_an_edge_that_goes_on() -> None:
+    assert fetches(printed(PRODUCT, PANEL.format(rows=16, more=""))) == []
+
+
+def test_rows_of_a_long_panel_are_fetched_ahead() -> None:
+    text = printed(PRODUCT, PANEL.format(rows=512, more=""))
+    assert any("(const char *)&P[k]" in line for line in fetches(text)), text
+
+
+def test_rows_of_a_later_loop() -> None:
+    more = ", fetched=(FetchedRow(array='B', subscripts=(linear(i), linear(j), ), bytes_ahead=256), )"
+    (line, *_) = fetches(printed(COPY, ROW.format(more=more)))
+    assert "B[i][j]" in line
+    assert "256" in line
+    assert fetches(printed(COPY, ROW.format(more=""))) == []

@@ -1,0 +1,44 @@
+"""Common subexpressions, before and after."""
+
+from polysched.graph.passes.common import common_subexpressions
+from tests.graph.passes.golden import golden
+
+
+def test_common_subexpressions() -> None:
+    golden(common_subexpressions, """graph f(c: bool[], x: float32[3]) {
+  const k: float32[] = [2.0]
+  const l: float32[] = [2.0]
+  let a = Mul(x, k)
+  let b = Mul(x, l)
+  let y = If(c) {
+    graph yes() {
+      let d = Mul(x, k)
+      let e = Add(d, b)
+      return e
+    }
+    graph no() {
+      let f = Neg(x)
+      let g = Neg(x)
+      let h = Mul(f, g)
+      return h
+    }
+  }
+  let z = Add(a, y)
+  return z
+}""", """
+  const k: float32[] = [2.0]
+  let a = Mul(x, k)
+  let y = If(c) {
+  graph yes() {
+  let e = Add(a, a)
+  return e
+  }
+  graph no() {
+  let f = Neg(x)
+  let h = Mul(f, f)
+  return h
+  }
+  }
+  let z = Add(a, y)
+  return z
+""")

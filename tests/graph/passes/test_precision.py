@@ -1,0 +1,41 @@
+"""Mixed precision, before and after."""
+
+from polysched.graph.passes.precision import mixed_precision
+from tests.graph.passes.golden import golden
+
+
+def test_mixed_precision_0() -> None:
+    golden(mixed_precision, """graph f(x: float32[2, 2]) {
+  const w: float32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+  let a = MatMul(x, w)
+  let b = Relu(a)
+  let c = MatMul(b, w)
+  let y = Erf(c)
+  return y
+}""", """
+  const c_0: float16[2, 2] = [1.0, 2.0, 3.0, 4.0]
+  const c_1: float16[2, 2] = [1.0, 2.0, 3.0, 4.0]
+  let cast_0 = Cast(x; to="float16")
+  let matmul_0 = MatMul(cast_0, c_0)
+  let relu_0 = Relu(matmul_0)
+  let matmul_1 = MatMul(relu_0, c_1)
+  let cast_3 = Cast(matmul_1; to="float32")
+  let y = Erf(cast_3)
+  return y
+""", 1e-2)
+
+
+def test_mixed_precision_1() -> None:
+    golden(lambda graph: mixed_precision(graph, "bfloat16"), """graph f(x: float32[2, 2]) {
+  const w: float32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+  let y = MatMul(x, w)
+  return y
+}""", """
+  const c_0: uint16[2, 2] = [16256, 16384, 16448, 16512]
+  const c_1: uint32[] = [16]
+  let cast_0 = Cast(c_0; stored=1, to="uint32")
+  let bitshift_0 = BitShift(cast_0, c_1; direction="LEFT")
+  let bitcast_0 = BitCast(bitshift_0; to="float32")
+  let y = MatMul(x, bitcast_0)
+  return y
+""", 1e-2)

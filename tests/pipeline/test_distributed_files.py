@@ -1,0 +1,50 @@
+"""Files over ranks: regions that have the loop, and those that every rank runs as a whole."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from polysched.errors import UsageError
+from polysched.pipeline import PipelineOptions
+from polysched.pipeline.distributed_files import distribute_file
+
+TWO = """\
+#include <math.h>
+/* before */
+void f(int n, double A[n], double s[1]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] = sqrt(A[i]);
+#pragma endscop
+#pragma scop
+  for (int k = 0; k < n; k++) s[0] += A[k];
+#pragma endscop
+}
+/* after */
+"""
+
+
+def test_other_regions_and_bytes_stay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "two.c"
+    file.write_text(TWO)
+    with caplog.at_level(logging.WARNING):
+        made = distribute_file(file, "i")
+    assert len(made.regions) == len(made.whole) == 1
+    assert "two.c:7: every rank runs the region as a whole" in caplog.text
+    assert made.text.startswith("#include <math.h>\n#include <mpi.h>\n")
+    assert made.text.endswith(TWO[TWO.index("#pragma scop\n  for (int k"):])
+    assert made.text.count("static void polysched_put(") == 1
+
+
+def test_no_region_has_the_loop(tmp_path: Path) -> None:
+    file = tmp_path / "two.c"
+    file.write_text(TWO)
+    with pytest.raises(UsageError, match="no loop q to distribute"):
+        distribute_file(file, "q")
+
+
+def test_detected_regions_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "two.c"
+    file.write_text(TWO)
+    with pytest.raises(UsageError, match="regions over ranks are marked by pragmas"):
+        distribute_file(file, "i", options=PipelineOptions(autodetect=True))

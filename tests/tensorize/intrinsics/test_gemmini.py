@@ -1,0 +1,28 @@
+"""Gemmini: a 16 x 16 array of bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.intrinsics.gemmini import ALL
+from tests.tensorize.intrinsics.described import features, operands, register_bits, require_sources
+
+OPERANDS = {
+    "gemmini_matmul": "int32[16][16] += int8[16][16], int8[16][16]",
+}
+
+
+def test_the_file_describes_these() -> None:
+    assert [i.name for i in ALL] == list(OPERANDS)
+    require_sources(ALL)
+
+
+@pytest.mark.parametrize("intrinsic", ALL, ids=lambda i: i.name)
+def test_operands_are_those_of_the_manual(intrinsic: Intrinsic) -> None:
+    assert operands(intrinsic) == OPERANDS[intrinsic.name]
+    assert register_bits(intrinsic) <= {8192}
+
+
+def test_the_extensions_that_they_need() -> None:
+    assert features(ALL) == {("arch=rv64gc",)}
