@@ -24,12 +24,16 @@ examples:
   polysched fuzz --count 200 --seed 0
   polysched fuzz --count 1 --seed 17 --save wrong --json result.json
   polysched fuzz --programs contractions --count 50
+  polysched fuzz --graphs --count 100 --json graphs.json
   polysched fuzz --instructions --pairs 500 --results pairs.jsonl
   polysched fuzz --instructions --pairs 1 --seed 44 --save wrong
 
 each program is transformed in several configurations; the interpreter, the compiled C and the order of the
 instances have to agree; the last line is `N programs, W wrong, R refused`, the one above it counts the programs that
 took too long and were given up
+
+--graphs: random operator graphs (broadcasts, reshapes, reductions, convolutions, gathers, branches, loops), compiled
+and behind every pass over graphs, against the interpreter
 
 --instructions: pairs of a random described instruction and a program that is the same function in other words, or
 has one subscript, type, constant or wrap changed; what matches is emitted, with the description's own text for the
@@ -44,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="any loops and assignments, or sums of products computed by instructions (affine)")
     parser.add_argument("--instructions", action="store_true",
                         help="random described instructions against programs that are the same function, or nearly")
+    parser.add_argument("--graphs", action="store_true", help="random operator graphs against the interpreter")
     parser.add_argument("--pairs", type=int, default=200, help="how many pairs with --instructions (200)")
     parser.add_argument("--results", type=Path, metavar="FILE", help="with --instructions, one JSON line per pair")
     parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
@@ -71,7 +76,35 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.instructions:
         return _instructions(arguments)
     with prepared(arguments.json) as report:
-        return _programs(arguments, report)
+        return _graphs(arguments, report) if arguments.graphs else _programs(arguments, report)
+
+
+def _graphs(arguments: argparse.Namespace, report: Output | None) -> int:
+    """Random operator graphs; 0 when nothing is wrong, crashes or hangs."""
+    from dataclasses import asdict
+
+    from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, run_graphs, save_faults, summary
+    if arguments.count < 1 or arguments.jobs < 1:
+        raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --graphs --count 100 --jobs 2")
+    said = sys.stderr if arguments.json == STANDARD else sys.stdout
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        done = itertools.count(1)
+
+        def tell(record: GraphRecord) -> None:
+            if record.is_fault:
+                shown.hide()
+                print(f"{record.verdict.upper()}: graph {record.seed} {record.reason}", flush=True, file=said)
+            shown.count(next(done), arguments.count, "graphs")
+
+        shown.step("the first graphs")
+        records = run_graphs(GraphCampaign(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs),
+                             on_record=tell)
+    if report is not None:
+        report.write_json([asdict(record) for record in records])
+    for path in save_faults(records, arguments.save):
+        print(f"saved {path}", file=said)
+    print(summary(records), file=said)
+    return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 
 def _programs(arguments: argparse.Namespace, report: Output | None) -> int:

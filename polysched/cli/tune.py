@@ -77,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="longest time without progress of the first run (default: %(default)g)")
     group.add_argument("--reassociate", action="store_true",
                        help="allow sums and products of floats in another order, of all candidates")
+    group.add_argument("--cluster", metavar="ADDRESS",
+                       help="compile, verify and time on the workers of a Dask cluster that are machines of this kind: "
+                            "tcp://HOST:PORT, or local:N for N processes here; a worker that dies costs one trial")
     add_target(group)
     add_json(group, "what was found")
 
@@ -94,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         how: dict[str, Any] = {
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
-            "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
+            "cluster": arguments.cluster, "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
         found: Tuned | TunedAll | TunedRange
         if any(isinstance(value, str) for _, value in arguments.size):
             found = _tuned_range(arguments, how)

@@ -115,7 +115,7 @@ def register_block(text: str) -> tuple[int, int]:
 
 def positive(text: str) -> int:
     """A whole number that is at least 1."""
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 

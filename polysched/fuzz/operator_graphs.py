@@ -1,4 +1,5 @@
-"""Random operator graphs: elementwise operators, broadcasts, movement, reductions, products, convolutions, gathers.
+"""Random operator graphs: elementwise operators, broadcasts, movement, reductions, products, convolutions, gathers,
+pools, branches and loops.
 
     graph = random_graph(seed)
     arrays = graph_inputs(graph, seed)
@@ -174,6 +175,71 @@ class _Drawing:
             self.add("MatMul", x, self.constant(factors, own.dtype))
 
 
+    def pool(self) -> None:
+        x = self.any(lambda t: t.rank in (3, 4) and t.dtype.is_float)
+        if x is None:
+            return
+        space = self.inference.types[x].extents[2:]
+        window = tuple(min(self.draw.randint(1, 3), e) for e in space)
+        strides = tuple(self.draw.randint(1, 2) for _ in space)
+        self.add(self.draw.choice(("MaxPool", "AveragePool")), x, kernel_shape=window, strides=strides,
+                 ceil_mode=self.draw.randint(0, 1))
+
+    def gather(self) -> None:
+        """Elements at places that are data: where another value is largest."""
+        x, y = self.any(lambda t: t.rank > 0), self.any(lambda t: t.rank > 0 and t.dtype.is_float)
+        if x is None or y is None:
+            return
+        own, other = self.inference.types[x], self.inference.types[y]
+        fitting = [(a, b) for a in range(own.rank) for b in range(other.rank)
+                   if 0 < other.extents[b] <= own.extents[a]]
+        if fitting:
+            axis, along = self.draw.choice(fitting)
+            before = len(self.nodes)
+            self.add("ArgMax", y, axis=along, keepdims=0)
+            if len(self.nodes) > before:
+                self.add("Gather", x, self.nodes[-1].outputs[0], axis=axis)
+
+    def branch(self) -> None:
+        """A condition that is known; one side computes, the other may return what stands around it."""
+        x = self.any(lambda t: t.dtype.is_float)
+        if x is None:
+            return
+        number = len(self.nodes)
+        sides = []
+        for side in ("yes", "no"):
+            ops = [self.draw.choice((*SMOOTH, *PLAIN)) for _ in range(self.draw.randint(0, 2))]
+            names = [x, *(f"{side}{number}_{k}" for k in range(len(ops)))]
+            nodes = tuple(Node.of(op, (names[k],), (names[k + 1],)) for k, op in enumerate(ops))
+            sides.append(Graph(name=side, inputs=(), nodes=nodes, outputs=(names[-1],)))
+        condition = self.constant(self.draw.random() < 0.5, BOOL)
+        self.region(Node(op="If", inputs=(condition,), outputs=(f"v{number}_0",), regions=tuple(sides)), [x])
+
+    def loop(self) -> None:
+        """A few rounds over a value; every round's value is kept, too."""
+        x = self.any(lambda t: t.dtype.is_float and 0 < int(t.elements) <= SIZED // 4)
+        if x is None:
+            return
+        number = len(self.nodes)
+        rounds = self.draw.randint(1, 3)
+        names = [f"{stem}{number}" for stem in ("step", "goes", "carried", "made", "on")]
+        step, goes, carried, made, on = names
+        op = self.draw.choice(SMOOTH)
+        body = Graph(name="body", inputs=(), parameters=(step, goes, carried), outputs=(on, made, made), nodes=(
+            Node.of(op, (carried,), (made,)), Node.of("Identity", (goes,), (on,))))
+        own = self.inference.types[x]
+        stacked = own.with_shape((rounds, *own.shape))
+        node = Node(op="Loop", inputs=(self.constant(rounds), self.constant(True, BOOL), x), regions=(body,),
+                    outputs=(f"v{number}_0", f"v{number}_1"))
+        self.inference.types |= {node.outputs[0]: own, node.outputs[1]: stacked}
+        self.nodes.append(node)
+
+    def region(self, node: Node, like: list[str]) -> None:
+        """A node with regions, whose results have the types of some values."""
+        self.inference.types |= {o: self.inference.types[x] for o, x in zip(node.outputs, like, strict=True)}
+        self.nodes.append(node)
+
+
 def random_graph(seed: int, *, nodes: int = 8) -> Graph:
     """A graph that is the same for the same seed.
 
@@ -183,10 +249,11 @@ def random_graph(seed: int, *, nodes: int = 8) -> Graph:
     """
     drawn = _Drawing(seed)
     ways = (drawn.elementwise, drawn.elementwise, drawn.pair, drawn.pair, drawn.select, drawn.convert, drawn.reshape,
-            drawn.reshape, drawn.cut, drawn.cut, drawn.reduce, drawn.reduce, drawn.product)
+            drawn.reshape, drawn.cut, drawn.cut, drawn.reduce, drawn.reduce, drawn.product, drawn.pool,
+            drawn.gather, drawn.branch, drawn.loop)
     for _ in range(nodes):
         drawn.draw.choice(ways)()
-    read = {i for node in drawn.nodes for i in node.inputs}
+    read = {i for node in drawn.nodes for i in node.used}
     made = [o for node in drawn.nodes for o in node.outputs]
     outputs = [o for o in made if o not in read] or [drawn.inputs[0][0]]
     extra = [o for o in made if o in read and drawn.draw.random() < 0.2]

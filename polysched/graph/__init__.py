@@ -8,9 +8,10 @@ Nothing is compiled here; `polysched.model` does that.
 
 from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.reading.onnx_reader import load
+from polysched.graph.reading.torch_reader import from_torch
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.text import from_text, to_text
 from polysched.graph.values.types import TensorType
 
-__all__ = ["Graph", "Node", "Size", "TensorType", "from_text", "interpret", "load", "to_text"]
+__all__ = ["Graph", "Node", "Size", "TensorType", "from_text", "from_torch", "interpret", "load", "to_text"]

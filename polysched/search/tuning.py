@@ -26,6 +26,7 @@ from polysched.search.database import Database, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
 from polysched.search.models import MODELS, MakeModel, Model
+from polysched.search.packages.cluster import cluster_runner
 from polysched.search.pool import PoolBuilder, is_readable
 from polysched.search.space import Explorer, Proposal, Space
 from polysched.search.strategies import STRATEGIES, MakeStrategy
@@ -69,7 +70,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
          options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution",
          model: str | MakeModel = "residual", seed: int = 0,
          threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
-         runner: Runner | None = None,
+         runner: Runner | None = None, cluster: str | None = None,
          clock: Callable[[], float] = time.monotonic,
          on_trial: Callable[[Trial, int], None] | None = None) -> Tuned:
     """Search the recipe with which a region runs fastest.
@@ -93,6 +94,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     measure : compiler flags, limits and input values of the runs.
     builder : makes the C of recipes.
     runner : compiles and judges; this machine unless given.
+    cluster : address of a Dask cluster whose workers compile and judge; `local:N` starts N processes here.
     on_trial : told each trial, and how many there were.
 
     Raises
@@ -106,7 +108,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     with ExitStack() as stack:
         made.database = stack.enter_context(opened(database))
         made.builder = builder or stack.enter_context(_builder(made))
-        made.runner = runner or stack.enter_context(local_runner(made.scop, made.spelled, made.measure))
+        made.runner = runner or _runner(made, cluster, stack)
         made.model = _model_of(model)(made.explorer)
         return made.run(_strategy_of(strategy), resume=resume)
 
@@ -120,6 +122,14 @@ def _builder(search: _Search) -> Iterator[Builder]:
         return
     with PoolBuilder(search.scop, search.options, jobs) as pool:
         yield pool
+
+
+def _runner(search: _Search, cluster: str | None, stack: ExitStack) -> Runner:
+    """This machine, or the workers of a cluster."""
+    if cluster is None:
+        return stack.enter_context(local_runner(search.scop, search.spelled, search.measure))
+    return stack.enter_context(cluster_runner(
+        cluster, search.scop, search.spelled, search.options, search.measure, search.key.place))
 
 
 def _space_of(space: Space | Recipe | str) -> Space:

@@ -140,7 +140,8 @@ def _module(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (SyntaxError, NameError, ImportError, TypeError, ValueError, AttributeError) as error:
+    except (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+            SyntaxError, TypeError, ValueError) as error:
         raise UsageError("the file of intrinsics does not run", where=path,
                          witness=f"{type(error).__name__}: {error}") from error
     return module

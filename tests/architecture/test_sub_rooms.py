@@ -18,6 +18,7 @@ SUB_ROOMS = {
                "vector_code", "alternatives", "distributed", "mlir"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
+    "search": ["packages"],
     "cli": ["shown", "questions"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }

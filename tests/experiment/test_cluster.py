@@ -9,6 +9,7 @@ import pytest
 from polysched.experiment import Case, Settings, cluster
 from polysched.experiment.case_run import CaseRequest
 from polysched.experiment.record import Record, make_record, read
+from polysched.measure.processes import dask_cluster
 from polysched.measure.processes.isolation import Limits
 from tests.cli.command import RUN_FAILED, is_refusal, polysched
 from tests.experiment.toy import write_toy
@@ -82,7 +83,7 @@ def requests(tmp_path: Path, *names: str) -> list[CaseRequest]:
 def test_a_lost_worker_costs_its_case_only_and_one_that_joins_takes_part(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask by itself would wait for ever for the one worker that the case was given to."""
-    monkeypatch.setattr(cluster, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(dask_cluster, "POLL_SECONDS", 0.0)
     client = Client([{"a", "b"}, {"b"}, {"b", "c"}])
     records = list(cluster._distribute(client, requests(tmp_path, "endless", "one", "two", "three", "four"),
                                         lambda text: None))
@@ -93,8 +94,8 @@ def test_a_lost_worker_costs_its_case_only_and_one_that_joins_takes_part(
 
 
 def test_without_any_worker_the_rest_is_recorded_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(cluster, "RETURN_SECONDS", 0.0)
+    monkeypatch.setattr(dask_cluster, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(dask_cluster, "RETURN_SECONDS", 0.0)
     records = list(cluster._distribute(Client([{"a"}, set()]), requests(tmp_path, "endless", "one"), lambda text: None))
     assert [(r.case, r.problem) for r in records] == [
         ("endless", "the worker a was lost"), ("one", "no worker was left")]

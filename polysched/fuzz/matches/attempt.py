@@ -12,6 +12,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.alternatives.dispatch import Dispatch
+from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import preamble, with_instruction, with_shared_outside
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.fuzz.matches.pairs import Pair, description_text
@@ -19,8 +20,11 @@ from polysched.pipeline import analysed
 from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import ALGORITHMS
 from polysched.scop.scop import Scop, Storage
+from polysched.tensorize.called import call_function
+from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match
@@ -77,6 +81,9 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
     dependences = analyse(prepared)
     sizes = dict(pair.programs[size].sizes)
     numerics = STRICT if pair.strict else Numerics()
+    if is_unit(unit):
+        wanted = TensorizeOptions(intrinsic=unit.name, sizes=sizes, numerics=numerics)
+        return [_by_calls(scop, dependences, unit, wanted)]
     lanes = pair.lanes and not pair.strict
     options = MatchOptions(numerics=numerics, partial_sums=lanes, split=lanes, remainder=lanes)
     found = match(prepared, unit, options, sizes=sizes, dependences=dependences)
@@ -92,6 +99,21 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
         raise NoIntrinsicMatchError(why or "no match", where=scop.name,
                                     witness="; ".join([*map(str, found.explanations), *found.refused[:3]])[:600])
     return made
+
+
+def _by_calls(scop: Scop, dependences: Dependences, unit: Intrinsic, options: TensorizeOptions) -> Emission:
+    """The program with statements computed by a unit of several stages, tile by tile, by the description's own C.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : there are none that it computes, or they cannot be taken out of their loops.
+    """
+    decision = call_function(dependences, unit, options)
+    if decision.program is None:
+        raise NoIntrinsicMatchError(decision.reasons[0], where=scop.name, witness="; ".join(decision.reasons[1:])[:600])
+    made = with_calls(_plain(scop), decision.program, [_plain(p) for p in decision.program.parts], dict(options.sizes))
+    return Emission(mapping=decision.reasons[0], preamble=made.preamble,
+                    region="\n".join([*_declarations(scop), made.text]))
 
 
 def some_of(found: Matches, seed: int) -> list[Match]:

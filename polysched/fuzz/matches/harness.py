@@ -224,9 +224,11 @@ def _version(v: Version) -> str:
     own = f"emulated_{v.label}"
     guard = f"POLYSCHED_EMULATED_{name.upper()}"
     text = v.pair.unit.function.text(own, region=False)
-    lines = [f"static {text}", f"#define {guard}", f"#define emulated_{name} {own}", v.emission.preamble,
+    called = f"POLYSCHED_FUNCTION_{name.upper()}"   # of units of several stages, which calls name
+    lines = [f"static {text}", f"#define {guard}", f"#define {called}", f"#define emulated_{name} {own}",
+             f"#define {name} {own}", v.emission.preamble,
              v.program.head(f"static_{v.label}").replace("void", "static void", 1), "{", v.emission.region, "}",
-             f"#undef emulated_{name}", f"#undef {guard}", ""]
+             f"#undef {name}", f"#undef emulated_{name}", f"#undef {called}", f"#undef {guard}", ""]
     return "\n".join(lines) + _wrapper(v, "static")
 
 

@@ -34,9 +34,11 @@ def embedded(source: random.Random, unit: Unit) -> tuple[Function, tuple[dict[st
         if loop.iterator in unit.enlarged and source.random() < 0.85:
             name = f"n_{loop.iterator}"
             step = source.choice((2, 4, extent)) if source.random() < 0.25 else 1
+            least = extent if unit.kind == "stages" else 1   # their tiles are never padded
             for values in sizes:
-                values[name] = step * source.choice((1, 2, 3, max(1, extent // step), 2 * max(1, extent // step),
-                                                     extent // step + 1, max(1, extent // step - 1), 5))
+                values[name] = max(-(-least // step) * step, step * source.choice((
+                    1, 2, 3, max(1, extent // step), 2 * max(1, extent // step), extent // step + 1,
+                    max(1, extent // step - 1), 5)))
             function = _with_loop(function, loop.iterator, replace(loop, end=affine((name, 1))), step)
         elif loop.iterator in unit.pieces and source.random() < 0.6:
             for values in sizes:

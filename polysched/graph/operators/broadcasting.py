@@ -92,6 +92,17 @@ def _np_divide(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
     return np.where(inexact & ((a < 0) != (b < 0)), quotient + 1, quotient)
 
 
+def _floor_divide(site: Site, a: Expression, b: Expression) -> Expression:
+    dtype = site.type().dtype
+    return call("floor", a / b) if dtype.is_float else floor_quotient(a, b, dtype)
+
+
+def _np_floor_divide(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
+    if a.dtype.kind == "f":
+        return np.floor(a / b)
+    return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
+
+
 def _modulo(site: Site, a: Expression, b: Expression) -> Expression:
     dtype = site.type().dtype
     if dtype.is_float:
@@ -143,6 +154,7 @@ ARITHMETIC = (
     several("Mul", lambda site, a, b: a * b, lambda site, a, b: a * b),
     several("Div", _divide, _np_divide),
     several("Mod", _modulo, _np_modulo),
+    several("FloorDiv", _floor_divide, _np_floor_divide),
     several("Max", lambda site, *o: _extremum(maximum, site, o), lambda site, *o: reduce(np.maximum, o),
             least=1, most=None),
     several("Min", lambda site, *o: _extremum(minimum, site, o), lambda site, *o: reduce(np.minimum, o),
@@ -161,6 +173,7 @@ COMPARISONS = (
     several("Or", lambda site, a, b: a | b, lambda site, a, b: a | b, takes=TRUTH, truth=True),
     several("Xor", lambda site, a, b: a ^ b, lambda site, a, b: a ^ b, takes=TRUTH, truth=True),
     several("Equal", lambda site, a, b: equal(a, b), lambda site, a, b: a == b, takes=ANY, truth=True),
+    several("NotEqual", lambda site, a, b: not_equal(a, b), lambda site, a, b: a != b, takes=ANY, truth=True),
     several("Less", lambda site, a, b: a < b, lambda site, a, b: a < b, truth=True),
     several("LessOrEqual", lambda site, a, b: a <= b, lambda site, a, b: a <= b, truth=True),
     several("Greater", lambda site, a, b: a > b, lambda site, a, b: a > b, truth=True),

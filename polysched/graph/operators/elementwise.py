@@ -184,7 +184,8 @@ def _np_elu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 FUNCTIONS = (
-    _math("Exp", "exp", np.exp), _math("Log", "log", np.log), _math("Sqrt", "sqrt", np.sqrt),
+    _math("Exp", "exp", np.exp), _math("Log", "log", np.log), _math("Log2", "log2", np.log2),
+    _math("Log10", "log10", np.log10), _math("Sqrt", "sqrt", np.sqrt),
     _math("Sin", "sin", np.sin), _math("Cos", "cos", np.cos), _math("Tan", "tan", np.tan),
     _math("Asin", "asin", np.arcsin), _math("Acos", "acos", np.arccos), _math("Atan", "atan", np.arctan),
     _math("Sinh", "sinh", np.sinh), _math("Cosh", "cosh", np.cosh), _math("Tanh", "tanh", np.tanh),
@@ -197,6 +198,7 @@ ARITHMETIC = (
     unary("Neg", _negative, lambda site, x: -x, takes=NUMBERS),
     unary("Sign", _sign, lambda site, x: np.sign(x), takes=NUMBERS),
     unary("Reciprocal", lambda site, x: 1.0 / x, lambda site, x: 1 / x),
+    unary("Rsqrt", lambda site, x: 1.0 / call("sqrt", x), lambda site, x: 1 / np.sqrt(x.astype(np.float64))),
     unary("Not", lambda site, x: ~x, lambda site, x: ~x, takes=TRUTH),
     unary("BitwiseNot", lambda site, x: ~x, lambda site, x: ~x, takes=INTEGERS),
     unary("IsNaN", lambda site, x: not_equal(x, x), lambda site, x: np.isnan(x), truth=True),

@@ -5,6 +5,7 @@ A place is affine in the loops, or read from an operand of indices, which may co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -86,7 +87,8 @@ def moved(moves: Sequence[Move], operands: Sequence[np.ndarray], shape: Sequence
     """What moves make, in NumPy: for tests of descriptions against references."""
     result = np.empty(tuple(shape), operands[moves[0].operand].dtype)
     for move in moves:
-        loops = np.indices([int(e) for e in move.loops]).reshape(len(move.loops), -1)
+        extents = [int(e) for e in move.loops]
+        loops = np.indices(extents).reshape(len(extents), math.prod(extents))
 
         def subscripts(places: tuple[Place, ...], extents: tuple[int, ...],
                        loops: np.ndarray = loops) -> tuple[np.ndarray, ...]:
@@ -107,5 +109,5 @@ def moved(moves: Sequence[Move], operands: Sequence[np.ndarray], shape: Sequence
         if move.combine:
             COMBINED[move.combine].at(result, target, values)
         else:
-            result[target] = values
+            result[target] = values if result.ndim else np.ravel(values)[-1]
     return result

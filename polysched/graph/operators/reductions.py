@@ -167,6 +167,25 @@ COMPOSED = (
     composed("ReduceLogSumExp", _log_sum_exp, _np_log_sum_exp))
 
 
+def _of_truths(name: str, op: str, reference: Callable[..., Any]) -> Operator:
+    """A reduction of truth values."""
+    def types(site: Site) -> tuple[TensorType, ...]:
+        if site.type().dtype != BOOL:
+            raise site.refusal(f"elements of {site.type().dtype}, truth values are wanted")
+        return _types(site)
+
+    def composition(site: Site, builder: Builder, x: str, *axes: str) -> str:
+        return builder.op(op, x, *axes, **dict(site.node.attributes))
+
+    def computed(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+        return np.asarray(reference(x, axis=_np_axes(site, axes), keepdims=bool(site.attribute("keepdims", 1))))
+    return Operator(name=name, kind=Kind.REDUCTION, types=types, reference=computed, composition=composition,
+                    steering=(1,))
+
+
+TRUTHS = (_of_truths("ReduceAll", "ReduceMin", np.all), _of_truths("ReduceAny", "ReduceMax", np.any))
+
+
 def _position_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     if own.dtype == BOOL:
@@ -204,4 +223,5 @@ def position(name: str, first: Callable[..., Expression], reference: Callable[..
     return Operator(name=name, kind=Kind.REDUCTION, types=_position_types, reference=computed, expression=expression)
 
 
-OPERATORS = (*REDUCTIONS, *COMPOSED, position("ArgMax", argmax, np.argmax), position("ArgMin", argmin, np.argmin))
+OPERATORS = (*REDUCTIONS, *COMPOSED, *TRUTHS,
+             position("ArgMax", argmax, np.argmax), position("ArgMin", argmin, np.argmin))

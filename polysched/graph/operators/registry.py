@@ -11,25 +11,26 @@ from polysched.graph.operators import (
     elementwise,
     generation,
     indexing,
+    layers,
     layouts,
     movement,
     normalisation,
     ordering,
-    padding,
     products,
     quantised,
     recurrent,
     reductions,
     resampling,
     sequential,
+    spatial,
     windows,
 )
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
-            sequential, layouts, approximations, padding, contraction, resampling, recurrent, ordering, control,
-            generation)
+            sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
+            control, generation)
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 
 

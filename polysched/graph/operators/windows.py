@@ -6,6 +6,7 @@ Layouts: data `[batch, channel, x...]`, weights `[out channel, in channel per gr
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import FLOAT16, FLOAT32, INT64, DType
-from polysched.scop.expression import Expression, Tensor, axis, compute, where
+from polysched.scop.expression import Expression, Tensor, argmax, axis, compute, maximum, where
 from polysched.scop.expression import max as largest
 from polysched.scop.expression import sum as sum_of
 from polysched.scop.expression.tensors import Constant, Convert
@@ -326,18 +327,45 @@ def _least(dtype: DType) -> Expression:
     return Convert(Constant(float("-inf") if dtype.is_float else dtype.value_range()[0]), dtype)
 
 
-def _max_pool(site: Site, x: Tensor) -> Tensor:
+def _max_pool(site: Site, x: Tensor) -> Tensor | tuple[Tensor, ...]:
     own, view = site.type(), windows(site, site.attribute("kernel_shape"))
-    if len(site.node.outputs) > 1 and site.node.outputs[1]:
-        raise site.refusal("the positions of the largest elements")
     r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
 
     def element(n: Expression, c: Expression, *i: Expression) -> Expression:
         return largest(windowed(site, x, view, (n, c), i, r, _least(own.dtype)), over=r)
-    return compute([extent_of(e) for e in site.output.shape], element, name="y")
+    best = compute([extent_of(e) for e in site.output.shape], element, name="y")
+    wants_places = len(site.node.outputs) > 1 and bool(site.node.outputs[1])
+    return (best, _largest_places(site, x, view)) if wants_places else best
 
 
-def _np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
+def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
+    """Where the first of the largest elements of a window stands in the whole operand."""
+    own, shape = site.type(), [extent_of(e) for e in site.output.shape]
+    rank = len(view.size)
+    behind = [math.prod(view.size[d + 1:]) for d in range(rank)]
+    flat = axis("r", math.prod(view.size))
+
+    def split(place: Expression) -> list[Expression]:
+        return [place // b - (place // (b * k)) * k for b, k in zip(behind, view.size, strict=True)]
+
+    def number(n: Expression, c: Expression, *i: Expression) -> Expression:
+        return argmax(windowed(site, x, view, (n, c), i, split(flat), _least(own.dtype)), over=flat)
+    found = compute(shape, number, name="found")
+    order = range(rank) if not site.attribute("storage_order", 0) else range(rank - 1, -1, -1)
+
+    def place(n: Expression, c: Expression, *i: Expression) -> Expression:
+        at = [p * s + q * d - b for p, q, s, d, b in zip(i, split(found[(n, c, *i)]), view.strides, view.dilations,
+                                                         view.before, strict=True)]
+        total: Expression = Convert(Constant(0), INT64)
+        for d in order:
+            total = total * extent_of(own.shape[2 + d]) + maximum(at[d], 0)
+        first = (n * extent_of(own.shape[1]) + c) * math.prod(int(e) for e in own.shape[2:])
+        return total + first
+    return compute(shape, place, name="places", dtype=INT64)
+
+
+def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The largest elements of windows, and where they stand in the whole operand."""
     view = windows(site, site.attribute("kernel_shape"))
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     cut = _cut(x, view, least)
@@ -354,7 +382,7 @@ def _np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     return np.max(flat, axis=-1), (index + offset).astype(np.int64)
 
 
-def _counted(site: Site, view: Windows) -> np.ndarray:
+def counted(site: Site, view: Windows) -> np.ndarray:
     """How many elements each mean takes in, `[1, 1, places...]`."""
     result = np.ones((1, 1, *(int(n) for n in view.places)), np.float64)
     padded = bool(site.attribute("count_include_pad", 0))
@@ -370,7 +398,7 @@ def _average_pool(site: Site, build: Builder, x: str) -> str:
     """The sum of every window by the number of elements in it."""
     view, own = windows(site, site.attribute("kernel_shape")), site.type()
     total = build.op("SumPool", x, **dict(site.node.attributes))
-    count = _counted(site, view)
+    count = counted(site, view)
     if count.min() == count.max():
         return build.op("Div", total, build.constant(np.array(count.flat[0], own.numpy)))
     return build.op("Div", total, build.constant(count.astype(own.numpy)))
@@ -394,7 +422,7 @@ def _np_sum_pool(site: Site, x: np.ndarray) -> np.ndarray:
 def _np_average_pool(site: Site, x: np.ndarray) -> np.ndarray:
     view = windows(site, site.attribute("kernel_shape"))
     spatial = tuple(range(x.ndim, 2 * x.ndim - 2))
-    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial) / _counted(site, view)).astype(x.dtype)
+    return np.asarray(_cut(x.astype(np.float64), view, 0).sum(axis=spatial) / counted(site, view)).astype(x.dtype)
 
 
 def _lp_pool(site: Site, build: Builder, x: str) -> str:
@@ -437,7 +465,7 @@ OPERATORS = (
     Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv),
     Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
              expression=_transposed_conv),
-    Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_max_pool,
+    Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=np_max_pool,
              expression=_max_pool),
     Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,
              expression=_sum_pool),

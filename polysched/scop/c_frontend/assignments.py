@@ -185,7 +185,7 @@ def _is_derived(x: Extraction, node: c_ast.Node, domain: isl.Set, dtype: dtypes.
     """
     if dtype.kind is not dtypes.Kind.SIGNED or subscript_polynomial(x, node, domain) is None:
         return False
-    if not _is_fixed(x, node):   # a polynomial names variables only, no members and no functions
+    if not _is_fixed(x, node):
         return False
     probe = StatementBuilder(x, "derived")
     own = expression(probe, node, domain).dtype
@@ -193,8 +193,12 @@ def _is_derived(x: Extraction, node: c_ast.Node, domain: isl.Set, dtype: dtypes.
 
 
 def _is_fixed(x: Extraction, node: c_ast.Node) -> bool:
-    """Whether the variables of an expression keep their values as long as the loops around do."""
-    return all(_keeps_its_value(x, x.bindings.symbol(n)) for n in everything(node) if isinstance(n, c_ast.ID))
+    """Whether the variables and members of an expression keep their values as long as the loops around do."""
+    if isinstance(node, c_ast.StructRef):
+        return is_fixed(x, node)
+    if isinstance(node, c_ast.ID):
+        return _keeps_its_value(x, x.bindings.symbol(node))
+    return all(_is_fixed(x, child) for _, child in node.children())
 
 
 def _keeps_its_value(x: Extraction, used: Symbol) -> bool:

@@ -73,8 +73,12 @@ def assume(x: Extraction, node: c_ast.FuncCall | c_ast.Cast, domain: isl.Set) ->
                   text=f"`{describe(node.args.exprs[0].left)}` where the loop that it steps runs")
         return
     if node.name.name == GOES_FORWARD:
-        with x.bound():
-            holds = condition(x, node.args.exprs[0], domain)
+        try:
+            with x.bound():
+                holds = condition(x, node.args.exprs[0], domain)
+        except NotAffine as error:
+            raise x.refuse(f"how far a loop steps a variable is not known: {error.reason}", error.node,
+                           hint="put the loop's bound into a variable in front of the region") from None
         x.require(domain, holds, kind="terminates", node=node,
                   text=f"`{describe(node.args.exprs[0])}`, so that variables which the loop steps go on")
         return

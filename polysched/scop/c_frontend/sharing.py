@@ -8,11 +8,12 @@ from itertools import combinations
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.declarations.bindings import addressed_names
+from polysched.scop.c_frontend.declarations.bindings import addressed_names, identifiers_in
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything
+from polysched.scop.c_frontend.subscripts.members import memory_path
 from polysched.scop.scop import AccessKind, Array, Assumption
 
 _FIELD = re.compile(r"(?:->|\.)\s*([A-Za-z_]\w*)")
@@ -94,7 +95,7 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     """
     symbols = {x.array_symbols[name] for name in _used(x)}
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
-    sources = {s: frozenset(n for n in _sources(region, s) if n in leading or not n.isidentifier())
+    sources = {s: frozenset(n for n in _sources(x, region, s) if n in leading or not n.isidentifier())
                for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
     deciding = set(map(_variable, x.parameters))
     for symbol in sources:
@@ -151,9 +152,9 @@ def _may_meet(symbol: Symbol) -> bool:
     return not (isinstance(symbol.ctype, Pointer) and symbol.ctype.restrict) or symbol.origin is Origin.GLOBAL
 
 
-def _sources(region: SyntaxRegion, symbol: Symbol) -> frozenset[str]:
+def _sources(x: Extraction, region: SyntaxRegion, symbol: Symbol) -> frozenset[str]:
     """Names in the values that a function gives a pointer."""
-    return frozenset(name for value in _values(region, symbol) for name in _pointer_names(value))
+    return frozenset(name for value in _values(region, symbol) for name in _pointer_names(x, value))
 
 
 def _values(region: SyntaxRegion, symbol: Symbol) -> list[c_ast.Node]:
@@ -164,19 +165,27 @@ def _values(region: SyntaxRegion, symbol: Symbol) -> list[c_ast.Node]:
     return [value for value in values if value is not None]
 
 
-def _pointer_names(node: c_ast.Node) -> frozenset[str]:
+def _pointer_names(x: Extraction, node: c_ast.Node) -> frozenset[str]:
     """Names and members that a pointer's value is computed from; the arguments of a call (an allocation) do not count.
 
     Different members hold pointers of their own, like parameters: that they do not meet is assumed, or tested.
     """
-    if isinstance(node, c_ast.FuncCall):
+    if isinstance(node, c_ast.FuncCall) or (isinstance(node, c_ast.BinaryOp) and node.op not in ("+", "-")):
         return frozenset()
     if isinstance(node, c_ast.StructRef):
-        return frozenset({c_text(node)})
+        return frozenset() if _is_number(x, node) else frozenset({c_text(node)})
     if isinstance(node, c_ast.ID):
         return frozenset({node.name})
     below = [c for name, c in node.children() if name not in ("subscript", "to_type", "field")]
-    return frozenset().union(*(_pointer_names(c) for c in below))
+    return frozenset().union(*(_pointer_names(x, c) for c in below))
+
+
+def _is_number(x: Extraction, node: c_ast.StructRef) -> bool:
+    """Whether a member holds a number, as far as the types at the region tell."""
+    if not identifiers_in(node) <= x.bindings.visible.keys():
+        return False
+    path = memory_path(x, node)
+    return path is not None and isinstance(path.ctype, Scalar)
 
 
 def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:

@@ -37,11 +37,13 @@ class Variant:
     text : the C function; its parameters are what the call is told.
     call : C with the parameters' names in braces, `f({n}, {x}, {incx});`; "" for the parameters in their order.
     requires : what has to hold of the `int` parameters beside what the text says, in isl's words (`incx >= 1`).
+    helpers : C functions that the text calls; they are inlined.
     """
 
     text: str
     call: str = ""
     requires: str = ""
+    helpers: str = ""
 
     @cached_property
     def marked(self) -> str:
@@ -56,7 +58,7 @@ class Variant:
             raise SourceSyntaxError("a described function is one C function with a body", where="description",
                                     witness=self.text.strip().splitlines()[0] if self.text.strip() else "nothing")
         head, body = found.groups()
-        return f"{HEADERS}{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        return f"{HEADERS}{self.helpers}{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
     @cached_property
     def scop(self) -> Scop:

@@ -9,7 +9,7 @@ are compared monomial by monomial; what is left is the base, and isl proves that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -47,22 +47,44 @@ def same_place(state: State, theirs: Array, element: isl.Map, ours: Array, other
     reached, subscripts = _functions(other), _functions(state.in_program(element))
     if reached is None or subscripts is None:
         return None
-    after = _with_strides(state, wanted, subscripts, mine, reached)
-    if after is None:
+    place = _Place(mine=mine, reached=reached, domain=other.domain(), base=None if known is None else known.base)
+    after = _with_strides(state, wanted, subscripts, place)
+    base = None if after is None else _base_of(after, wanted, subscripts, place)
+    if after is None or base is None:
         return None
-    values = [after.known(s) for s in wanted]
-    terms = [(s, f, 1) for s, f in zip(mine, reached, strict=True)]
-    terms += [(s, f, -1) for s, f in zip(values, subscripts, strict=True) if s is not None and not _is_zero(f)]
-    base = _base(_address(terms), other.domain())
-    if base is None:
-        return None
-    if known is not None:
-        merged = _agreeing(known.base, base)
-        if merged is None:
-            return None
-        base = merged
     operand = Operand(array=ours.name, base=base)
     return replace(after, operands={**after.operands, theirs.name: operand})
+
+
+def _base_of(state: State, wanted: list[Polynomial], subscripts: list[isl.PwAff],
+             place: _Place) -> Mapping[Monomial, isl.Map] | None:
+    """The element that the function's first one is; None where accesses differ about it."""
+    values = [state.known(s) for s in wanted]
+    terms = [*place.terms(), *((s, f, -1) for s, f in zip(values, subscripts, strict=True)
+                               if s is not None and not _is_zero(f))]
+    base = _base(_address(terms), place.domain)
+    return base if base is None or place.base is None else _agreeing(place.base, base)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Place:
+    """Elements of the program's array.
+
+    Parameters
+    ----------
+    mine, reached : strides and subscripts.
+    domain : the instances that access them.
+    base : the element that the function's first one is, where an earlier access decided it.
+    """
+
+    mine: list[Polynomial]
+    reached: list[isl.PwAff]
+    domain: isl.Set
+    base: Mapping[Monomial, isl.Map] | None
+
+    def terms(self) -> list[tuple[Polynomial, isl.PwAff, int]]:
+        """The address of an element."""
+        return [(s, f, 1) for s, f in zip(self.mine, self.reached, strict=True)]
 
 
 def strides(array: Array, prefix: str) -> list[Polynomial] | None:
@@ -102,8 +124,8 @@ def _is_zero(function: isl.PwAff) -> bool:
     return bool(function.non_zero_set().is_empty())
 
 
-def _with_strides(state: State, wanted: Iterable[Polynomial], subscripts: list[isl.PwAff], mine: list[Polynomial],
-                  reached: list[isl.PwAff]) -> State | None:
+def _with_strides(state: State, wanted: Iterable[Polynomial], subscripts: list[isl.PwAff],
+                  place: _Place) -> State | None:
     """The state with the steps and leading dimensions that this access decides; None where it cannot decide one."""
     wanted = list(wanted)
     for at, (stride, function) in enumerate(zip(wanted, subscripts, strict=True)):
@@ -113,7 +135,9 @@ def _with_strides(state: State, wanted: Iterable[Polynomial], subscripts: list[i
         rest = state.known({m: c for m, c in stride.items() if m not in unknown})
         if len(unknown) != 1 or len(unknown[0]) != 1 or rest is None:
             return None
-        value = _coefficient(state, wanted, subscripts, at, mine, reached)
+        value = _coefficient(state, wanted, subscripts, at, place.mine, place.reached)
+        if value is None:
+            value = _from_base(state, wanted, subscripts, at, place)
         value = None if value is None else divided(add(value, rest, -1), stride[unknown[0]])
         if value is None:
             return None
@@ -144,6 +168,43 @@ def _coefficient(state: State, wanted: list[Polynomial], subscripts: list[isl.Pw
         else:
             return divided(total, form[name])
     return None
+
+
+def _from_base(state: State, wanted: list[Polynomial], subscripts: list[isl.PwAff], at: int,
+               place: _Place) -> Polynomial | None:
+    """The stride of a dimension whose subscript is a number, where the first element's place is known.
+
+    A sum of two products has one instance that adds to another; its subscripts tell no stride but by that of the first.
+    """
+    form, base = of_affine(subscripts[at]), place.base
+    if form is None or form.keys() != {()} or base is None:
+        return None
+    moved = [(state.known(s), f) for n, (s, f) in enumerate(zip(wanted, subscripts, strict=True))
+             if n != at and not _is_zero(f)]
+    known = [(s, f, -1) for s, f in moved if s is not None]
+    distance = _base(_address([*place.terms(), *known]), place.domain) if len(known) == len(moved) else None
+    value = None if distance is None else _constants(distance, base)
+    return None if value is None else divided(value, form[()])
+
+
+def _constants(first: Mapping[Monomial, isl.Map], second: Mapping[Monomial, isl.Map]) -> Polynomial | None:
+    """The difference of two addresses where it is the same in all iterations of loops around."""
+    value: Polynomial = {}
+    for monomial in {*first, *second}:
+        number = _constant(first.get(monomial), second.get(monomial))
+        if number is None:
+            return None
+        value = add(value, {monomial: number})
+    return value
+
+
+def _constant(first: isl.Map | None, second: isl.Map | None) -> int | None:
+    """The difference of two numbers `{ [] -> [number] }` where it is the same in all iterations of loops around."""
+    given = [m if m is not None else isl.Map.read_from_str(isl.DEFAULT_CONTEXT, "{ [] -> [0] }")
+             for m in (first, second)]
+    left, right = (m.as_pw_multi_aff().get_pw_aff(0) for m in given)
+    form = of_affine(left.sub(right))
+    return None if form is None or form.keys() - {()} else form.get((), 0)
 
 
 def _address(terms: Iterable[tuple[Polynomial, isl.PwAff, int]]) -> Address:

@@ -114,7 +114,7 @@ def preamble(found: FunctionMatch) -> str:
     headers = "".join(f"#include <{h}>\n" for h in function.isa.headers)
     guard = f"POLYSCHED_FUNCTION_{found.variant.name.upper()}"
     if function.inline:
-        return f"{HEADERS}{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
+        return f"{HEADERS}{headers}{found.variant.helpers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
     if headers:
         return headers
     return f"{text[:text.index('{')].strip()};\n"

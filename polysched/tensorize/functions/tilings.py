@@ -54,14 +54,21 @@ def tilings(dependences: Dependences, ours: Statement, variant: Variant, deepest
     own = _kept([p.relation for p in dependences.pairs if p.kind is DependenceKind.FLOW
                  and p.source == p.sink == ours.name], ours.depth)
     lengths = _lengths(ours.domain.intersect_params(dependences.scop.context), sizes)
+    too_short: list[str] = []
     for order in _orders(len(lengths), len(extents), kept, own):
         loops = [_Loop(at, ours.iterators[at], lengths[at], wanted, number in kept)
                  for number, (at, wanted) in enumerate(zip(order, extents, strict=True))]
         why = next(filter(None, (loop.refusal(variant.name) for loop in loops)), "")
         if why:
             yield why
-        elif not any(loop.too_short for loop in loops):
+            continue
+        short = next((loop for loop in loops if loop.too_short), None)
+        if short is None:
             yield _tiling(loops, len(lengths))
+        else:
+            too_short.append(f"loop {short.name} has {short.number} iteration{'s' * (short.number != 1)} and "
+                             f"{variant.name} takes {short.wanted} at once")
+    yield from dict.fromkeys(too_short)
 
 
 def _orders(depth: int, wanted: int, kept: Collection[int], own: Collection[int]) -> Iterator[tuple[int, ...]]:

@@ -117,8 +117,10 @@ class Prover:
         mine = cases(self.program, ours, state.in_program(pairs).domain())
         wanted = cases(self.function, theirs, state.restricted(pairs).range())
         compared = [Comparison(pairs=pairs, theirs=w, ours=m) for m in mine for w in wanted]
-        # what leads to loops comes first: their extents decide which cases there are
-        compared.sort(key=lambda c: -sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
+        # what leads to loops comes first: their extents decide which cases there are; of units they are numbers, and
+        # where a sum begins, the place of its operands is told
+        sign = 1 if self.packs else -1
+        compared.sort(key=lambda c: sign * sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
         yield from self._all(state, compared, f"{ours} against the function's {theirs}")
 
     def _all(self, state: State, compared: list[Comparison], what: str) -> Iterator[State]:

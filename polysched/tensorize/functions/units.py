@@ -8,6 +8,7 @@ A reduction is not cut: what ends a sum cannot be applied to parts of it.  Opera
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 
@@ -15,6 +16,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.contraction import Kind
+from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.functions.described import described
@@ -30,10 +32,21 @@ from polysched.tensorize.functions.recurrences import loops_around
 from polysched.tensorize.functions.tilings import Tiling, tilings, with_whole_tiles
 from polysched.tensorize.matching.facts import Numerics
 
+WORD = re.compile(r"[A-Za-z_]\w*")
+
 
 def unit_function(intrinsic: Intrinsic) -> LibraryFunction:
-    """An instruction as a function that its own text computes."""
-    return LibraryFunction(name=intrinsic.name, variants=(Variant(intrinsic.semantics),), inline=True, packs=True)
+    """An instruction as a function that its own text computes, with what the text calls under names of its own."""
+    used = [f for name, f in FUNCTIONS.items() if f.c_source and name in WORD.findall(intrinsic.semantics)]
+    own = {f.name: f"polysched_{f.name}" for f in used}
+
+    def renamed(text: str) -> str:
+        return WORD.sub(lambda word: own.get(word.group(), word.group()), text)
+
+    helpers = "".join(f"#ifndef {own[f.name].upper()}\n#define {own[f.name].upper()}\n{renamed(f.c_source.strip())}\n"
+                      "#endif\n" for f in used)
+    return LibraryFunction(name=intrinsic.name, variants=(Variant(renamed(intrinsic.semantics), helpers=helpers),),
+                           inline=True, packs=True)
 
 
 def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numerics | None = None, *,

@@ -35,6 +35,13 @@ RECORDS = [PairRecord(seed=1, kind="sum", relation=SAME, verdict=MATCHED, millis
            PairRecord(seed=4, kind="table", relation=SAME, loaded=False, verdict="refused", reason="no tables")]
 
 
+def test_units_of_several_stages_match() -> None:
+    """Their statements are matched together, tile by tile; what the emitted calls compute is compared."""
+    pairs = [p for p in map(pair, range(24, 88)) if p.unit.kind == "stages" and p.relation == SAME and not p.words]
+    assert pairs
+    assert {o.verdict for o in checked(pairs)} == {MATCHED}
+
+
 def same_pair() -> Pair:
     """A pair of plain sums, whose program is the description's loops."""
     return next(p for p in map(pair, range(2000)) if p.unit.kind == "sum of products" and p.relation == SAME

@@ -13,6 +13,10 @@ def test_a_gathered_move_is_whole() -> None:
     assert np.array_equal(moved([move], [x], (2, 3)), x.T[::-1])
 
 
+def test_one_element_is_moved_to_a_scalar() -> None:
+    assert moved([Move(0, (), (Place.of(2),), ())], [np.arange(4)], ()) == 2
+
+
 def test_parts_of_a_result_are_moved_apart() -> None:
     moves = [Move(p, (Size(2),), (Place.of(0, (0, 1)),), (Place.of(p, (0, 2)),)) for p in (0, 1)]
     assert not moves[1].is_whole

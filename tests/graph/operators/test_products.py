@@ -15,6 +15,9 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample
     (sample("Gemm", floats(2, 3), floats(3)), "two matrices"),
     (sample("Gemm", ints(2, 3), ints(3, 2), alpha=0.5), "products of int32 times a fraction"),
     (sample("Gemm", floats(2, 3), floats(3, 2), floats(3, 2, 2)), "larger than the product"),
+    (sample("BinarizePack", floats(2, 33)), "no multiple of 32"),
+    (sample("BinaryDense", ints(2, 3, low=0, dtype="uint32"), ints(2, 4, low=0, dtype="uint32")), "packed rows"),
+    (sample("BinaryDense", floats(2, 3), floats(2, 3)), "packed rows"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:
     graph, _ = graph_of(case, OPERATORS[case[0]].steering)

@@ -59,6 +59,21 @@ def test_members_hold_pointers_of_their_own(body: str, tmp_path: Path) -> None:
     assert any(region.scop.assumptions for region in made.regions)
 
 
+def test_numbers_lead_nowhere(tmp_path: Path) -> None:
+    text = MEMBERS.format("double *d = s->d + o * s->n, *e = s->e + s->n; for (int i = 0; i < s->n; i++) d[i] = e[i];")
+    assert same_output(tmp_path, text, """
+      double x[100], y[100]; filled(x, 100); filled(y, 100); struct s s = {20, 2, x, y};
+      for (int o = 0; o < 3; o++) { f(&s, o); shown("x", x, 100); }""", SANITIZED).regions
+
+
+def test_members_in_an_index_that_is_set_once(tmp_path: Path) -> None:
+    text = MEMBERS.format("double *d = s->d; for (int i = 0; i < o; i++) for (int j = 0; j < s->n; j++) {"
+                          " const int at = i * (s->n + 1) + (j + 1); d[at] += i; }")
+    assert same_output(tmp_path, text, """
+      double x[100], y[100]; filled(x, 100); filled(y, 100); struct s s = {20, 2, x, y};
+      for (int o = 0; o < 4; o++) { f(&s, o); shown("x", x, 100); }""", SANITIZED).regions
+
+
 def test_one_member_by_two_names_is_refused() -> None:
     with pytest.raises(UnsupportedScopError, match="may point into the same memory"):
         from_c_text(MEMBERS.format("double *d = s->d + o;\n#pragma scop\n"

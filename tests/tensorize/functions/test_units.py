@@ -99,6 +99,22 @@ void fours_relu(int32_t O[8], const int32_t bias[8], const int16_t A[4], const i
              "0xD8)), _mm256_setzero_si256());")
 FOURS = ("int m, int n, int16_t A[m][4], int16_t W[4][n], int32_t b[n], int32_t C[m][n]",
          LAYER[1].replace("k < q", "k < 4"))
+PAIRS = unit("""
+void pairs(int16_t O[4], const int16_t bias[4], const uint8_t A[2], const int8_t B[4][2]) {
+    for (int i = 0; i < 4; i++) {
+        int32_t t = bias[i];
+        for (int k = 0; k < 2; k++)
+            t += A[k] * B[i][k];
+        O[i] = sat_i16(t);
+    }
+}""", "O bias A B")
+SATURATED = ("int m, int n, uint8_t A[m][2], int8_t W[2][n], int16_t b[n], int16_t C[m][n]", """
+for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+        int32_t s = b[j];
+        for (int k = 0; k < 2; k++) s += A[i][k] * W[k][j];
+        C[i][j] = s > 32767 ? 32767 : s < -32768 ? -32768 : s;
+    }""")
 
 
 def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
@@ -117,8 +133,9 @@ def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
 ONE = LAYER[0], LAYER[1].replace("A[i][k]", "A[i][0]")   # an operand that is copied may hold one element many times
 
 
-@pytest.mark.parametrize(("described", "program"), [(RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE)],
-                         ids=["packed", "in place", "requantised", "one element"])
+@pytest.mark.parametrize(("described", "program"), [
+    (RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE), (PAIRS, SATURATED)],
+    ids=["packed", "in place", "requantised", "one element", "two terms, a function of the language"])
 @pytest.mark.parametrize("sizes", [{"m": 3, "n": 8, "q": 8}, {"m": 5, "n": 12, "q": 8}, {"m": 2, "n": 7, "q": 8},
                                    {"m": 3, "n": 9, "q": 8}], ids=["3x8", "5x12", "2x7", "3x9"])
 def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[str, str], sizes: dict[str, int],
@@ -131,6 +148,7 @@ def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[
     other = splice(text, [made.source])
     assert "by the description's own code" in " ".join(made.instructions), made.instructions
     assert ("polysched_B[4][8];" in other) == (program in (LAYER, ONE))
+    assert ("polysched_sat_i16(" in other) == (described is PAIRS)
     same_results(text, other, data(text, used), used, tmp_path)
 
 
@@ -179,18 +197,18 @@ def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatc
 SIZES = {"m": 3, "n": 8, "q": 8}
 NEAR = {
     "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
-    "fewer than a tile": (LAYER, {"n": 3}, "no statements of f compute unit"),
+    "fewer than a tile": (LAYER, {"n": 3}, "loop j has 3 iterations and dot_relu takes 4 at once"),
     "an unknown length of the sum": (LAYER, {"q": 0}, "the sum over k has a number of terms that is not known"),
     "another threshold": ((LAYER[0], LAYER[1].replace("s < 0 ? 0 : s", "s < 1 ? 0 : s + 1")), {},
                           "the program computes"),
     "another start": ((LAYER[0], LAYER[1].replace("s = b[j]", "s = b[j] + 1")), {}, "the program computes"),
     "another type": ((LAYER[0].replace("int8_t W", "int16_t W"), LAYER[1]), {}, "the program computes"),
     "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {},
-                          "the program computes (C[i1 = j0, i2 = -1 + j1] + (A[i, 4j + j0] *"),
+                          "the program computes (b[4j + j0] + (A[i, 4j + j0] *"),
     "a sum that is read": ((f"{LAYER[0]}, int32_t D[m][n]", LAYER[1].replace("C[i][j] =", "D[i][j] = s; C[i][j] =")),
                            {}, "it leaves values in C, D"),
     "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {},
-                          "the program computes (select((C[i1 = j0, i2 = -1 + j1] < 0), 0,"),
+                          "the program computes (select((b[4j + j0] < 0), 0,"),
 }
 
 

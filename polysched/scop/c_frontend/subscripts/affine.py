@@ -62,7 +62,7 @@ def _modulo(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
         try:
             return (_binary if isinstance(node, c_ast.BinaryOp) else _ternary)(x, node, domain)
         except NotAffine:
-            if (value := size_value(x, node)) is not None:
+            if (value := size_value(x, node, domain)) is not None:
                 return value
             raise
     if isinstance(node, c_ast.Cast):

@@ -101,6 +101,12 @@ def test_other_walks_are_refused(body: str) -> None:
         of_region(body)
 
 
+def test_a_bound_that_the_region_writes_is_refused() -> None:
+    head = "struct s { int n; }; int f(int n, int *restrict y, struct s *restrict s)"
+    with pytest.raises(UnsupportedScopError):
+        of_region("for (int i = 0; i < n; i++) { *y++ = 1; for (int k = 0; k < s->n; k++) *y++ = 2; s->n = 3; }", head)
+
+
 def test_an_amount_that_the_region_writes_is_refused() -> None:
     head = "struct s { int n; };\nint f(int n, int *restrict y, struct s *restrict s)"
     with pytest.raises(UnsupportedScopError):

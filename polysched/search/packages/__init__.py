@@ -1,0 +1,1 @@
+"""What other packages offer a search: Dask judges candidates on many machines, Optuna proposes them."""
