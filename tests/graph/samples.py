@@ -235,6 +235,8 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
 
     def value(name: str) -> np.ndarray:
         own = plan.type_of(name)
+        if own.elements == 0:
+            return np.zeros(own.extents, own.numpy)   # nothing makes it
         return memory[plan.roots[name]].view(own.numpy).reshape(own.extents)
     for step in plan.steps:
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
