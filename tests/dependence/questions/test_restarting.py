@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse
-from polysched.dependence.restarting import restartable
+from polysched.dependence.questions.restarting import restartable
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.points import instances_in_order
