@@ -80,6 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cluster", metavar="ADDRESS",
                        help="compile, verify and time on the workers of a Dask cluster that are machines of this kind: "
                             "tcp://HOST:PORT, or local:N for N processes here; a worker that dies costs one trial")
+    group.add_argument("--report", metavar="FILE.html",
+                       help="write a page: search curve, space, what mattered, model against measurement")
     add_target(group)
     add_json(group, "what was found")
 
@@ -93,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.search import tune
     if arguments.resume and arguments.database is None:
         raise UsageError("--resume needs a database", hint="name it with --database")
-    with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
+    with (prepared(arguments.json) as report, prepared(arguments.report) as page,
+          progress(quiet=bool(arguments.quiet)) as shown):
         how: dict[str, Any] = {
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
@@ -110,9 +113,20 @@ def run(arguments: argparse.Namespace) -> int:
         shown.stop()
         if report is not None:
             report.write_json(found.to_json())
+        if page is not None:
+            page.write(_page(found))
     if arguments.json != STANDARD:
         print(found)
     return 0
+
+
+def _page(found: Tuned | TunedAll | TunedRange) -> str:
+    """The page of a search; of several, one below the other."""
+    from polysched.search import TunedAll, TunedRange
+    from polysched.search.page import page_html
+    several = found.found.values() if isinstance(found, TunedRange) else found.found if isinstance(
+        found, TunedAll) else (found,)
+    return "".join(page_html(one) for one in several if one is not None)
 
 
 def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]:

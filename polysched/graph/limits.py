@@ -17,6 +17,10 @@ class GraphLimits:
     most_folded_elements: int = constant(
         1 << 24, unit="elements", source="of a value that is computed while compiling: below a second in NumPy")
 
+    # values/drawing.py
+    most_drawn_nodes: int = constant(
+        200, unit="nodes", source="of one picture: some screens; the text form has all")
+
     # passes/expansion.py
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from polysched.errors import OutputError, PolyschedError, UsageError
 from polysched.measure.field import Verdict
@@ -418,11 +418,30 @@ def _check_row(table: str, row: list[Any]) -> None:
         _text(row[2])
 
 
+class Records(Protocol):
+    """What a search keeps and finds; `Database` is one, and whatever has these methods."""
+
+    def begin(self, key: Key, name: str) -> None:
+        """Enter a task."""
+
+    def add(self, key: Key, trial: Trial, canonical: CanonicalScop) -> None:
+        """Keep one trial."""
+
+    def trials(self, key: Key, canonical: CanonicalScop | None = None) -> tuple[Trial, ...]:
+        """The trials of a task, under the program's names where it is given."""
+
+    def forget(self, key: Key) -> None:
+        """Drop the trials and the winner of a task."""
+
+    def set_winner(self, winner: Winner) -> None:
+        """Keep what a search chose."""
+
+
 @contextmanager
-def opened(path: str | Path | None, *, read_only: bool = False) -> Iterator[Database | None]:
-    """A database, or None where no path is given."""
-    if path is None:
-        yield None
-        return
-    with Database(path, read_only=read_only) as database:
+def opened(database: str | Path | Records | None) -> Iterator[Records | None]:
+    """The database of a search; nothing where there is none. One that was passed in stays open."""
+    if isinstance(database, str | Path):
+        with Database(database) as own:
+            yield own
+    else:
         yield database

@@ -22,7 +22,7 @@ from polysched.scop import from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.automatic import automatic
 from polysched.search.building import Builder, Candidate, LocalBuilder, Runner, Wanted, local_runner
-from polysched.search.database import Database, Winner, opened
+from polysched.search.database import Records, Winner, opened
 from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
 from polysched.search.models import MODELS, MakeModel, Model
@@ -66,7 +66,7 @@ class Budget:
 
 
 def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC, sizes: Mapping[str, int] | None = None,
-         budget: Budget | None = None, database: str | Path | None = None, resume: bool = False,
+         budget: Budget | None = None, database: str | Path | Records | None = None, resume: bool = False,
          options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution",
          model: str | MakeModel = "residual", seed: int = 0,
          threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
@@ -84,7 +84,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     space : a template; a recipe by hand, which is compared with the model's pick; or `automatic`.
     sizes : values of parameters by C spelling; the others are chosen.
     budget : 64 trials unless given.
-    database : file that keeps every trial and what was chosen; made where there is none.
+    database : file that keeps every trial and what was chosen, made where there is none; or what does so.
     resume : trials that the database has are not repeated.
     options : what recipes do not say: numerics, the machine, how the file is read.
     strategy : a name of `strategies.STRATEGIES`, or what makes one.
@@ -177,7 +177,7 @@ class _Search:
     model: Model = field(init=False)
     builder: Builder = field(init=False)
     runner: Runner = field(init=False)
-    database: Database | None = None
+    database: Records | None = None
     known: dict[tuple[str, str], Trial] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     codes: dict[str, Trial] = field(default_factory=dict)

@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "space.py").write_text(SPACE)
     done = polysched("tune", "product.c", "--size", "n=40", "--space", "space.py:template", "--strategy", "grid",
                      "--trials", "2", "--database", "tuned.db", "--threads", "1", "--json", "found.json",
+                     "--report", "found.html",
                      "--cflags", "-O3 -march=native", folder=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("product(n=40), 1 thread\ngain: ")
@@ -40,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_was_found_is_json(folder):
+    assert "<h1>of product: gain " in (folder / "found.html").read_text()
     value = json.loads((folder / "found.json").read_text())
     assert (value["trials"], value["rejected"]) == (2, 0)
     assert value["gain"]["interval"][0] <= value["gain"]["median"] <= value["gain"]["interval"][1]

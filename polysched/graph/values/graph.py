@@ -143,6 +143,10 @@ class Graph:
         from polysched.graph.values.text import to_text
         return to_text(self, most_elements=8)
 
+    def _repr_html_(self) -> str:
+        from polysched.graph.values.drawing import svg_of
+        return svg_of(self)
+
     def __repr__(self) -> str:
         return (f"<Graph {self.name[:60]}: {len(self.nodes)} nodes, {len(self.constants)} constants, "
                 f"{len(self.inputs)} inputs, {len(self.outputs)} outputs>")
