@@ -8,6 +8,8 @@ from typing import Any
 
 from polysched.distribute.limits import LIMITS as DISTRIBUTE
 from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.emit_gpu.limits import LIMITS as EMIT_GPU
+from polysched.gpu.limits import LIMITS as GPU
 from polysched.graph.limits import LIMITS as GRAPH
 from polysched.mesh.limits import LIMITS as MESH
 from polysched.model.limits import LIMITS as MODEL
@@ -32,7 +34,9 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of tiling", "tiling/limits.py", "", TILING),
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
     ("Limits of distribute", "distribute/limits.py", "", DISTRIBUTE),
+    ("Limits of mapping to devices", "gpu/limits.py", "", GPU),
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
+    ("Limits of emit_gpu", "emit_gpu/limits.py", "", EMIT_GPU),
     ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
     ("Limits of search", "search/limits.py", "", SEARCH),
     ("Limits of graphs", "graph/limits.py", "", GRAPH),

@@ -5,7 +5,7 @@
 | `--size NAME=VALUE` | fixes the value of a parameter: what is made or run holds for it |
 | `--assume NAME=VALUE` | guides the model: what is made is right for every value |
 | `--json [FILE]` | the results as JSON; `-` or nothing is standard output, where they replace the text |
-| `--target NAME\\|FILE` | the machine that code is made for |
+| `--target NAME\\|FILE` | the machine that code is made for, or `opencl` |
 | `--machine FILE` | its costs, as they were measured |
 | `--cc COMMAND` | the C compiler |
 | `-` | standard input for a file that is read, standard output for one that is written |
@@ -88,15 +88,24 @@ def add_target(container: argparse._ActionsContainer) -> None:
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
                                 "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for this "
-                                "machine (default: %(default)s)")
+                                "machine; `opencl`, for c2c, run and explain (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")
 
 
+def chosen_device(arguments: argparse.Namespace) -> str | None:
+    """The value of `--target` where it names a device beside this machine's cores; None for a machine."""
+    from polysched.pipeline.options import DEVICES
+    return arguments.target if arguments.target in DEVICES else None
+
+
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
     from polysched.target import find_target, host
+    if chosen_device(arguments) is not None:
+        raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
+                         hint="polysched c2c, run and explain take it; others need a machine")
     from polysched.target.calibrated import read_calibrated
     target = host() if arguments.target in LANGUAGES else find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, Input, add_assume, add_cc, add_json, add_target, chosen_target
+from polysched.cli.conventions import (
+    STANDARD,
+    Input,
+    add_assume,
+    add_cc,
+    add_json,
+    add_target,
+    chosen_device,
+    chosen_target,
+)
 from polysched.cli.values import (
     PerBand,
     band_member,
@@ -246,6 +255,9 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from dataclasses import replace
 
     from polysched.pipeline.source_options import SourceOptions
+    device = chosen_device(arguments)
+    if device is not None:
+        arguments = argparse.Namespace(**{**vars(arguments), "target": "host"})
     options = tiled_options(arguments)
     emission = replace(options.emission, math=arguments.math, reassociate=arguments.reassociate,
                        verify_passes=arguments.verify_passes)
@@ -254,7 +266,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         defines=tuple(arguments.defines), cc=arguments.cc)
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
-                   database=getattr(arguments, "database", None),
+                   database=getattr(arguments, "database", None), device=device,
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 

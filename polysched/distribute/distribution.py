@@ -80,21 +80,22 @@ class Distributed(Shown):
         context = self.scop.context
         for name in names:
             context = _with_parameter(context, name)
-        known = self._own_context()
+        known = self.assumed
         return replace(
             self.scop, context=context.intersect(known.align_params(context.get_space())), statements=statements,
             parameters=(*self.scop.parameters, *(Parameter(name=n, dtype=INT64) for n in names)),
             arrays=tuple(replace(a, dead_after=False) for a in self.scop.arrays),
             schedule=self.scop.schedule.intersect_domain(domain), source=None)
 
-    def _own_context(self) -> isl.Set:
-        """What is known of the parameters of a rank and a step, where something runs."""
+    @property
+    def assumed(self) -> isl.Set:
+        """What holds for the parameters of a rank and a step wherever something runs; the emitted code tests it."""
         known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ : }")
         if self.partition.kind == "block":
             names = self.partition.own_names
             first = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[0]}] -> {{ [{names[0]}] }}")
             last = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names[1]}] -> {{ [{names[1]} - 1] }}")
-            inside = isl.Set.from_basic_set(self.axis_set.simple_hull())
+            inside = isl.Set.from_basic_set(self.axis_set.remove_divs().simple_hull())
             known = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
                                           f"[{', '.join(names)}] -> {{ : {names[0]} < {names[1]} }}")
             known = known.intersect(first.intersect(inside).params()).intersect(last.intersect(inside).params())
@@ -105,7 +106,8 @@ class Distributed(Shown):
         if self.steps:
             names = step_names(self.steps)
             here = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ [{', '.join(names)}] }}")
-            known = known.intersect(here.intersect(isl.Set.from_basic_set(self.step_set.simple_hull())).params())
+            known = known.intersect(here.intersect(
+                isl.Set.from_basic_set(self.step_set.remove_divs().simple_hull())).params())
         return known
 
     def _part_of(self, statement: Statement) -> Statement:

@@ -54,8 +54,13 @@ class TransformedFile:
 
 def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
     """The flags that the C of some regions is compiled with, beside those of whoever compiles it; each once."""
-    return tuple(dict.fromkeys(flag for region in regions for flag in region.options.flags))
+    flags = [flag for region in regions for flag in region.options.flags]
+    flags += [flag for region in regions for flag in LINKED.get(region.options.device or "", ())]
+    return tuple(dict.fromkeys(flags))
 
+
+LINKED = {"opencl": ("-lOpenCL",)}
+"""What the C for a device is linked with."""
 
 Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]
 """All stages of one region."""

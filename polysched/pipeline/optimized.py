@@ -43,6 +43,7 @@ class Optimized(Shown):
     collapsed : pairs of loops over whole rows that became one.
     as_written : why the region keeps the code as it was written; empty where it is transformed.
     looked_up : what a database had for the region; empty where none was asked.
+    mapped : the kernels of a device and what is copied, one line each; empty for the CPU.
     """
 
     scop: Scop
@@ -61,6 +62,7 @@ class Optimized(Shown):
     collapsed: tuple[CollapsedLoops, ...] = ()
     as_written: str = ""
     looked_up: str = ""
+    mapped: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -79,7 +81,7 @@ class Optimized(Shown):
         return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",
                 *(f"candidate: {c}" for c in self.schedule.report.candidates),
                 *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
-                *(f"tiling: {r}" for r in self.tiled.fallbacks),
+                *(f"device: {line}" for line in self.mapped), *(f"tiling: {r}" for r in self.tiled.fallbacks),
                 *(f"loops: {r}" for r in self.source.fallbacks), *(f"instruction: {r}" for r in self.instructions))
 
     def _alternatives(self) -> Iterator[str]:

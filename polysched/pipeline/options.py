@@ -24,6 +24,8 @@ from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
+DEVICES = {"opencl": "any device with an OpenCL driver"}
+"""What loops can run on beside this machine's cores."""
 PARTS = ("scheduling", "tiling", "emission", "source")
 FLAGS = {
     "-O2": "less unrolling and no vector code of the compiler's own where it costs size",
@@ -71,6 +73,7 @@ class PipelineOptions:
     steps : by hand, on the schedule, before it is tiled.
     flags : of `FLAGS`, for whoever compiles the C.
     database : file of what searches found; `polysched.optimize` and the commands look a region up there.
+    device : of `DEVICES`, what the loops run on instead of this machine's cores; None for these.
 
     Raises
     ------
@@ -94,6 +97,7 @@ class PipelineOptions:
     steps: tuple[Step, ...]
     flags: tuple[str, ...]
     database: str | None
+    device: str | None
 
     fusion = Short[str]()
     split_index_sets = Short[bool]()
@@ -128,6 +132,7 @@ class PipelineOptions:
                  portable: bool = False,
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
                  steps: tuple[Step, ...] = (), flags: tuple[str, ...] = (), database: str | None = None,
+                 device: str | None = None,
                  **short: Unpack[ShortOptions]) -> None:
         changed = by_part(short)
         tiling = replace(tiling or TilingOptions(), **changed.get("tiling", {}))
@@ -140,6 +145,7 @@ class PipelineOptions:
             "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
             "portable": portable,
             "verify_instructions": verify_instructions, "steps": steps, "flags": flags, "database": database,
+            "device": device,
             "tiling": tiling, "emission": replace(emission, **wanted),
             "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
             "source": replace(source or SourceOptions(), **changed.get("source", {}))}
@@ -160,9 +166,24 @@ class PipelineOptions:
                              hint=f"one of {', '.join(VERIFY)}")
         if unknown := [flag for flag in self.flags if flag not in FLAGS]:
             raise UsageError(f"the compiler flag {unknown[0]!r} is not on the list", hint=f"one of {', '.join(FLAGS)}")
+        self._check_device()
         if self.steps and self.scheduler == BEST:
             raise UsageError("steps by hand need one schedule", witness="scheduler best",
                              hint=f"one of {', '.join(ALGORITHMS)}")
+
+    def _check_device(self) -> None:
+        if self.device is None:
+            return
+        if self.device not in DEVICES:
+            raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
+        instruction = self.tensorize is not None and self.tensorize.intrinsic != DEFAULT
+        by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
+        refused = [name for name, given in (
+            ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
+            ("portable", self.portable), *((name, name != "steps") for name in by_hand)) if given]
+        if refused:
+            raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
+                             hint="leave it out, or leave the device out")
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""
@@ -254,6 +275,7 @@ class PipelineOptions:
                 "parallel": self.parallel, **self._by_hand(),
                 **({"assumed": dict(self.assumed)} if self.assumed else {}),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
+                **({"device": self.device} if self.device else {}),
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}
 

@@ -50,7 +50,7 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
 
 
 def _has_gain(made: Optimized) -> bool:
-    if made.source.preamble or any(band.sizes for band in made.tiled.bands):
+    if made.mapped or made.source.preamble or any(band.sizes for band in made.tiled.bands):
         return True
     return any(isinstance(node, RegisterTile | ThreadReduction | Packed)
                or (isinstance(node, For) and (node.mark.parallel or node.mark.simd))

@@ -30,6 +30,7 @@ from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_s
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads
+from polysched.pipeline.device_way import device_region
 from polysched.pipeline.instructed import (
     Begun,
     Refused,
@@ -66,6 +67,8 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     ------
     PolyschedError : any stage refuses.
     """
+    if options.device is not None:
+        return device_region(scop, options, seconds)
     return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))
 
 

@@ -92,6 +92,7 @@ class LoopMark:
     gaps : the loop is the first of those that fill the gaps between such pieces, step by step over time, in tiles, or
         where gaps of two dimensions cross.
     in_place : with `register`, the columns of a block whose operands in lanes are read where they lie, not from a copy.
+    packs_few : with `register`, operands in lanes are copied however few blocks read the copy.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     growing : later iterations of a parallel loop do more than earlier ones, so threads that take one after the other
         begin with the last.
@@ -111,6 +112,7 @@ class LoopMark:
     gaps: Gaps = Gaps.NONE
     strip: int = 0
     in_place: bool = False
+    packs_few: bool = False
     growing: bool = False
     copies: tuple[Copy, ...] = ()
 
@@ -146,6 +148,7 @@ class LoopMark:
             pieces=int(values.get("pieces", 0)),
             gaps=Gaps(values.get("gaps", Gaps.NONE.value)),
             in_place=bool(int(values.get("in_place", 0))),
+            packs_few=bool(int(values.get("packs_few", 0))),
             strip=int(values.get("strip", 0)),
             growing=bool(int(values.get("growing", 0))),
             copies=tuple(map(Copy.from_text, values["copies"].split(","))) if "copies" in values else (),

@@ -69,6 +69,9 @@ class TilingLimits:
     fewest_panel_reads: int = constant(
         4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
         "had 0.77 of ONNX Runtime with panels and 1.46 without")
+    shortest_step_cycles: int = constant(
+        8, unit="cycles", source="of multiply-adds per row that hide a row from the last cache: blocks of 6 x 16 (6 "
+        "cycles, Zen 3) took 1.2 to 1.8 times as long without panels, those of AVX-512 (24, Zen 4) half as long")
 
     # planning/register_shape.py
     most_block_rows: int = constant(
@@ -77,6 +80,8 @@ class TilingLimits:
     uneven_rows_cost: float = constant(1.04, unit="1", source="edges that are no power of two divide few tile edges")
     uneven_rows_by_a_diagonal_cost: float = constant(
         1.5, unit="1", source="edges that are no power of two make long bounds where tiles meet a diagonal")
+    most_known_rows: int = constant(
+        32, unit="rows", source="16 and 32 rows of known number take 1.3 times as long in blocks of 8 x 8 as of 6 x 16")
     most_folded_loads: int = constant(
         4, unit="multiply-adds", source="that share a vector and may each read it from memory (gcc 12 tuned for Zen)")
 

@@ -125,6 +125,7 @@ SAMPLES: list[Sample] = [
     sample("GlobalAveragePool", floats(1, 2, 3, 3)), sample("GlobalMaxPool", floats(1, 2, 3)),
     *(sample(op, floats(2, 3, 4), axis=a, **more) for op in ("Softmax", "LogSoftmax", "Hardmax")
       for a, more in ((-1, {}), (0, {}), (1, {"flatten": 1}))),
+    *(sample(op, floats(0, 3), axis=0) for op in ("Softmax", "LogSoftmax")),
     sample("BatchNormalization", floats(2, 3, 4), floats(3), floats(3), floats(3), floats(3, low=0.5)),
     sample("InstanceNormalization", floats(2, 3, 4), floats(3), floats(3)),
     sample("LpNormalization", floats(2, 3), p=1, axis=0), sample("LpNormalization", floats(2, 3)),
@@ -234,6 +235,8 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
 
     def value(name: str) -> np.ndarray:
         own = plan.type_of(name)
+        if own.elements == 0:
+            return np.zeros(own.extents, own.numpy)   # nothing makes it
         return memory[plan.roots[name]].view(own.numpy).reshape(own.extents)
     for step in plan.steps:
         made = step.outputs if isinstance(step, Kernel) else (step.output,)

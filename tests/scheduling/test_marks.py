@@ -11,7 +11,8 @@ from polysched.scheduling.marks import Copy, Gaps, LoopMark, Role
 COPY = Copy(array="B", in_lanes=True, extents=(3, 256, 32), references=("S0_r2", "S1_r0"))
 ODD = Copy(array="p->b c:d+e,f", in_lanes=False, extents=(8,), references=("S 0", "S+1"))
 FULL = LoopMark(role=Role.POINT, band=3, member=2, parallel=True, simd=True, unroll=8, least_iterations=64,
-                least_work=16384, register=True, pieces=4, gaps=Gaps.CROSSINGS, strip=32, in_place=True, growing=True,
+                least_work=16384, register=True, pieces=4, gaps=Gaps.CROSSINGS, strip=32, in_place=True,
+                packs_few=True, growing=True,
                 copies=(COPY, ODD))
 
 

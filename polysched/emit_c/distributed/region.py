@@ -121,14 +121,8 @@ class _Region:
         yield " ".join(f"(void){name};" for name in names)
 
     def _owned_part(self) -> Iterator[str]:
-        own = self.partition.own_names
-        lines = self.part.text.splitlines()
-        if self.partition.kind == "block":
-            yield f"if ({own[0]} < {own[1]}) {{"
-            yield from map(inside, lines)
-            yield "}"
-        else:
-            yield from ("{", *map(inside, lines), "}")
+        assumed = isl.Set.from_params(self.distributed.assumed)
+        yield from point_loops(self.known, assumed, [], self.part.text.splitlines())
 
     def _messages(self) -> Iterator[str]:
         messages = self.distributed.messages

@@ -52,6 +52,7 @@ class TileBlock:
     rectangular : every point of the tile's loops and edges is an instance.
     packed : what is in a panel already.
     in_place : operands in lanes, whose elements lie side by side, are read where they are.
+    packs_few : they are copied, however few tiles read the copy.
     """
 
     reuse: For
@@ -62,6 +63,7 @@ class TileBlock:
     rectangular: bool
     packed: tuple[Panel, ...] = ()
     in_place: bool = False
+    packs_few: bool = False
 
     @property
     def vector(self) -> Edge | None:
@@ -85,7 +87,7 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
     most_bytes : of one panel.
     """
     on_threads = any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between))
-    if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse) or on_threads:
+    if tiles.vector is None or not tiles.loops or _is_short(tiles) or on_threads:
         return ()
     facts = outside
     for loop in (tiles.reuse, *tiles.between, *tiles.loops):
@@ -110,9 +112,9 @@ def arrays_of(scop: Scop, statement: str, value: Expr) -> frozenset[str]:
     return frozenset(access.array for access in accesses if access.subscripts)
 
 
-def _is_short(loop: For) -> bool:
-    found = constant_extent(loop)
-    return found is not None and -(-found[1] // loop.step) < FEWEST_PANEL_READS
+def _is_short(tiles: TileBlock) -> bool:
+    found, fewest = constant_extent(tiles.reuse), 2 if tiles.packs_few else FEWEST_PANEL_READS
+    return found is not None and -(-found[1] // tiles.reuse.step) < fewest
 
 
 def constant_extent(loop: For) -> tuple[Linear, int] | None:

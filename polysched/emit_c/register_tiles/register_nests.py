@@ -62,6 +62,7 @@ class RegisterNest:
     ----------
     columns : iterations of the last edge that the registers hold; its whole loop may be shorter.
     in_place : operands in lanes are read where they lie.
+    packs_few : they are copied, however few tiles read the copy.
     """
 
     loops: tuple[For, ...]
@@ -71,6 +72,7 @@ class RegisterNest:
     ahead: str | None = None
     columns: int = 0
     in_place: bool = False
+    packs_few: bool = False
 
 
 def widened(nest: RegisterNest) -> RegisterNest | None:
@@ -117,7 +119,8 @@ def register_nest(top: For) -> RegisterNest | None:
     ranges = [_range(loop, inside, between) for loop in edge_loops]
     known = tuple(r for r in ranges if r is not None)
     return RegisterNest(loops=tuple(loops), ranges=known, body=node, columns=edge_loops[-1].mark.unroll,
-                        in_place=edge_loops[-1].mark.in_place) if (
+                        in_place=edge_loops[-1].mark.in_place,
+                        packs_few=edge_loops[-1].mark.packs_few) if (
         len(known) == len(ranges)) else None
 
 

@@ -163,7 +163,7 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
         within = within.inside(loop)
     tiles_of = TileBlock(reuse=reuse, between=between, loops=nest.loops, ranges=nest.ranges, body=nest.body,
                          rectangular=condition is None and _is_rectangular(nest, within), packed=how.panels,
-                         in_place=nest.in_place)
+                         in_place=nest.in_place, packs_few=nest.packs_few)
     copies = (*how.copies, *reuse.mark.copies)
     panels = how.panels_for(tiles_of, facts, copies)
     if not panels:

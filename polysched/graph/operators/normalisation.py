@@ -64,14 +64,14 @@ def _np_axes(site: Site, x: np.ndarray) -> tuple[int, ...]:
 def _np_softmax(site: Site, x: np.ndarray) -> np.ndarray:
     axes, wide = _np_axes(site, x), x.astype(np.float64)
     with np.errstate(all="ignore"):
-        powers = np.exp(wide - wide.max(axis=axes, keepdims=True))
+        powers = np.exp(wide - wide.max(axis=axes, keepdims=True, initial=-np.inf))
         return np.asarray(powers / powers.sum(axis=axes, keepdims=True)).astype(x.dtype)
 
 
 def _np_log_softmax(site: Site, x: np.ndarray) -> np.ndarray:
     axes, wide = _np_axes(site, x), x.astype(np.float64)
     with np.errstate(all="ignore"):
-        less = wide - wide.max(axis=axes, keepdims=True)
+        less = wide - wide.max(axis=axes, keepdims=True, initial=-np.inf)
         return np.asarray(less - np.log(np.exp(less).sum(axis=axes, keepdims=True))).astype(x.dtype)
 
 

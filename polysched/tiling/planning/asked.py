@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.errors import UsageError
 from polysched.scheduling.bands_by_hand import with_bands
-from polysched.scheduling.primitives.requests import Pack, RegisterBlock, SplitTiles
+from polysched.scheduling.primitives.requests import BandStep, Pack, RegisterBlock, SplitTiles
 from polysched.scheduling.schedule import Schedule
 from polysched.tiling.options import TilingOptions
 
@@ -18,6 +19,7 @@ def as_asked(schedule: Schedule, options: TilingOptions) -> tuple[Schedule, Tili
     UsageError, IllegalScheduleError : the loops make no band that can be tiled.
     """
     schedule, asked = with_bands(schedule)
+    _refuse_contradictions(schedule, [(number, step) for number, step in asked if type(step) is not BandStep])
     for number, step in asked:
         match step:
             case RegisterBlock(rows=0):
@@ -29,3 +31,17 @@ def as_asked(schedule: Schedule, options: TilingOptions) -> tuple[Schedule, Tili
             case SplitTiles():
                 options = replace(options, split=True)
     return schedule, options
+
+
+def _refuse_contradictions(schedule: Schedule, asked: list[tuple[int, BandStep]]) -> None:
+    """Refuse two steps of one kind for one band, and copies of arrays that are not there."""
+    seen: set[tuple[int, str]] = set()
+    known = {array.name for array in schedule.scop.arrays}
+    for number, step in asked:
+        if (number, step.NAME) in seen:
+            raise UsageError(f"two steps {step.NAME} are for one band", witness=f"band {number}", hint="keep one")
+        seen.add((number, step.NAME))
+        missing = [array for array in step.arrays if array not in known] if isinstance(step, Pack) else []
+        if missing:
+            raise UsageError(f"there is no array {missing[0]!r} to copy", where=f"step {step.NAME}",
+                             hint=f"there are {', '.join(sorted(known))}")

@@ -20,7 +20,13 @@ from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
-from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, lies_well, read_by_few_rows, stays_near
+from polysched.tiling.planning.read_in_place import (
+    FEWEST_PANEL_READS,
+    lies_well,
+    read_by_few_rows,
+    stays_near,
+    waits_for_rows,
+)
 from polysched.tiling.planning.register_shape import RegisterShape, register_shapes
 from polysched.tiling.planning.repacking import packing_bytes
 from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
@@ -385,12 +391,15 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
 
     Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack; and
     where an operand comes from beyond the private caches again and again, which a panel brings in one piece.  An
-    operand that few rows read is not packed in any case.
+    operand that few rows read is not packed, but where short steps would wait for it.
     """
     shape = problem.shape
     if shape is None or shape.packed is not None or problem.wavefront:
         return choose_tile(problem), shape
-    few = read_by_few_rows(problem.nest, shape, target.last_private.line_bytes)
+    few = read_by_few_rows(problem.nest, shape, target)
+    if few and waits_for_rows(problem.nest, shape, target):
+        packed = replace(shape, packs_few=True)
+        return choose_tile(replace(problem, shape=packed)), packed
     if not few and not (problem.streams and lies_well(problem.nest, shape, target)):
         return choose_tile(problem), shape
     in_place = replace(shape, in_place=True)

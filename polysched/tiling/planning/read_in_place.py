@@ -8,7 +8,9 @@ read it there: steps of so many multiply-adds leave the processor room to ask fo
 second cache that room does not suffice, so what comes from there has to come only once.
 
 Nor does it pay where few rows read it and blocks take whole lines of it: a copy is a load and a store for each vector,
-which is then used for as many multiply-adds as there are rows.
+which is then used for as many multiply-adds as there are rows.  What comes from beyond the second cache row by row has
+to arrive behind the arithmetic on the rows before, though: short steps wait for it, where a copy asks for many lines
+at a time.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4.2.2
 (what packing is for: contiguous access, and entries of the TLB).
@@ -26,13 +28,16 @@ from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import footprint_bytes
 from polysched.tiling.limits import LIMITS
-from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
+from polysched.tiling.planning.register_shape import RegisterShape, panel_operands, step_cycles
 
 FEWEST_PANEL_READS = LIMITS.fewest_panel_reads
 """Blocks of rows that read a panel, or it is not packed.
 
-Blocks of half a line are no such blocks: with 8 x 8 floats of AVX2 16 rows take 1.4 times as long without.
+Blocks of half a line are no such blocks.
 """
+
+
+SHORTEST_STEP_CYCLES = LIMITS.shortest_step_cycles
 
 
 def read_in_lanes(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
@@ -52,22 +57,33 @@ def lies_well(nest: Nest, shape: RegisterShape, target: Target) -> bool:
             and all(_lies_well(r, nest, shape, target.last_private, target.costs.tlb_pages) for r in operands))
 
 
-def read_by_few_rows(nest: Nest, shape: RegisterShape, line_bytes: int) -> bool:
+def read_by_few_rows(nest: Nest, shape: RegisterShape, target: Target) -> bool:
     """Whether blocks read whole lines of every operand in lanes, fewer than `FEWEST_PANEL_READS` times each.
 
     Known sizes only.
     """
-    operands = read_in_lanes(nest, shape)
+    operands, line = read_in_lanes(nest, shape), target.last_private.line_bytes
     return nest.is_box and not shape.transposed and bool(operands) and all(
-        r.stride(shape.columns) is Stride.UNIT and not shape.column_count * r.element_bytes % line_bytes
-        and _is_read_seldom(r, nest, shape) for r in operands)
+        r.stride(shape.columns) is Stride.UNIT and not shape.column_count * r.element_bytes % line
+        and 0 < _known_reads(r, nest, shape) < FEWEST_PANEL_READS for r in operands)
 
 
-def _is_read_seldom(reference: Reference, nest: Nest, shape: RegisterShape) -> bool:
+def waits_for_rows(nest: Nest, shape: RegisterShape, target: Target) -> bool:
+    """Whether steps are too short for what they read again from beyond the second cache, row by row."""
+    def waits(reference: Reference) -> bool:
+        lanes = target.lanes(8 * reference.element_bytes)
+        return _known_reads(reference, nest, shape) > 1 and (
+            step_cycles(shape, lanes, target) < SHORTEST_STEP_CYCLES) and footprint_bytes(
+                reference, nest.extents, target.last_private.line_bytes) > target.last_private.size_bytes
+    return any(waits(r) for r in read_in_lanes(nest, shape))
+
+
+def _known_reads(reference: Reference, nest: Nest, shape: RegisterShape) -> int:
+    """How many blocks read each element; 0 where that is not known."""
     again = [loop for loop in (shape.rows, *shape.outer) if not reference.moves_with(loop)]
-    known = all(nest.constant[loop:loop + 1] == (True,) for loop in again)
-    return known and prod(-(-nest.extents[loop] // (shape.row_count if loop == shape.rows else 1))
-                          for loop in again) < FEWEST_PANEL_READS
+    if not all(nest.constant[loop:loop + 1] == (True,) for loop in again):
+        return 0
+    return prod(-(-nest.extents[loop] // (shape.row_count if loop == shape.rows else 1)) for loop in again)
 
 
 def stays_near(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], order: tuple[int, ...],

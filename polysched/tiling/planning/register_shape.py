@@ -27,6 +27,8 @@ MOST_VECTORS = LIMITS.most_block_vectors
 UNEVEN_ROWS = LIMITS.uneven_rows_cost
 UNEVEN_ROWS_BY_A_DIAGONAL = LIMITS.uneven_rows_by_a_diagonal_cost
 MOST_FOLDED = LIMITS.most_folded_loads
+MOST_KNOWN_ROWS = LIMITS.most_known_rows
+"""Rows in all up to which a smaller last block of known rows counts as what it is, not as a whole one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,7 @@ class RegisterShape:
     even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
         inside the block only.
     in_place : operands in lanes are read where they lie (`read_in_place`).
+    packs_few : they are copied, however few blocks read the copy.
     packed : arrays of which panels may be made; None leaves that to the models.
     """
 
@@ -59,6 +62,7 @@ class RegisterShape:
     transposed: bool = False
     even_cycles: float = 0.0
     in_place: bool = False
+    packs_few: bool = False
     packed: frozenset[str] | None = None
 
 
@@ -207,6 +211,11 @@ def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
             + target.costs.step_cycles + target.costs.unhidden_loads_share * loads / ports.loads_per_cycle)
 
 
+def step_cycles(shape: RegisterShape, lanes: int, target: Target) -> float:
+    """Cycles that the multiply-adds of one step of the sum take in a whole block."""
+    return shape.row_count * (shape.column_count // lanes) / target.multiply_adds_per_cycle
+
+
 def row_loss(vectors: int, target: Target) -> float:
     """How many times longer blocks take along rows of so many vectors than along rows without an end."""
     cycles = {count: min(_step_cycles(rows, count, target) / (rows * count) for rows in fits)
@@ -263,7 +272,7 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     blocks = _Blocks(nest=roles.nest, packed=straight and not roles.reads_sums, costs=target.costs)
-    if packs_columns and blocks.packed and any(roles.nest.constant[rows:rows + 1]):
+    if blocks.end_as_they_are(rows, most=None if packs_columns else MOST_KNOWN_ROWS):
         waste = blocks.of_known_rows(rows, row_count, lambda left: step(left, loads(left, 1)) / whole_step)
     else:
         waste = blocks.waste(rows, row_count, row_count)
@@ -294,6 +303,11 @@ class _Blocks:
             copied = self.costs.cut_block_share * edge if extent % edge else 0
             return (-(-extent // whole) * whole + copied) / extent
         return 1 + self.costs.partial_block_slowdown * (extent % edge) / extent
+
+    def end_as_they_are(self, loop: int, *, most: int | None) -> bool:
+        """Whether the last block of rows is counted by `of_known_rows`: of a known number, at most so many."""
+        known = self.packed and any(self.nest.constant[loop:loop + 1])
+        return known and (most is None or self.nest.extents[loop] <= most)
 
     def of_known_rows(self, loop: int, edge: int, share: Callable[[int], float]) -> float:
         """For rows whose number is known, so that the last block has as many as are left.

@@ -123,22 +123,31 @@ def _repeats(reference: Reference, loops: list[int]) -> bool:
 
 def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | None:
     """The loop that a copy stands around, and the copy; None where there is none."""
+    lanes = len(block.path) - 1
+    fewest = _fewest_reads(block, operand)
     for at in range(block.nest):
         if block.path[at].role is Role.WAVEFRONT or any(loop.parallel for loop in block.path[at:]):
             continue
         reuses = block.extent(at) if block.is_even(at) else None
-        if block.extent(at) == 1 or (reuses is not None and reuses < FEWEST_PANEL_READS):
+        if block.extent(at) == 1 or (reuses is not None and reuses < fewest):
             continue
         if operand.moves & frozenset(range(at, block.nest)):
             continue
         extents = _extents(block, operand, at)
         if extents is None or _is_written(block, operand, at, scop):
             continue
-        copy = Copy(array=operand.access.array, in_lanes=len(block.path) - 1 in operand.moves, extents=extents,
+        copy = Copy(array=operand.access.array, in_lanes=lanes in operand.moves, extents=extents,
                     references=(operand.access.reference,))
         if copy.elements * operand.reference.element_bytes <= LARGEST_COPY_BYTES:
             return at, copy
     return None
+
+
+def _fewest_reads(block: Block, operand: _Operand) -> int:
+    """Blocks that read a copy, or it is not made."""
+    lanes = len(block.path) - 1
+    mark = block.path[lanes].band.mark
+    return 2 if mark is not None and mark.packs_few and lanes in operand.moves else FEWEST_PANEL_READS
 
 
 def _extents(block: Block, operand: _Operand, at: int) -> tuple[int, ...] | None:

@@ -112,5 +112,5 @@ def _inner_loops(loops: tuple[Loop, ...], plan: BandPlan, *, sums: bool) -> tupl
     if sums:
         rows = replace(rows, mark=replace(rows.mark, register=True, unroll=shape.row_count))
         columns = replace(columns, mark=replace(columns.mark, register=True, unroll=shape.column_count,
-                                                in_place=shape.in_place))
+                                                in_place=shape.in_place, packs_few=shape.packs_few))
     return (*(loops[k] for k in shape.inner), rows, columns)

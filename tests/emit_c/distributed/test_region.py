@@ -30,6 +30,17 @@ def test_nothing_is_sent_between_steps_where_no_value_passes() -> None:
     assert "polysched_exchange(1)" in text
 
 
+def test_what_the_part_assumes_is_tested() -> None:
+    scop = from_c_text("void f(int n, int t, double A[n]) {\n#pragma scop\nif (t >= 5) "
+                       "for (int i = 0; i < n; i++) A[i] = i;\n"
+                       "#pragma endscop\n}\n")
+    made = distribute(scop, "i")
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
+    text = distributed_text(made, part.source)
+    before = text[:text.index("for (long i = ")].splitlines()
+    assert any("t >= 5" in line and "polysched_first" in line for line in before)
+
+
 def test_a_cyclic_region_tests_the_number_of_ranks() -> None:
     assert "if (polysched_ranks != 3)" in text_of("lu", Partition(kind="cyclic", ranks=3))
 

@@ -57,3 +57,11 @@ def test_split_tiles_are_asked_for():
         tile=(16, 256), steps=(SplitTiles(loops=(0, 1)),))))
     assert asked.tiled.options.split is True
     assert any(band.pieces for band in asked.tiled.bands)
+
+
+def test_steps_that_contradict_each_other_are_refused():
+    block = RegisterBlock(loops=LOOPS, rows=4, columns=8)
+    with pytest.raises(UsageError, match="two steps register_block are for one band"):
+        made(block, RegisterBlock(loops=LOOPS, rows=2, columns=8))
+    with pytest.raises(UsageError, match="there is no array 'Q' to copy"):
+        made(block, Pack(loops=LOOPS, arrays=("Q",)))

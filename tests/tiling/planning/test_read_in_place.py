@@ -133,22 +133,50 @@ def test_what_few_rows_read_is_not_packed(m: int) -> None:
     assert ("B_panel" in emit(tiled, options=EmitOptions(vector_bits=512)).text) != shape.in_place
 
 
-def test_blocks_of_half_a_line_are_packed() -> None:
-    narrow = replace(MACHINE, vector_bits=256, vector_registers=16)
-    text = PRODUCT.format(m=16, n=1024, k=1024, row=1024)
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=narrow))
+NARROW = replace(MACHINE, vector_bits=256, vector_registers=16)
+
+
+@pytest.mark.parametrize(("m", "n", "k", "in_place"), [
+    (6, 1024, 1024, True),      # one block of rows reads it once
+    (12, 1024, 1024, False),    # twice, from beyond the second cache
+    (16, 1000, 1000, False),
+    (16, 512, 256, True),       # from the second cache
+])
+def test_short_steps_do_not_wait_for_rows_from_the_last_cache(m: int, n: int, k: int, in_place: bool) -> None:
+    """A block of 6 x 16 with AVX2 has six cycles of multiply-adds per row."""
+    text = PRODUCT.format(m=m, n=n, k=k, row=n)
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))
     shape = plan_of(tiled).shape
     assert shape is not None
-    assert shape.column_count * 4 < 64, "the block is another one now"
-    assert not shape.in_place
+    assert shape.in_place == in_place
+    assert ("B_panel" in emit(tiled, options=EmitOptions(vector_bits=256)).text) != in_place
+
+
+@pytest.mark.parametrize("m", [8, 12, 16, 20, 32])
+def test_few_known_rows_have_blocks_of_whole_lines(m: int) -> None:
+    """Rows that the last block leaves are a smaller block, so that no number of them asks for blocks of 8 x 8."""
+    text = PRODUCT.format(m=m, n=1024, k=1024, row=1024)
+    shape = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))).shape
+    assert shape is not None
+    assert shape.column_count == 16
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(8, 1000, 33), (16, 1021, 40), (20, 48, 300), (31, 600, 600)])
+def test_blocks_of_few_known_rows_are_right(m: int, n: int, k: int, tmp_path: Path) -> None:
+    text = PRODUCT.format(m=m, n=n, k=k, row=n)
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))
+    _check_sums(m, n, k, splice(text, [emit(tiled, options=EmitOptions(vector_bits=256))]), tmp_path)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(16, 1000, 33), (7, 1021, 40), (23, 48, 17), (15, 15, 64)])
 def test_sums_of_few_rows_are_right(m: int, n: int, k: int, tmp_path: Path) -> None:
     text, tiled = tiled_product(m, n, k)
+    _check_sums(m, n, k, splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))]), tmp_path)
+
+
+def _check_sums(m: int, n: int, k: int, emitted: str, tmp_path: Path) -> None:
     generator = np.random.default_rng(m)
     c, a, b = ((generator.integers(-30, 30, size=size) / 8).astype(np.float32) for size in ((m, n), (m, k), (k, n)))
     expected = c + a @ b
-    emitted = splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
     load(emitted, tmp_path).f(*(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
     assert np.array_equal(c, expected)

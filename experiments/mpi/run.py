@@ -1,0 +1,97 @@
+"""Programs over ranks: equal results, exact messages, processor time.  See README.md.
+
+    python experiments/mpi/run.py
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from polysched.distribute import Distributed, Partition
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+from polysched.measure.paired import MeasureOptions, Subject
+from polysched.measure.processes.isolation import Limits
+from polysched.measure.ranks import run_on_ranks
+from polysched.pipeline.distributed_files import distribute_file
+from polysched.scop.points import fix_parameters, points_of
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+RANKS = (1, 2, 4)
+
+
+def cases(settings: Settings) -> list[Case]:
+    """Every kernel on every number of ranks."""
+    return [Case(name=f"{name}_{ranks}", parameters={
+        "kernel": name, "loop": own["loop"], "partition": own.get("partition", "block"), "ranks": ranks,
+        "sizes": own["sizes"]}) for name, own in settings.config["kernel"].items() for ranks in RANKS]
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """Distribute, run on ranks, compare bit for bit, and count the messages' sets."""
+    given = case.parameters
+    kind, ranks = given["partition"], given["ranks"]
+    report("distributing")
+    made = distribute_file(KERNELS / f"{given['kernel']}.c", given["loop"], partition=Partition(
+        kind=kind, ranks=None if kind == "block" else ranks))
+    subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
+    report("running")
+    options = MeasureOptions(threads=1, limits=Limits(seconds=600))
+    found = run_on_ranks(subject, ranks, given["sizes"], options=options, repeats=settings.config["repeats"])
+    report("counting the sets")
+    (region,) = made.regions
+    return {**found.to_json(), "loops": len(region.steps), "exact_bytes": exact_bytes(region, given["sizes"], ranks)}
+
+
+def exact_bytes(region: Distributed, sizes: dict[str, int], ranks: int) -> int:
+    """The bytes of all messages, counted in their sets."""
+    axis = fix_parameters(region.axis_set, sizes)
+    low, high = (int(value.to_python()) for value in (axis.dim_min_val(0), axis.dim_max_val(0)))
+    steps = points_of(fix_parameters(region.step_set, sizes)) if region.steps else [()]
+    total = 0
+    for message in region.messages:
+        width = region.scop.array(message.array).dtype.bytes
+        for sender in range(ranks):
+            for receiver in set(range(ranks)) - {sender}:
+                own = ends(region.partition, region.partition.own_names, sender, ranks, low, high)
+                other = ends(region.partition, region.partition.other_names, receiver, ranks, low, high)
+                known = {**sizes, **own, **other}
+                for step in steps:
+                    here = {**known, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
+                    total += width * int(fix_parameters(message.elements, here).count_val().to_python())
+    return total
+
+
+def ends(partition: Partition, names: Sequence[str], rank: int, ranks: int, low: int, high: int) -> dict[str, int]:
+    """What a rank owns, as values of the parameters."""
+    if partition.kind != "block":
+        return {names[0]: rank}
+    block = max(-(-(high - low + 1) // ranks), 1)
+    return {names[0]: low + rank * block, names[1]: min(low + (rank + 1) * block, high + 1)}
+
+
+def table(records: Sequence[Record]) -> str:
+    first = {r.parameters["kernel"]: r for r in records if r.parameters["ranks"] == 1}
+    rows = []
+    for record in records:
+        values, given = record.values, record.parameters
+        alone = first.get(given["kernel"])
+        exact, sent = values["exact_bytes"], values["step_bytes"]
+        rows.append([given["kernel"].replace("_", " "), given["partition"], given["ranks"], values["loops"],
+                     "wrong" if values["wrong"] else "equal", f"{values['cpu_seconds']:.3f}",
+                     "" if alone is None else f"{values['cpu_seconds'] / alone.values['cpu_seconds']:.2f}",
+                     f"{values['cpu_seconds'] / values['sequential_cpu_seconds']:.2f}",
+                     f"{values['step_messages']:.0f}", f"{sent:.0f}", f"{sent / exact:.2f}" if exact else "none",
+                     f"{values['gathered_bytes']:.0f}"])
+    return markdown_table(["kernel", "partition", "ranks", "loops of steps", "results", "CPU s in all", "of one rank",
+                           "of the original", "messages", "bytes", "bytes / exact set", "gathered bytes"], rows)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

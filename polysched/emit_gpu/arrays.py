@@ -1,0 +1,127 @@
+"""Arrays in device memory: one contiguous buffer each, rows as the host has them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.emit_c.loop_ir.index import Linear, constant
+from polysched.emit_c.scalar_code.heap import extent_texts
+from polysched.emit_gpu.fixed_values import bounds
+from polysched.errors import UnsupportedScopError
+from polysched.gpu.transfers import DeviceArray
+from polysched.scop.scop import Array, Scop
+
+_PLAIN = re.compile(r"(?P<base>.*?)(\[\{\}\])*", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buffer:
+    """A buffer of the device.
+
+    Parameters
+    ----------
+    own : the array, with what is copied.
+    name : in device code.
+    host : C of the address of the host's first element; empty for an array that only the device has.
+    rows : how many the region uses.
+    extents : C of the extents behind the first, at the region.
+    fields : source subscripts of an element.
+    live_in, live_out : first row that is copied, and one past the last.
+    """
+
+    own: DeviceArray
+    name: str
+    host: str
+    rows: Linear
+    extents: tuple[str, ...]
+    fields: int
+    live_in: tuple[Linear, Linear]
+    live_out: tuple[Linear, Linear]
+
+    @property
+    def array(self) -> Array:
+        return self.own.array
+
+    @property
+    def element(self) -> str:
+        """How device code spells an element: a template with one field per source subscript."""
+        if not self.array.extents:
+            return f"{self.name}[0]"
+        if self.fields == 1:
+            return f"{self.name}[{{}}]"
+        index = "{}"
+        for position in range(1, self.fields):
+            index = f"({index}) * {self.extent_names[position - 1]} + {{}}" if position > 1 else (
+                f"{{}} * {self.extent_names[0]} + {{}}")
+        return f"{self.name}[{index}]"
+
+    @property
+    def extent_names(self) -> tuple[str, ...]:
+        """The extents in device code: numbers, or arguments of the kernels."""
+        return tuple(text if text.isdecimal() else f"{self.name}_{k + 1}" for k, text in enumerate(self.extents))
+
+    @property
+    def row_elements(self) -> str:
+        """C of the number of elements of a row, at the region."""
+        return " * ".join(text if text.isdecimal() else f"(long)({text})" for text in self.extents) or "1"
+
+
+def buffer_of(scop: Scop, own: DeviceArray, name: str) -> Buffer:
+    """The buffer for an array.
+
+    Raises
+    ------
+    UnsupportedScopError : the host does not have the array in one piece.
+    """
+    array = own.array
+    fields = _fields(scop, array)
+    live = not (own.copied_in.is_empty() and own.copied_out.is_empty())
+    return Buffer(own=own, name=name, host=_address(array, fields) if live else "",
+                  rows=_rows(own.used)[1], extents=_extents(scop, array), fields=fields,
+                  live_in=_rows(own.copied_in), live_out=_rows(own.copied_out))
+
+
+def _rows(elements: isl.Set) -> tuple[Linear, Linear]:
+    if elements.is_empty():
+        return constant(0), constant(0)
+    dimensions = elements.dim(isl.dim_type.set)
+    if not dimensions:
+        return constant(0), constant(1)
+    rows = elements.project_out(isl.dim_type.set, 1, dimensions - 1).reset_tuple_id()
+    return bounds(rows)
+
+
+def _fields(scop: Scop, array: Array) -> int:
+    return next((len(a.subscripts) for s in scop.statements for a in s.accesses if a.array == array.name),
+                len(array.extents))
+
+
+def _extents(scop: Scop, array: Array) -> tuple[str, ...]:
+    """C of the extents behind the first.
+
+    Raises
+    ------
+    UnsupportedScopError : one is unknown, as of rows behind stored pointers.
+    """
+    if len(array.extents) < 2:
+        return ()
+    if any(extent is None for extent in array.extents[1:]):
+        raise UnsupportedScopError(f"the rows of {array.name} are not one piece of memory, so it cannot be copied",
+                                   where=array.name, hint="declare its shape: double A[n][m]")
+    texts = extent_texts(scop, array)
+    return texts[-(len(array.extents) - 1):]
+
+
+def _address(array: Array, fields: int) -> str:
+    if not array.extents:
+        return f"&{array.c_element or array.name}"
+    element = array.c_element or array.name + "[{}]" * fields
+    plain = _PLAIN.fullmatch(element)
+    if plain is None or element != plain["base"] + "[{}]" * fields or fields not in (1, len(array.extents)):
+        raise UnsupportedScopError(f"{array.name} is not one piece of memory, so it cannot be copied",
+                                   where=array.name, witness=element.replace("{}", "i"),
+                                   hint="arrays of numbers can be copied, members of an array of structures cannot")
+    return plain["base"]

@@ -1,0 +1,86 @@
+"""How the C of a body is spelled for a device, and what no device computes as C does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.emit_c.scalar_code.c_text import CText, call, cast
+from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
+from polysched.emit_c.scalar_code.python_operators import python_call
+from polysched.errors import UnsupportedScopError
+from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
+from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, LONGDOUBLE, DType
+from polysched.scop.scop import Scop
+
+_NAMES = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nextafter pow remainder rint round sin sinh sqrt tan tanh "
+    "tgamma trunc")
+FUNCTIONS = frozenset(_NAMES.split())
+"""Functions of math.h that OpenCL has under the same name for both types (OpenCL C 1.2, section 6.12.2)."""
+
+NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)
+
+
+def refuse_unsupported(scop: Scop) -> None:
+    """Refuse what device code cannot compute as C does.
+
+    Raises
+    ------
+    UnsupportedScopError : with the statement and the type or the function.
+    """
+    for array in scop.arrays:
+        _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
+        if array.dtype == BOOL and array.extents:
+            raise UnsupportedScopError(f"a device has no arrays of _Bool like {array.name}", where=array.name,
+                                       hint="use unsigned char")
+    for statement in scop.statements:
+        tops = [*statement_expressions(statement.body), *(s for a in statement.accesses for s in a.subscripts)]
+        for expression in (e for top in tops for e in walk(top)):
+            where = f"{scop.name}, line {statement.line}"
+            _check_type(expression.dtype, where)
+            if isinstance(expression, Call) and device_function(expression) is None:
+                raise UnsupportedScopError(f"no device has the function {expression.function}", where=where,
+                                           hint="functions of math.h can be called")
+
+
+def _check_type(dtype: DType, where: str) -> None:
+    if dtype in NO_TYPES:
+        raise UnsupportedScopError(f"device code has no type {dtype.c_name}", where=where,
+                                   hint="use float or double")
+
+
+def device_function(expr: Call) -> str | None:
+    """The name of a function in OpenCL C; None where it has none."""
+    name = expr.function
+    if name in ("abs", "labs", "llabs", "floordiv", "floormod"):
+        return name
+    single = name.removesuffix("f") if expr.dtype == FLOAT32 else name
+    return single if single in FUNCTIONS else name if name in FUNCTIONS else None
+
+
+class DevicePrinter(ExpressionPrinter):
+    """Prints the expressions of one statement instance in OpenCL C."""
+
+    def value(self, expr: Expr) -> CText:
+        """The expression as a value of its C type."""
+        match expr:
+            case Literal(text=text) if text.lower().endswith("ll"):
+                return super().value(replace(expr, text=text[:-1]))
+            case Literal(text=text) if text.lower().endswith("llu"):
+                return super().value(replace(expr, text=text[:-2] + "u"))
+            case Call():
+                return self._call(expr)
+            case _:
+                return super().value(expr)
+
+    def _call(self, expr: Call) -> CText:
+        arguments = [self.value(argument) for argument in expr.arguments]
+        operator = python_call(expr, arguments, self.index.macros)
+        if operator is not None:
+            return operator
+        name = device_function(expr)
+        assert name is not None, "refused before"
+        if name in ("abs", "labs", "llabs"):   # OpenCL's has an unsigned result
+            return cast(expr.dtype.c_name, call("abs", arguments))
+        return call(name, arguments)

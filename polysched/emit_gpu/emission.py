@@ -1,0 +1,102 @@
+"""GpuMapping -> DeviceSource: the program of the device, the region on the host, and what the file needs at its top."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.loop_ir.names import taken_names
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_gpu.arrays import Buffer, buffer_of
+from polysched.emit_gpu.dialect import refuse_unsupported
+from polysched.emit_gpu.host_text import HostPrinter, host_loops
+from polysched.emit_gpu.kernel_loops import kernel_loops
+from polysched.emit_gpu.kernel_text import Kernel, KernelPrinter, program_text
+from polysched.emit_gpu.names import device_names
+from polysched.emit_gpu.opencl_runtime import RUNTIME
+from polysched.gpu.mapping import GpuMapping
+from polysched.scop.shown import Shown
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DeviceSource(Shown):
+    """A region for a device.
+
+    Parameters
+    ----------
+    mapping : what is printed; holds everything before it.
+    program : the text of the kernels.
+    source : the region on the host.
+    kernels : in the order of their launches.
+    """
+
+    mapping: GpuMapping
+    program: str
+    source: CSource
+    kernels: tuple[Kernel, ...]
+
+    def headline(self) -> str:
+        """For instance `of gemm: 2 kernels, 40 lines of OpenCL C`."""
+        return (f"of {self.mapping.scop.name}: {len(self.kernels)} kernels, {self.program.count(chr(10))} lines of "
+                "OpenCL C")
+
+    def __str__(self) -> str:
+        return self.program + "\n" + self.source.text
+
+    def _repr_html_(self) -> str:
+        from polysched.scop.html import c_code, card
+        return card(f"{self.mapping.scop.name} for a device", c_code(self.program), c_code(self.source.text))
+
+
+def emit_opencl(mapping: GpuMapping) -> DeviceSource:
+    """Print a mapping as OpenCL C and C for the host.
+
+    The C includes `CL/cl.h` and is linked with `-lOpenCL`.
+
+    Raises
+    ------
+    UnsupportedScopError : a type or a function that devices lack, or an array that is not one piece of memory.
+    BudgetExceededError : isl's loop generation does not fit into its budget.
+    """
+    scop = mapping.scop
+    refuse_unsupported(scop)
+    names = device_names(scop)
+    loops = [kernel_loops(mapping, launch, names) for launch in mapping.launches]
+    private = frozenset[str]().union(*(own.private for own in loops))
+    buffers = {own.array.name: buffer_of(scop, own, names.arrays[own.array.name]) for own in mapping.arrays
+               if not own.by_value and own.array.name not in private}
+    macros = HelperMacros(names.taken)
+    printer = KernelPrinter(scop=scop, names=names, buffers=buffers, macros=macros)
+    place = scop.source.start if scop.source is not None else 0
+    kernels = {own.launch.name: printer.kernel(own, f"polysched_{own.launch.name}_{place}") for own in loops}
+    program = program_text(tuple(kernels.values()), macros, scop)
+    return DeviceSource(mapping=mapping, program=program, kernels=tuple(kernels.values()),
+                        source=_host_source(mapping, buffers, kernels, program, f"polysched_program_{place}"))
+
+
+def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[str, Kernel], program: str,
+                 program_name: str) -> CSource:
+    scop = mapping.scop
+    taken, macros = taken_names(scop), HelperMacros(taken_names(scop))
+    index = IndexPrinter(parameters=parameter_ranges(scop, scop.context.params()),
+                         spellings=parameter_spellings(scop), macros=macros)
+    on_host = {array: taken.fresh(f"{buffer.name}_device") for array, buffer in buffers.items()}
+    loops = host_loops(mapping, kernels, taken)
+    host = HostPrinter(mapping=mapping, buffers=buffers, kernels=kernels, index=index, names=on_host,
+                       program=program_name)
+    lines = host.lines(loops)
+    text = "".join(f"{line}\n" for line in (*macros.definitions(), *lines, *macros.undefinitions()))
+    tiled = TiledSchedule(schedule=mapping.schedule, tree=mapping.tree)
+    return CSource(tiled=tiled, text=text, loops=loops, preamble=RUNTIME + _literal(program_name, program))
+
+
+def _literal(name: str, text: str) -> str:
+    """A text as a C string, a line per line."""
+    lines = [f'  "{_escaped(line)}\\n"' for line in text.splitlines()]
+    return "\n".join([f"static const char {name}[] =", *lines]) + ";\n"
+
+
+def _escaped(line: str) -> str:
+    return line.replace("\\", "\\\\").replace('"', '\\"')

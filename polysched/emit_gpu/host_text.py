@@ -1,0 +1,164 @@
+"""GpuMapping -> the C of the host: buffers, copies, loops with launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polysched.emit_c.generation.ast_build import build_ast
+from polysched.emit_c.generation.ast_reader import read_ast, read_condition
+from polysched.emit_c.loop_ir.index import Condition, Linear
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.emit_c.loop_ir.names import TakenNames, name_loops
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+from polysched.emit_c.scalar_code.loop_head import loop_head
+from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_gpu.arrays import Buffer
+from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
+from polysched.emit_gpu.kernel_text import Argument, Kernel
+from polysched.emit_gpu.limits import LIMITS
+from polysched.errors import UnsupportedScopError
+from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
+from polysched.scop.scop import union_set
+
+
+def host_loops(mapping: GpuMapping, kernels: dict[str, Kernel], taken: TakenNames) -> Node:
+    """The loops of the host; a statement `kernel0` is a launch."""
+    context = mapping.scop.context.params()
+    tree = _host_schedule(mapping.host, 0, context)
+    loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.host_operations).root)
+    return name_loops(loops, iterators={name: tuple(f"at_{host}" for host in kernel.loops.host)
+                                         for name, kernel in kernels.items()}, taken=taken)
+
+
+def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule:
+    match node:
+        case Launch():
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(host_instances(node, context)))
+        case HostSequence():
+            return reduce(lambda tree, part: tree.sequence(part),
+                          [_host_schedule(part, depth, context) for part in node.parts])
+        case HostLoop():
+            tree = _host_schedule(node.body, depth + 1, context)
+            domain = union_set(host_instances(launch, context) for launch in launches(node))
+            members = [isl.PwAff.var_on_domain(isl.LocalSpace.from_space(s.get_space()), isl.dim_type.set, depth)
+                       for s in _sets(domain)]
+            value = reduce(lambda total, member: total.union_add(isl.UnionPwAff.from_pw_aff(member)), members[1:],
+                           isl.UnionPwAff.from_pw_aff(members[0]))
+            return tree.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(value))
+
+
+def when(elements: isl.Set, context: isl.Set) -> Condition | None:
+    """A condition on the parameters that holds wherever there are elements; None where it always holds."""
+    needed = isl.Set.from_basic_set(elements.params().simple_hull().remove_divs()).gist(context)
+    if needed.plain_is_universe():
+        return None
+    return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
+
+
+def _sets(domain: isl.UnionSet) -> list[isl.Set]:
+    found = domain.get_set_list()
+    return [found.get_at(k) for k in range(found.n_set())]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HostPrinter:
+    """Prints the region on the host.
+
+    Parameters
+    ----------
+    mapping : what is printed.
+    buffers : by array.
+    kernels : by the name of their launch.
+    index : prints sizes in C at the region.
+    names : C names of the buffers on the host, by array.
+    program : C name of the text of the device's program.
+    """
+
+    mapping: GpuMapping
+    buffers: dict[str, Buffer]
+    kernels: dict[str, Kernel]
+    index: IndexPrinter
+    names: dict[str, str]
+    program: str
+
+    def lines(self, loops: Node) -> list[str]:
+        """The whole region."""
+        kept = [self.buffers[name] for name in self.names]
+        table = ", ".join(f'"{kernel.name}"' for kernel in self.kernels.values())
+        lines = [f"static cl_kernel polysched_kernels[{len(self.kernels)}];",
+                 f"static const char *const polysched_names[] = {{{table}}};",
+                 f"polysched_cl_build(polysched_kernels, {len(self.kernels)}, {self.program}, polysched_names);"]
+        for buffer in kept:
+            lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({self._bytes(buffer, buffer.rows)});")
+        lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
+        lines += self._node(loops)
+        lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
+        lines += [f"polysched_cl_release({self._name(buffer)});" for buffer in kept]
+        return ["{", *(INDENT + line for line in lines), "}"]
+
+    def _name(self, buffer: Buffer) -> str:
+        return self.names[buffer.array.name]
+
+    def _bytes(self, buffer: Buffer, rows: Linear) -> str:
+        return f"(long)({self.index.bound(rows)}), {buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
+
+    def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
+        first, end = (self.index.bound(row) for row in rows)
+        width = f"{buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
+        call = f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {width});"
+        live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
+        needed = when(live, self.mapping.scop.context.params())
+        return [call if needed is None else f"if ({self.index.condition(needed)}) {call}"]
+
+    def _node(self, node: Node) -> list[str]:
+        match node:
+            case Block():
+                return [line for child in node.children for line in self._scoped(child)]
+            case For():
+                return [f"{loop_head(node, self.index)} {{", *self._inside(node.body), "}"]
+            case If():
+                otherwise = [] if node.otherwise is None else ["} else {", *self._inside(node.otherwise)]
+                return [f"if ({self.index.condition(node.condition)}) {{", *self._inside(node.then), *otherwise, "}"]
+            case Let():
+                return [f"const long {node.variable} = {self.index.bound(node.value)};", *self._node(node.body)]
+            case StatementInstance():
+                return self._launch(node)
+            case _:
+                raise UnsupportedScopError(f"no host code for {type(node).__name__}", where=self.mapping.scop.name)
+
+    def _scoped(self, node: Node) -> list[str]:
+        return ["{", *self._inside(node), "}"] if isinstance(node, Let) else self._node(node)
+
+    def _inside(self, node: Node) -> list[str]:
+        return [INDENT + line for line in self._node(node)]
+
+    def _launch(self, node: StatementInstance) -> list[str]:
+        """One launch: its arguments, and the index space that covers all coordinates."""
+        kernel = self.kernels[node.statement]
+        loops = kernel.loops
+        position = list(self.kernels).index(node.statement)
+        lines = [f"const long {name} = {self.index.bound(value)};"
+                 for name, value in zip(loops.host, node.iterators, strict=True)]
+        outside = fixed(loops.launch.domain, dict(zip(loops.host, loops.launch.host, strict=True)))
+        for name, function in zip(loops.coordinates, loops.launch.coordinates, strict=True):
+            first, end = bounds(values_of(outside, function))
+            lines += [f"const long first_{name} = {self.index.bound(first)};",
+                      f"const long count_{name} = {self.index.bound(end)} - first_{name};"]
+        own = f"polysched_kernels[{position}]"
+        last = [Argument(declaration="", c_type="long", value=name)
+                for name in (*(f"first_{c}" for c in loops.coordinates), *loops.host)]
+        for k, argument in enumerate((*kernel.arguments, *last)):
+            lines.append(self._argument(own, k, argument))
+        counts = [f"count_{c}" for c in loops.coordinates] or ["1"]
+        blocks = [str(edge) for edge in loops.launch.block] or ["1"]
+        lines.append(f"polysched_cl_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
+                     f"(const size_t[]){{{', '.join(blocks)}}});")
+        return ["{", *(INDENT + line for line in lines), "}"]
+
+    def _argument(self, kernel: str, position: int, argument: Argument) -> str:
+        value = self.names[argument.buffer] if argument.buffer else argument.value
+        return (f"polysched_cl_argument({kernel}, {position}, sizeof({argument.c_type}), "
+                f"&({argument.c_type}){{{value}}});")

@@ -1,0 +1,90 @@
+"""Launch -> the loops of one work item, by isl's generator on the schedule at one value of every coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind
+from polysched.dependence.legality import Active, carrier
+from polysched.emit_c.generation.ast_build import build_ast
+from polysched.emit_c.generation.ast_reader import read_ast
+from polysched.emit_c.generation.unit_steps import count_by_one
+from polysched.emit_c.generation.unskewing import unskew
+from polysched.emit_c.loop_ir.loops import Node
+from polysched.emit_c.loop_ir.names import name_loops
+from polysched.emit_c.nests.contraction import contract, contracted
+from polysched.emit_gpu.fixed_values import fixed
+from polysched.emit_gpu.limits import LIMITS
+from polysched.emit_gpu.names import DeviceNames
+from polysched.gpu.bands import values_of
+from polysched.gpu.mapping import GpuMapping, Launch
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelLoops:
+    """What a work item runs.
+
+    Parameters
+    ----------
+    launch : of it.
+    loops : over the instances of one work item; coordinates and loops of the host are parameters.
+    host, coordinates : the names of these parameters.
+    context : the parameter values that can occur.
+    private : arrays that became variables of the work item.
+    """
+
+    launch: Launch
+    loops: Node
+    host: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    context: isl.Set
+    private: frozenset[str]
+
+
+def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> KernelLoops:
+    """Generate the loops of one work item.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into the budget.
+    """
+    scop = mapping.scop
+    host = tuple(names.taken.fresh(f"step{k}" if len(launch.host) > 1 else "step") for k in range(len(launch.host)))
+    coordinates = tuple(names.taken.fresh(wish) for wish in ("x", "y", "z")[:len(launch.coordinates)])
+    outside = fixed(launch.domain, dict(zip(host, launch.host, strict=True)))
+    inside = fixed(outside, dict(zip(coordinates, launch.coordinates, strict=True)))
+    context = scop.context.params()
+    runs = outside.params().intersect(context)
+    tree = mapping.schedule.tree.intersect_domain(inside)
+    built = build_ast(tree, context=runs, max_operations=LIMITS.kernel_operations)
+    loops = count_by_one(unskew(read_ast(built.root)))
+    loops = name_loops(loops, iterators={s.name: s.iterators for s in scop.statements}, taken=names.taken)
+    private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
+    loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
+    return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, context=runs,
+                       private=frozenset(contracted(loops)))
+
+
+def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:
+    """The temporaries whose values never leave a work item of one launch."""
+    return tuple(own.array.name for own in mapping.arrays
+                 if own.array.is_temporary and not own.by_value and own.copied_in.is_empty()
+                 and _stays_inside(mapping, launch, own.array.name))
+
+
+def _stays_inside(mapping: GpuMapping, launch: Launch, array: str) -> bool:
+    """Whether only this launch uses an array, and no value goes from one work item to another."""
+    users = {s.name for s in mapping.scop.statements for a in s.accesses if a.array == array}
+    if not users <= set(launch.statements()) or not all(launch_has_all(mapping, launch, user) for user in users):
+        return False
+    flow = [Active(dependence=p, relation=p.relation) for p in mapping.schedule.dependences.pairs
+            if p.array == array and p.kind is DependenceKind.FLOW]
+    return all(carrier(flow, values_of(function)) is None for function in (*launch.host, *launch.coordinates))
+
+
+def launch_has_all(mapping: GpuMapping, launch: Launch, statement: str) -> bool:
+    """Whether a launch runs every instance of a statement."""
+    domain = isl.UnionSet.from_set(mapping.scop.statement(statement).domain.intersect_params(mapping.scop.context))
+    return bool(domain.is_subset(launch.domain))

@@ -1,0 +1,174 @@
+"""The loops of a work item -> the text of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary, instances
+from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
+from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges
+from polysched.emit_c.scalar_code.loop_head import loop_head
+from polysched.emit_c.scalar_code.statements import INDENT, braced, print_body
+from polysched.emit_gpu.arrays import Buffer
+from polysched.emit_gpu.dialect import DevicePrinter
+from polysched.emit_gpu.kernel_loops import KernelLoops
+from polysched.emit_gpu.names import DeviceNames
+from polysched.errors import UnsupportedScopError
+from polysched.scop.body import ParameterRef, statement_expressions, walk
+from polysched.scop.scop import Array, Scop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """An argument of a kernel.
+
+    Parameters
+    ----------
+    declaration : in the kernel's head.
+    c_type : of the value on the host.
+    value : its C on the host; a buffer's name for a buffer.
+    buffer : the array, for a buffer.
+    """
+
+    declaration: str
+    c_type: str
+    value: str
+    buffer: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel:
+    """A kernel as text.
+
+    Parameters
+    ----------
+    loops : of one work item.
+    name : in the program of the device.
+    arguments : in order; those of the launch itself (first coordinates, loops of the host) come behind.
+    text : the function.
+    """
+
+    loops: KernelLoops
+    name: str
+    arguments: tuple[Argument, ...]
+    text: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelPrinter:
+    """Prints the kernels of a region.
+
+    Parameters
+    ----------
+    scop : the program.
+    names : of arrays and parameters in device code.
+    buffers : by array.
+    macros : collects the helper macros that the kernels use.
+    """
+
+    scop: Scop
+    names: DeviceNames
+    buffers: dict[str, Buffer]
+    macros: HelperMacros
+
+    def kernel(self, loops: KernelLoops, name: str) -> Kernel:
+        """The text of one kernel."""
+        spellings = {p.name: CText(self.names.parameters[p.name]) for p in self.scop.parameters}
+        index = IndexPrinter(parameters=parameter_ranges(self.scop, self.scop.context.params()), spellings=spellings,
+                             macros=self.macros)
+        device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
+        body = _Body(scop=device, index=index).lines(loops.loops)
+        arguments = tuple(self._arguments(loops))
+        first = [f"const long first_{c}" for c in loops.coordinates]
+        head = [*(a.declaration for a in arguments), *first, *(f"const long {h}" for h in loops.host)]
+        ids = [f"const long {c} = first_{c} + (long)get_global_id({k});" for k, c in enumerate(loops.coordinates)]
+        lines = [f"__kernel void {name}({', '.join(head)})", "{", *(INDENT + line for line in (*ids, *body)), "}"]
+        return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
+
+    def _device_array(self, array: Array) -> Array:
+        buffer = self.buffers.get(array.name)
+        return replace(array, c_element=self.names.arrays[array.name] if buffer is None else buffer.element)
+
+    def _arguments(self, loops: KernelLoops) -> list[Argument]:
+        """Buffers with their extents, scalars, and all parameters."""
+        used = {i.statement for i in instances(loops.loops)}
+        touched = {a.array for s in self.scop.statements if s.name in used for a in s.accesses} - loops.private
+        written = {a.array for s in self.scop.statements if s.name in used for a in s.writes}
+        found = []
+        for array in self.scop.arrays:
+            if array.name in touched:
+                found += self._array_arguments(array, array.name in written)
+        found += [Argument(declaration=f"const {p.dtype.c_name} {self.names.parameters[p.name]}",
+                           c_type=p.dtype.c_name, value=p.spelling) for p in self.scop.parameters]
+        return found
+
+    def _array_arguments(self, array: Array, written: bool) -> list[Argument]:
+        buffer, name, c_type = self.buffers.get(array.name), self.names.arrays[array.name], array.dtype.c_name
+        if buffer is None:
+            return [Argument(declaration=f"const {c_type} {name}", c_type=c_type, value=array.c_element or array.name)]
+        const = "" if written else "const "
+        pointer = Argument(declaration=f"__global {const}{c_type} *restrict {name}", c_type="cl_mem", value=name,
+                           buffer=array.name)
+        extents = [Argument(declaration=f"const long {own}", c_type="long", value=text)
+                   for own, text in zip(buffer.extent_names, buffer.extents, strict=True)
+                   if own != text and buffer.fields > 1]
+        return [pointer, *extents]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Body:
+    """Prints the nodes of a kernel."""
+
+    scop: Scop
+    index: IndexPrinter
+
+    def lines(self, node: Node) -> list[str]:
+        match node:
+            case Block():
+                return [line for child in node.children for line in self._scoped(child)]
+            case For():
+                return braced(loop_head(node, self.index), self.lines(node.body))
+            case If():
+                return self._branch(node)
+            case Let():
+                return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body)]
+            case Local():
+                return [*map(self._declaration, node.temporaries), *self.lines(node.body)]
+            case StatementInstance():
+                return self._instance(node)
+            case _:
+                raise UnsupportedScopError(f"no device code for {type(node).__name__}", where=self.scop.name)
+
+    def _scoped(self, node: Node) -> list[str]:
+        """The lines of a node, in a block of their own where they declare something."""
+        lines = self.lines(node)
+        return ["{", *(INDENT + line for line in lines), "}"] if isinstance(node, Let | Local) else lines
+
+    def _branch(self, node: If) -> list[str]:
+        lines = [f"if ({self.index.condition(node.condition)}) {{", *(INDENT + x for x in self.lines(node.then))]
+        if node.otherwise is not None:
+            lines += ["} else {", *(INDENT + x for x in self.lines(node.otherwise))]
+        return [*lines, "}"]
+
+    def _declaration(self, temporary: Temporary) -> str:
+        extents = "".join(f"[{extent}]" for extent in temporary.extents)
+        return f"{self.scop.array(temporary.array).dtype.c_name} {temporary.name}{extents};"
+
+    def _instance(self, node: StatementInstance) -> list[str]:
+        printer = DevicePrinter(scop=self.scop, statement=self.scop.statement(node.statement),
+                                iterators=iterators_at(self.scop, node, Point(())), index=self.index, local_names={},
+                                temporaries=node.temporaries)
+        return print_body(printer.statement.body, printer)
+
+
+def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop) -> str:
+    """The whole program of the device."""
+    doubles = any(a.dtype.name == "float64" for a in scop.arrays) or any(
+        e.dtype.name == "float64" for s in scop.statements for top in statement_expressions(s.body)
+        for e in walk(top) if not isinstance(e, ParameterRef))
+    head = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if doubles else []
+    head += ["#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif", *macros.definitions()]
+    return "".join(f"{line}\n" for line in head) + "".join(f"\n{kernel.text}" for kernel in kernels)

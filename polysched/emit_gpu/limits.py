@@ -1,0 +1,21 @@
+"""The limits of this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitGpuLimits:
+    """By the module that asks for them."""
+
+    # host_text.py
+    host_operations: int = constant(4_000_000, unit="isl operations", source="for the loops of the host: as in emit_c")
+
+    # kernel_loops.py
+    kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
+
+
+LIMITS = EmitGpuLimits()

@@ -1,0 +1,125 @@
+"""The GpuMapping value: which instances each launch of a kernel runs, and what the host does around the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.gpu.transfers import DeviceArray
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Launch:
+    """A kernel: what one work item runs, in the order of the schedule.
+
+    A work item has the instances of the domain at one value of every loop of the host and every coordinate.
+
+    Parameters
+    ----------
+    name : unique in the mapping.
+    domain : all instances that the kernel runs in all its launches.
+    host : values of the loops of the host around the launch, outermost first.
+    coordinates : values that tell the work items of one launch apart, fastest first; empty for a single work item.
+        No dependence within a launch connects two values of one of them.
+    block : work items of a block per coordinate.
+    """
+
+    name: str
+    domain: isl.UnionSet
+    host: tuple[isl.UnionPwAff, ...] = ()
+    coordinates: tuple[isl.UnionPwAff, ...] = ()
+    block: tuple[int, ...] = ()
+
+    def statements(self) -> tuple[str, ...]:
+        """The names of the statements that it runs."""
+        sets = self.domain.get_set_list()
+        return tuple(sorted({str(sets.get_at(i).get_tuple_name()) for i in range(sets.n_set())}))
+
+    def __str__(self) -> str:
+        if not self.coordinates:
+            return f"{self.name}: one work item runs {', '.join(self.statements())}"
+        return (f"{self.name}: {len(self.coordinates)} dimensions in blocks of {'x'.join(map(str, self.block))} work "
+                f"items run {', '.join(self.statements())}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HostLoop:
+    """A loop of the host: the values of `function`, ascending, and for each what is inside."""
+
+    function: isl.UnionPwAff
+    body: HostNode
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HostSequence:
+    """Parts one after the other."""
+
+    parts: tuple[HostNode, ...]
+
+
+HostNode: TypeAlias = Launch | HostLoop | HostSequence
+
+
+def launches(node: HostNode) -> Iterator[Launch]:
+    """The launches below a node, in textual order."""
+    match node:
+        case Launch():
+            yield node
+        case HostLoop():
+            yield from launches(node.body)
+        case HostSequence():
+            for part in node.parts:
+                yield from launches(part)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GpuMapping(Shown):
+    """A legal mapping of a schedule to a device.
+
+    Parameters
+    ----------
+    schedule : the order that work items keep; holds everything before it.
+    host : what the host does.
+    tree : the order of all instances as mapped, coordinates marked parallel; it has passed the legality check.
+    arrays : what the device has of each array, and what is copied when.
+    """
+
+    schedule: Schedule
+    host: HostNode
+    tree: isl.Schedule
+    arrays: tuple[DeviceArray, ...]
+
+    @property
+    def scop(self) -> Scop:
+        return self.schedule.scop
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The kernels in textual order."""
+        return tuple(launches(self.host))
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether any kernel has more than one work item."""
+        return any(launch.coordinates for launch in self.launches)
+
+    def lines(self) -> tuple[str, ...]:
+        """One line per kernel and per array that is copied."""
+        return (*map(str, self.launches), *(line for array in self.arrays if (line := str(array))))
+
+    def headline(self) -> str:
+        """For instance `of gemm: 2 kernels, 3 arrays`."""
+        return f"of {self.scop.name}: {len(self.launches)} kernels, {len(self.arrays)} arrays"
+
+    def __str__(self) -> str:
+        return "\n".join((self.scop.name, *self.lines()))
+
+    def _repr_html_(self) -> str:
+        from polysched.scop.html import card, paragraph
+        return card(f"{self.scop.name}, mapped to a device", *map(paragraph, self.lines()))

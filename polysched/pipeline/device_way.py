@@ -1,0 +1,58 @@
+"""The way of one region to a device: the schedules that are tried, the mapping that is taken, the C of the host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.dependence.dependences import Dependences
+from polysched.emit_c import guarded
+from polysched.emit_gpu import emit_opencl
+from polysched.errors import BudgetExceededError, UnsupportedScopError
+from polysched.gpu import GpuMapping, map_to_device
+from polysched.gpu.choice import costs_less
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.pipeline.timing import timed
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.scop import Scop
+
+ORIGINAL = "original"
+
+
+def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """All stages for one region whose loops run on a device.
+
+    Raises
+    ------
+    UnsupportedScopError : the device cannot run the region, or has nothing to run at the same time.
+    PolyschedError : any stage refuses.
+    """
+    expansion = timed(seconds, "dependences", lambda: analysed(scop, expand=options.expand))
+    mapping = timed(seconds, "mapped", lambda: _mapping(expansion.dependences, options))
+    if not mapping.is_parallel:
+        raise UnsupportedScopError("no loop can run on many work items: every one has a dependence between its "
+                                   "iterations", where=scop.name, hint="leave --target opencl out")
+    made = timed(seconds, "emitted", lambda: emit_opencl(mapping))
+    source = made.source
+    if options.guard or (options.is_guarded and scop.source is not None):
+        source = guarded(source, scop)
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=mapping.schedule, tiled=source.tiled,
+                     source=source, options=options, seconds=seconds, expanded=expansion.arrays, moved=expansion.moved,
+                     last_values=expansion.last_values, mapped=mapping.lines())
+
+
+def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
+    """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
+    first = _of_schedule(scheduled(dependences, options))
+    if options.scheduler != "pluto" or options.strategy is not None or options.steps:
+        return first
+    try:
+        other = _of_schedule(scheduled(dependences, replace(options, scheduler=ORIGINAL)))
+    except (UnsupportedScopError, BudgetExceededError):
+        return first
+    return other if costs_less(other, first, dict(options.assumed)) else first
+
+
+def _of_schedule(schedule: Schedule) -> GpuMapping:
+    return map_to_device(schedule)

@@ -1,0 +1,68 @@
+"""Ranks in Python: every rank's part of every step by the interpreter, messages from their sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+import numpy as np
+
+from polysched.distribute import Distributed
+from polysched.scop.interpreter import execute
+from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.scop import Scop
+
+Arrays = dict[str, np.ndarray]
+
+
+def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arrays: Mapping[str, np.ndarray]
+             ) -> list[Arrays]:
+    """The arrays of every rank at the end; local arrays live in a rank as long as the region."""
+    part = distributed.part
+    own = [{name: values.copy() for name, values in arrays.items()} for _ in range(ranks)]
+    axis = fix_parameters(distributed.axis_set, sizes)
+    if axis.is_empty():
+        return own
+    low, high = (int(value.to_python()) for value in (axis.dim_min_val(0), axis.dim_max_val(0)))
+    steps = sorted(points_of(fix_parameters(distributed.step_set, sizes))) if distributed.steps else [()]
+    known = [_names(distributed, distributed.partition.own_names, rank, ranks, low, high) for rank in range(ranks)]
+    for step in steps:
+        here = {**sizes, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
+        for rank in range(ranks):
+            values = {**here, **known[rank]}
+            if not fix_parameters(isl.Set.from_params(part.context), values).is_empty():
+                execute(part, values, own[rank], wrap_signed=True)
+            else:   # the code tests what it assumes, so nothing may be left to run
+                assert all(fix_parameters(s.domain, values).is_empty() for s in part.statements)
+        sent = []
+        for message in distributed.messages:
+            for sender in range(ranks):
+                for receiver in set(range(ranks)) - {sender}:
+                    other = _names(distributed, distributed.partition.other_names, receiver, ranks, low, high)
+                    elements = fix_parameters(message.elements, {**here, **known[sender], **other})
+                    values_sent = own[sender][message.array]
+                    sent += [(receiver, message.array, at, values_sent[at]) for at in points_of(elements)]
+        for receiver, array, at, value in sent:
+            own[receiver][array][at] = value
+    for part_of in distributed.gathered:
+        for sender in range(ranks):
+            for at in points_of(fix_parameters(part_of.elements, {**sizes, **known[sender]})):
+                for receiver in range(ranks):
+                    own[receiver][part_of.array][at] = own[sender][part_of.array][at]
+    return own
+
+
+def _names(distributed: Distributed, names: tuple[str, ...], rank: int, ranks: int, low: int, high: int
+           ) -> dict[str, int]:
+    if distributed.partition.kind != "block":
+        return {names[0]: rank}
+    block = max(-(-(high - low + 1) // ranks), 1)
+    return {names[0]: low + rank * block, names[1]: min(low + (rank + 1) * block, high + 1)}
+
+
+def with_local_arrays_outside(scop: Scop) -> Scop:
+    """The program with its local arrays as arguments, so that the interpreter keeps them between steps."""
+    from dataclasses import replace
+
+    from polysched.scop.scop import Storage
+    return replace(scop, arrays=tuple(replace(a, storage=Storage.ARGUMENT) for a in scop.arrays))

@@ -1,0 +1,57 @@
+"""Programs for a device, and whether one is here."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from polysched.emit_gpu import DeviceSource, emit_opencl
+from polysched.emit_gpu.opencl_runtime import RUNTIME
+from polysched.measure.measurement import Measurement
+from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
+from polysched.pipeline.files import compiler_flags, transform_file
+from polysched.pipeline.options import PipelineOptions
+from polysched.target import find_compiler
+from tests.gpu.mapped import mapped
+
+EXACT = "-DPOLYSCHED_NO_CONTRACTION -cl-fp32-correctly-rounded-divide-sqrt"
+
+
+def emitted(text: str, scheduler: str = "original") -> DeviceSource:
+    return emit_opencl(mapped(text, scheduler))
+
+
+@cache
+def missing(folder: Path) -> str:
+    """Why nothing can run on a device here; empty where it can."""
+    source, program = folder / "probe.c", folder / "probe"
+    source.write_text(RUNTIME + "int main(void) { polysched_cl_start(); return 0; }\n")
+    done = find_compiler(None).run(["-w", str(source), "-o", str(program), "-lOpenCL"], folder=folder)
+    if done.returncode:
+        return "no OpenCL headers or library: install ocl-icd-opencl-dev and opencl-c-headers"
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    return ran.stderr.strip() if ran.returncode else ""
+
+
+def needs_device(folder: Path) -> None:
+    """Skip where there is no device."""
+    if reason := missing(folder):
+        pytest.skip(reason)
+
+
+def verified(path: Path, sizes: dict[str, int], options: PipelineOptions | None = None) -> Measurement:
+    """A file's region on the device beside the original, without times."""
+    transformed = transform_file(path, options or PipelineOptions(device="opencl"))
+    subject = Subject(scops=tuple(r.scop for r in transformed.regions), transformed_text=transformed.text)
+    flags = ("-O2", "-ffp-contract=off", *compiler_flags(transformed.regions))
+    return compare_and_time(subject, sizes, options=MeasureOptions(flags=flags, pairs=0, warmups=0))
+
+
+def largest_difference(measurement: Measurement) -> float:
+    """Over all arrays; what was not verified has none."""
+    assert measurement.verified, measurement.failure
+    assert measurement.verification is not None
+    return max(array.largest_absolute for array in measurement.verification.arrays)

@@ -1,0 +1,27 @@
+"""What OpenCL C spells otherwise, and what devices do not have."""
+
+import pytest
+
+from polysched.errors import UnsupportedScopError
+from tests.emit_gpu.emitted import emitted
+
+
+def program(statement: str, declaration: str = "float A[n]") -> str:
+    return (f"#include <math.h>\n#include <stdlib.h>\nint g(int);\nvoid f(int n, {declaration}) {{\n#pragma scop\n"
+            f"  for (int i = 0; i < n; i++)\n    {statement}\n#pragma endscop\n}}\n")
+
+
+@pytest.mark.parametrize(("statement", "words"), [
+    ("A[i] = sqrtf(A[i]);", "A[x] = sqrt(A[x]);"),
+    ("A[i] = fabsf(A[i]);", "A[x] = fabs(A[x]);"),
+])
+def test_functions_have_no_suffix(statement: str, words: str) -> None:
+    assert words in emitted(program(statement)).program
+
+
+@pytest.mark.parametrize(("declaration", "words"), [
+    ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16"),
+    ("_Bool A[n]", "arrays of _Bool")])
+def test_types_are_refused(declaration: str, words: str) -> None:
+    with pytest.raises(UnsupportedScopError, match=words):
+        emitted(program("A[i] = 1;", declaration))

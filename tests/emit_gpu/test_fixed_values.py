@@ -1,0 +1,34 @@
+"""Instances at one value, and bounds of values."""
+
+import islpy as isl
+import pytest
+
+from polysched.emit_c.loop_ir.index import constant, variable
+from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
+from tests.gpu.mapped import STENCIL, mapped
+
+DOMAIN = isl.UnionSet("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }")
+MEMBER = isl.UnionPwAff("{ S[i, j] -> [(i + j)] }")
+
+
+def test_a_function_equals_a_parameter() -> None:
+    expected = isl.UnionSet("[n, x] -> { S[i, j] : 0 <= i < n and 0 <= j < i and i + j = x }")
+    assert fixed(DOMAIN, {"x": MEMBER}).is_equal(expected)
+
+
+def test_values_of_a_function() -> None:
+    assert values_of(DOMAIN, MEMBER).is_equal(isl.Set("[n] -> { [x] : 1 <= x <= 2n - 3 }"))
+
+
+@pytest.mark.parametrize(("values", "first", "end"), [
+    ("[n] -> { [x] : 1 <= x < n }", constant(1), variable("n")),
+    ("[n] -> { [x] : x = n }", variable("n"), variable("n") + 1),
+    ("[n] -> { [x] : -x = n - 5 }", variable("n") * -1 + 5, variable("n") * -1 + 6)])
+def test_bounds(values: str, first: object, end: object) -> None:
+    assert bounds(isl.Set(values)) == (first, end)
+
+
+def test_launches_of_a_host_loop() -> None:
+    mapping = mapped(STENCIL)
+    found = host_instances(mapping.launches[0], mapping.scop.context.params())
+    assert found.is_subset(isl.Set("[t, n] -> { kernel0[s] : 0 <= s < t }"))

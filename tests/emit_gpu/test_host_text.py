@@ -1,0 +1,28 @@
+"""The host's C."""
+
+import islpy as isl
+
+from polysched.emit_gpu.host_text import when
+from tests.emit_gpu.emitted import emitted
+from tests.gpu.mapped import PRODUCT, STENCIL
+
+
+def test_only_what_is_live_is_copied() -> None:
+    lines = [line.strip() for line in emitted(PRODUCT).source.text.splitlines()]
+    copies = [line for line in lines if "polysched_cl_write" in line or "polysched_cl_read" in line]
+    assert copies == [
+        "polysched_cl_write(A_device, (void *)(A), 0, n, (long)(n), sizeof(float));",
+        "polysched_cl_write(B_device, (void *)(B), 0, n, (long)(n), sizeof(float));",
+        "polysched_cl_read(C_device, (void *)(C), 0, n, (long)(n), sizeof(float));"]
+
+
+def test_a_loop_of_the_host_has_launches_inside() -> None:
+    text = emitted(STENCIL).source.text
+    assert text.count("for (") == 1
+    assert text.count("polysched_cl_launch(") == 2
+
+
+def test_no_condition_where_there_always_are_elements() -> None:
+    context = isl.Set("[n] -> { : n >= 1 }")
+    assert when(isl.Set("[n] -> { A[i] : 0 <= i < n }"), context) is None
+    assert when(isl.Set("[n] -> { A[i] : 1 <= i < n }"), context) is not None

@@ -1,0 +1,48 @@
+"""The way to a device, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from polysched.errors import UnsupportedScopError, UsageError
+from polysched.pipeline.files import compiler_flags, optimize, transform_file
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
+from tests.gpu.mapped import CHAIN, PRODUCT, STENCIL
+
+DEVICE = PipelineOptions(device="opencl")
+
+
+def test_steps_tell_the_kernels() -> None:
+    made = optimize(from_c_text(PRODUCT), DEVICE)
+    assert "device: kernel0: 2 dimensions in blocks of 32x8 work items run S0, S1" in made.steps()
+
+
+def test_the_better_schedule_is_taken() -> None:
+    assert optimize(from_c_text(STENCIL), DEVICE).schedule.algorithm == "original"
+    assert optimize(from_c_text(STENCIL), PipelineOptions(device="opencl", scheduler="isl")).schedule.algorithm == "isl"
+
+
+def test_a_region_without_parallel_loops_is_refused() -> None:
+    with pytest.raises(UnsupportedScopError, match="no loop can run on many work items"):
+        optimize(from_c_text(CHAIN), DEVICE)
+
+
+def test_the_library_is_linked(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(PRODUCT)
+    made = transform_file(tmp_path / "f.c", DEVICE)
+    assert compiler_flags(made.regions) == ("-lOpenCL",)
+    assert made.text.count("#define POLYSCHED_OPENCL\n") == 1
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"scheduler": "best"}, "scheduler best is for"),
+    ({"register_block": (2, 4)}, "register_block is for")])
+def test_choices_for_cores_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        PipelineOptions(device="opencl", **options)  # type: ignore[arg-type]
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(UsageError, match="no device 'abacus'"):
+        PipelineOptions(device="abacus")
