@@ -28,7 +28,7 @@ def splice(text: str, sources: Sequence[CSource], also: Sequence[tuple[int, int,
     """
     pieces: list[str] = []
     done = 0
-    named = _still_named(sources)
+    named = _still_named([(source.scop.source, source.text) for source in sources])
     replaced = [_replacement(text, source, names) for source, names in zip(sources, named, strict=True)]
     replaced += _pragmas_around(text, [(start, end) for start, end, _ in replaced])
     if preambles := "".join(source.preamble for source in sources):
@@ -80,19 +80,19 @@ def _line_of(text: str, pragma: PragmaLine) -> tuple[int, int, str]:
     return text.rfind("\n", 0, pragma.start) + 1, len(text) if end < 0 else end + 1, ""
 
 
-def _still_named(sources: Sequence[CSource]) -> list[list[str]]:
+def _still_named(emitted: Sequence[tuple[SourceRegion | None, str]]) -> list[list[str]]:
     """For each region the names that only regions have read and that their new text does not read any more.
 
     `(void)name;` keeps compilers from warning of an unused variable or static function.
     """
     uses: dict[tuple[str | None, str], list[tuple[int, NameReads]]] = {}
-    for at, source in enumerate(sources):
-        for reads in source.scop.source.reads if source.scop.source is not None else ():
+    for at, (region, _) in enumerate(emitted):
+        for reads in region.reads if region is not None else ():
             uses.setdefault((reads.function, reads.name), []).append((at, reads))
-    named: list[list[str]] = [[] for _ in sources]
+    named: list[list[str]] = [[] for _ in emitted]
     for (_, name), found in uses.items():
         if sum(reads.inside for _, reads in found) == found[0][1].in_all and all(
-                _is_idle(name, sources[at].text) for at, _ in found):
+                _is_idle(name, emitted[at][1]) for at, _ in found):
             named[found[0][0]].append(name)
     return named
 
@@ -111,7 +111,8 @@ def put_back(text: str, regions: Sequence[tuple[SourceRegion, str]], preamble: s
     ------
     UsageError : a region comes from another text.
     """
-    replaced = [_put(text, region, emitted) for region, emitted in regions]
+    replaced = [_put(text, region, emitted, names)
+                for (region, emitted), names in zip(regions, _still_named(regions), strict=True)]
     if preamble:
         at = _behind_includes(text[:min(start for start, _, _ in replaced)])
         replaced.append((at, at, preamble.replace("\n", "\r\n" if "\r\n" in text else "\n")))

@@ -25,6 +25,7 @@ from polysched.scop.scop import AccessKind, Array, Parameter, Scop, Storage
 
 LOW, HIGH, BLOCK = "polysched_low", "polysched_high", "polysched_block"
 ME, RANKS, OTHER = "polysched_me", "polysched_ranks", "polysched_other"
+SIZES, VALUE = "polysched_sizes", "polysched_value"
 
 
 def persistent_arrays(distributed: Distributed) -> tuple[Array, ...]:
@@ -80,8 +81,10 @@ class _Region:
             yield inside(line)
         body = [*self._owned_part(), *self._messages()]
         if distributed.steps:
-            hull = isl.Set.from_basic_set(distributed.step_set.simple_hull())
-            body = point_loops(self.known, hull, list(step_names(distributed.steps)), body)
+            steps = distributed.step_set
+            hull = isl.Set.from_basic_set(steps.simple_hull())   # of one loop, where it has no step too many
+            body = point_loops(self.known, hull if hull.is_subset(steps) else steps,
+                               list(step_names(distributed.steps)), body)
         yield from map(inside, body)
         for line in (*self._gathering(), *(f"free({a.name});" for a in self._on_heap())):
             yield inside(line)
@@ -92,6 +95,7 @@ class _Region:
 
     def _start(self) -> Iterator[str]:
         scop, partition = self.distributed.scop, self.partition
+        yield from self._agreement()
         if partition.kind == "block":
             axis = self.distributed.axis_set
             yield f"const long {LOW} = {size_text(scop, axis.dim_min(0))}, {HIGH} = {size_text(scop, axis.dim_max(0))};"
@@ -109,6 +113,15 @@ class _Region:
         poison = list(self._poison())
         if poison:
             yield from ("#ifdef POLYSCHED_POISON", *poison, "#endif")
+
+    def _agreement(self) -> Iterator[str]:
+        """All ranks need the same sizes, which a program may have read from somewhere."""
+        sizes = [p.spelling for p in self.distributed.scop.parameters]
+        if sizes:
+            values = ", ".join(f"(long)({size})" for size in sizes)
+            names = ", ".join(sizes).replace("\\", "\\\\").replace('"', '\\"')
+            yield f"long {SIZES}[{2 * len(sizes)}] = {{{values}}};"
+            yield f'if ({RANKS} > 1) polysched_agree({SIZES}, {len(sizes)}, "{names}");'
 
     def _ends(self, names: Sequence[str], rank: str) -> Iterator[str]:
         """The declarations of what says what a rank owns."""
@@ -173,8 +186,12 @@ class _Region:
 
     def _elements(self, array: str, elements: isl.Set, body: Callable[[str, str], str]) -> list[str]:
         names = [f"polysched_e{at}" for at in range(elements.dim(isl.dim_type.set))]
-        at = _element(self.distributed.scop, self.distributed.scop.array(array), names)
-        return point_loops(self.known, elements, names, [body(at, f"sizeof({at})")])
+        declared = self.distributed.scop.array(array)
+        at = _element(self.distributed.scop, declared, names)
+        lines = [body(at, f"sizeof({at})")]
+        if declared.is_scalar and not names:   # a variable of storage class `register` has no address
+            lines = [f"{declared.dtype.c_name} {VALUE} = {at};", body(VALUE, f"sizeof({VALUE})"), f"{at} = {VALUE};"]
+        return point_loops(self.known, elements, names, lines)
 
     def _poison(self) -> Iterator[str]:
         """What somebody writes, and this rank does not read before, gets a value that no result may hang on."""

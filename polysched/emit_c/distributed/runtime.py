@@ -1,6 +1,8 @@
 """What every file with distributed regions has at its top: start and end of MPI, and one buffer per rank.
 
 All ranks run the whole program; what others than the first print goes nowhere, unless `POLYSCHED_ALL_PRINT` is set.
+Files of one program share what is weak.  `dup` and `fdopen` are declared here: `-std=c11` hides one of them, and
+`unistd.h` has names such as `link` and `access`, which a program may have for itself.
 Messages of more than 2^30 bytes go in pieces, since counts are of type `int` in MPI 3.1, section 3.2.2.
 """
 
@@ -8,16 +10,20 @@ RUNTIME = r"""#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+int dup(int);
+FILE *fdopen(int, const char *);
+
+#define POLYSCHED_SHARED __attribute__((weak, visibility("hidden")))
 struct polysched_buffer { char *data; size_t size, capacity, taken; };
 static int polysched_ranks = 1, polysched_me;
 static struct polysched_buffer *polysched_out, *polysched_in;
 static MPI_Request *polysched_requests;
 static size_t polysched_pending, polysched_places;
-static FILE *polysched_errors;
+POLYSCHED_SHARED FILE *polysched_errors;
 /* what this rank sent, of all regions: bytes and messages, between steps and at the ends of regions */
-static long polysched_bytes[2], polysched_messages[2];
+POLYSCHED_SHARED long polysched_bytes[2];
+POLYSCHED_SHARED long polysched_messages[2];
 
 static void polysched_fail(const char *what) {
   fprintf(polysched_errors ? polysched_errors : stderr, "rank %d: %s\n", polysched_me, what);
@@ -41,11 +47,24 @@ __attribute__((constructor)) static void polysched_start(void) {
   polysched_in = calloc((size_t)polysched_ranks, sizeof *polysched_in);
   if (!polysched_out || !polysched_in) polysched_fail("no memory for messages");
   if (provided < MPI_THREAD_FUNNELED) polysched_fail("this MPI does not allow threads");
-  if (polysched_me && !getenv("POLYSCHED_ALL_PRINT")) {
+  /* mpiexec gives its input to the first rank; others would wait for theirs for ever */
+  if (polysched_me && !freopen("/dev/null", "r", stdin)) polysched_fail("no /dev/null");
+  if (polysched_me && !polysched_errors && !getenv("POLYSCHED_ALL_PRINT")) {
     int errors = dup(2);
     polysched_errors = errors < 0 ? NULL : fdopen(errors, "w");
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) polysched_fail("no /dev/null");
   }
+}
+
+/* Ranks with other sizes would wait for messages that nobody sends. */
+__attribute__((unused)) static void polysched_agree(long *values, int count, const char *names) {
+  for (int at = 0; at < count; at++) values[count + at] = ~values[at];
+  MPI_Allreduce(MPI_IN_PLACE, values, 2 * count, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
+  for (int at = 0; at < count; at++)
+    if (values[at] != ~values[count + at]) {
+      if (!polysched_me) fprintf(stderr, "%s differ between ranks; only rank 0 has a standard input\n", names);
+      polysched_fail("ranks have different sizes");
+    }
 }
 
 static void polysched_room(struct polysched_buffer *b, size_t bytes) {
@@ -114,7 +133,7 @@ static void polysched_forget(void) {
 }
 
 /* What this rank sent: bytes and messages between steps, then at the ends of regions. */
-__attribute__((visibility("default"))) void polysched_sent_so_far(long *sent) {
+__attribute__((weak, visibility("default"))) void polysched_sent_so_far(long *sent) {
   sent[0] = polysched_bytes[0]; sent[1] = polysched_messages[0];
   sent[2] = polysched_bytes[1]; sent[3] = polysched_messages[1];
 }

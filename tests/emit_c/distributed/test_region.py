@@ -66,3 +66,15 @@ def test_an_array_without_a_word_for_its_elements_is_refused() -> None:
     odd = tuple(replace(a, c_element="q[{}]", c_extents=(None, None)) for a in made.scop.arrays)
     with pytest.raises(UnsupportedScopError, match="no word for an element"):
         distributed_text(replace(made, scop=replace(made.scop, arrays=odd)), part.source)
+
+
+def test_no_step_is_tried_in_which_nothing_runs() -> None:
+    scop = from_c_text("void f(int n, double *A) {\nint i; double s = 0;\n#pragma scop\n"
+                       "for (i = 0; i < n; i++) s += A[i];\nA[0] = s;\n#pragma endscop\nA[1] = i;\n}\n")
+    made = distribute(scop, "i")
+    part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
+    text = distributed_text(made, part.source)
+    loops = [line for line in text.splitlines() if "for (long polysched_polysched_step0" in line]
+    assert loops
+    assert not any("2147483" in line for line in loops)
+    assert "polysched_agree(polysched_sizes, 1, \"n\")" in text
