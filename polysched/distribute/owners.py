@@ -79,7 +79,8 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
     """`{ S[i, j] -> [a] }` per statement.
 
     A statement with an iterator of the axis' name has it.  Others own what they touch: the coordinate is their
-    subscript where others write an array along the axis.  What has neither runs at the lowest coordinate.
+    subscript where others write an array along the axis.  Instances that have neither run at the lowest coordinate, at
+    0 where the loop has no iterations.  Every instance has one coordinate.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def coordinates(scop: Scop, axis: str, given: Mapping[str, str] | None = None) -
     named = {n: c for n, c in found.items() if c is not None}
     owned = _owned_dimensions((s, named[s.name]) for s in scop.statements if s.name in named)
     lowest = lowest_coordinate(scop, named)
-    return {s.name: named.get(s.name) or _by_elements(s, owned) or _constant(s, lowest) for s in scop.statements}
+    return {s.name: named.get(s.name) or _everywhere(s, _by_elements(s, owned), lowest) for s in scop.statements}
 
 
 def _refuse_unknown(scop: Scop, given: Mapping[str, str]) -> None:
@@ -109,8 +110,10 @@ def _refuse_unknown(scop: Scop, given: Mapping[str, str]) -> None:
 
 
 def lowest_coordinate(scop: Scop, by_statement: Mapping[str, isl.Map]) -> isl.PwAff:
-    """The least coordinate of any instance, as a function of the parameters."""
-    return axis_set(scop, by_statement).dim_min(0)
+    """The least coordinate of any instance, as a function of the parameters; 0 where there are no instances."""
+    least = axis_set(scop, by_statement).dim_min(0)
+    none = isl.PwAff.zero_on_domain(isl.LocalSpace.from_space(least.get_domain_space()))
+    return least.union_add(none.intersect_domain(least.domain().complement()))
 
 
 def axis_set(scop: Scop, by_statement: Mapping[str, isl.Map]) -> isl.Set:
@@ -165,5 +168,7 @@ def _by_elements(statement: Statement, owned: Mapping[str, int]) -> isl.Map | No
     return None
 
 
-def _constant(statement: Statement, value: isl.PwAff) -> isl.Map:
-    return isl.Map.from_domain_and_range(statement.domain, isl.Set.from_pw_aff(value))
+def _everywhere(statement: Statement, touched: isl.Map | None, lowest: isl.PwAff) -> isl.Map:
+    """What a statement touches, and the lowest coordinate for its other instances."""
+    anywhere = isl.Map.from_domain_and_range(statement.domain, isl.Set.from_pw_aff(lowest))
+    return anywhere if touched is None else touched.union(anywhere.subtract_domain(touched.domain()))

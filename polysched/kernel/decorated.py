@@ -100,7 +100,12 @@ class Kernel:
                 return self.function(*args, **kwargs)
             found = found.as_written if self.choice.code is Code.AS_WRITTEN else found
         call = found.prepare(values, sizes)
-        call.run()
+        try:
+            call.run()
+        except REASONS_TO_FALL_BACK as reason:   # code for sizes that an instruction does not fit; nothing has run
+            if not self.fallback:
+                raise
+            return self._plain(str(reason), args, kwargs)
         call.copy_back()
         return call.returned()
 

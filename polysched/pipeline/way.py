@@ -136,8 +136,13 @@ class Started:
 
 
 def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
-    """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`."""
+    """A region up to its first instruction; None where its code depends on more: a source file, a database, `safe`.
+
+    Choices by hand are refused by the stages of ordinary code, so these come first.
+    """
     if scop.source is not None or options.database is not None or options.safe or options.guard:
+        return None
+    if not options.is_by_model:
         return None
     if options.instructions_for(scop) is None:
         return None

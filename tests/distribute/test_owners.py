@@ -5,7 +5,7 @@ import pytest
 from polysched.distribute.owners import Partition, axis_set, coordinates
 from polysched.errors import UsageError
 from polysched.scop import from_c_text
-from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.points import fix_parameters, pairs_of, points_of
 from tests.distribute.programs import scop_of
 
 
@@ -59,3 +59,19 @@ def test_the_axis_has_all_coordinates() -> None:
 def test_a_loop_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="no loop q to distribute"):
         coordinates(scop_of("lu"), "q")
+
+
+@pytest.mark.parametrize("body", [
+    "s[0] = 7.0; for (int i = 0; i < n; i++) s[0] += A[i];",
+    "for (int i = 0; i < n; i++) A[i] += 1; for (int k = 0; k < 9; k++) B[k] = k < 3 ? A[k] : 9.0;",
+    "if (n > 2) for (int i = 0; i < n; i++) A[i] += 1; s[1] = 3;",
+    "double t; t = 4; for (int i = 1; i < n; i++) t += A[i]; s[0] = t;",
+])
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_every_instance_has_one_coordinate(body: str, n: int) -> None:
+    scop = from_c_text(f"void f(int n, double A[9], double B[9], double s[2]) {{\n#pragma scop\n{body}\n"
+                       "#pragma endscop\n}\n")
+    for name, owner in coordinates(scop, "i").items():
+        domain = fix_parameters(scop.statement(name).domain, {"n": n})
+        assert sorted(points_of(domain)) == sorted(point for point, _ in pairs_of(fix_parameters(
+            owner.intersect_domain(scop.statement(name).domain), {"n": n})))

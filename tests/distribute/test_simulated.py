@@ -46,6 +46,15 @@ def test_known_programs(name: str) -> None:
         compare(scop, "i", partition, 3, sizes_of(scop), 3)
 
 
+@pytest.mark.parametrize(("body", "n"), [
+    ("s[0] = 7; for (int i = 0; i < n; i++) s[0] += A[i];", 0),
+    ("for (int i = 0; i < n; i++) A[i] += 1; for (int k = 0; k < 9; k++) B[k] = k < 3 ? A[k] : 9;", 9),
+    ("if (n > 2) for (int i = 0; i < n; i++) A[i] += 1; s[1] = 3;", 1)])
+def test_what_touches_nothing_of_the_loop(body: str, n: int) -> None:
+    scop = from_c_text(f"void f(int n, int A[9], int B[9], int s[2]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    compare(scop, "i", Partition(), 2, {"n": n}, 1)
+
+
 @pytest.mark.parametrize("seed", [s for s in range(40) if s != 17])   # whose analysis exceeds its budget
 def test_random_programs(seed: int) -> None:
     scop = from_c_text(generate(seed, shape=SHAPE).text())

@@ -8,7 +8,8 @@ import pytest
 
 import polysched
 from polysched.emit_c.alternatives.instructions import UNFIT
-from polysched.kernel import compiled_scop
+from polysched.errors import BudgetExceededError
+from polysched.kernel import FallbackWarning, compiled_scop
 from polysched.pipeline import verified_replacements, way
 from polysched.target.processor import processor_flags
 
@@ -98,3 +99,31 @@ def test_kernels_without_an_instruction_have_one_code(cache: Path) -> None:
     polysched.kernel(scaled)(c, a)
     np.testing.assert_array_equal(c, 2 * a)
     assert [f"return {UNFIT};" in text for text in entries(cache)] == [False]
+
+
+def test_ordinary_code_that_cannot_be_made_is_a_reason_to_fall_back(cache: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise BudgetExceededError("too many loops")
+
+    monkeypatch.setattr(compiled_scop.CompiledScop, "_by_instruction_alone", lambda _: lambda *__: UNFIT)
+    monkeypatch.setattr(compiled_scop.CompiledScop, "_build", refused)
+    with pytest.raises(BudgetExceededError, match="too many loops"):
+        check(polysched.kernel(loops), 3, 4, 5)
+    careful = polysched.kernel(loops, fallback=True)
+    with pytest.warns(FallbackWarning, match="loops runs as plain Python: too many loops"):
+        check(careful, 3, 4, 5)
+
+
+def test_sizes_are_told_apart_from_variables_of_the_program(cache: Path) -> None:
+    def product(C, A, B):  # type: ignore[no-untyped-def]
+        for ps_size_M in range(C.shape[0]):
+            for ps_size_N in range(C.shape[1]):
+                for ps_size_K in range(A.shape[1]):
+                    C[ps_size_M, ps_size_N] += np.int32(A[ps_size_M, ps_size_K]) * np.int32(B[ps_size_K, ps_size_N])
+
+    own = polysched.kernel(product)
+    for size in ((3, 4, 5), (33, 40, 37)):
+        c, a, b = arrays(*size)
+        own(c, a, b)
+        np.testing.assert_array_equal(c, 3 + a.astype(np.int32) @ b.astype(np.int32))

@@ -96,9 +96,11 @@ def _own(statement: Statement, instances: isl.UnionSet) -> isl.Set:
 
 
 def _live_in(dependences: Dependences, reader: Statement, read: Access, own: dict[str, isl.Set]) -> isl.Set:
-    """The instances of the part that read a value from before it."""
+    """The instances of the part that read a value from before it, or may."""
     left = own[reader.name]
     if read.array in dependences.by_memory:   # the last writer is not known
+        return left
+    if not read.relation.is_single_valued():   # a writer of one element says nothing of the others
         return left
     for pair in dependences.pairs:
         if pair.kind is not DependenceKind.FLOW or pair.sink_reference != read.reference or pair.sink != reader.name:

@@ -148,6 +148,13 @@ def _enough(scop: Scop, work: _Box, costs: list[tuple[float, tuple[isl.PwAff, ..
     return f"{_product(scop, work.extents)} >= {' + '.join([*terms, *([str(ceil(known))] if known else [])]) or 1}"
 
 
+def work_as_written(scop: Scop) -> tuple[str, ...] | None:
+    """The sizes of the boxes around the instances of statements in C, each once; None where one has no bound."""
+    boxes = [_box(scop, s) for s in scop.statements if not s.domain.intersect_params(scop.context).is_empty()]
+    known = [box for box in boxes if box is not None]
+    return tuple(dict.fromkeys(_product(scop, box.extents) for box in known)) if len(known) == len(boxes) else None
+
+
 def _product(scop: Scop, extents: tuple[isl.PwAff, ...]) -> str:
     return f"(double){' * '.join(f'({size_text(scop, extent)})' for extent in extents) or '1'}"
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.alternatives.crossover import work_as_written
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
 from polysched.emit_c.c_source import CSource, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
@@ -81,16 +82,19 @@ def alone_or_unfit(as_written: CSource, program: TensorizedProgram, parts: Seque
 
     Parameters
     ----------
-    as_written : the loops as they are written; they run where the instruction would not pay.
+    as_written : the loops as they are written; they run where the instruction would not pay and no other statement has
+        much to do.
     program, parts, name, parallel, emulated : as for `with_instruction`.
     """
     leave = f"return {UNFIT};"
     extents = [loop.extent for loop in program.general.match.fragment.loops] if program.general is not None else []
-    if not extents or program.least_work <= 1:
+    others = work_as_written(as_written.scop)
+    if not extents or program.least_work <= 1 or others is None:
         return with_instruction(replace(as_written, text=f"{leave}\n", teams=0), program, parts, name=name,
                                 parallel=parallel, emulated=emulated)
     work = " * ".join(f"(double){e}" for e in extents)
-    lines = [*_sizes(program), f"if ({work} >= {program.least_work:.0f}) {leave}", *as_written.text.splitlines()]
+    enough = " || ".join(f"{text} >= {program.least_work:.0f}" for text in dict.fromkeys((work, *others)))
+    lines = [*_sizes(program), f"if ({enough}) {leave}", *as_written.text.splitlines()]
     return with_instruction(replace(as_written, text="".join(f"{line}\n" for line in lines)), program, parts, name=name,
                             parallel=parallel, emulated=emulated)
 

@@ -42,7 +42,7 @@ _BY_MACHINE = {
     "across_8": _aligned("q", "long long", "unsigned char"),
     "across_4": _aligned("d", "int", "unsigned short"),
     "empty_registers_16": _emptied("defined __x86_64__ && defined __SSE__", 16),
-    "empty_registers_32": _emptied("__AVX512F__", 32),
+    "empty_registers_32": _emptied("defined __x86_64__ && defined __AVX512F__", 32),
     "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
 }
 

@@ -96,3 +96,13 @@ def test_unknown_last_writers_count_as_before() -> None:
     found = restartable(replace(dependences, by_memory=("A",)), scop.domain)
     assert not found
     assert not found.exact
+
+
+@pytest.mark.parametrize(("body", "allowed"), [
+    ("A[0] = 1; for (int i = 0; i < 3; i++) B[i] = A[x[i]]; A[1] = 3;", False),
+    ("for (int i = 0; i < 3; i++) B[i] = A[x[i]];", True)])
+def test_a_writer_of_one_element_that_may_be_read_says_nothing_of_the_others(body: str, allowed: bool) -> None:
+    scop = from_c_text(f"void f(int x[3], int A[3], int B[3]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    found = restartable(analyse(scop), scop.domain)
+    assert bool(found) == allowed
+    assert not found.exact

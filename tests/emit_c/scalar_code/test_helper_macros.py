@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import struct
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.target import find_compiler
 from tests.emit_c.compiled import load
 
 
@@ -61,6 +65,17 @@ def test_threads_and_fences(library: ctypes.CDLL) -> None:
 
 def test_values_outlive_emptied_registers(library: ctypes.CDLL) -> None:
     assert library.emptied_(1.25) == 3.75
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="-m32 is an option of compilers for x86")
+@pytest.mark.parametrize("flags", [[], ["-mavx512f"]])
+def test_registers_that_32_bits_do_not_have_are_not_named(flags: list[str], tmp_path: Path) -> None:
+    macros = HelperMacros(TakenNames(used=frozenset(), visible=frozenset()))
+    calls = " ".join(f"{macros.use(f'empty_registers_{count}')}();" for count in (16, 32))
+    (tmp_path / "x.c").write_text("\n".join([*macros.definitions(), f"void f(void) {{ {calls} }}", ""]))
+    done = subprocess.run([*find_compiler().command, "-m32", *flags, "-S", "-o", str(tmp_path / "x.s"),
+                           str(tmp_path / "x.c")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_names_of_the_program_are_left_to_it() -> None:
