@@ -10,8 +10,10 @@ import islpy as isl
 from polysched.emit_c.loop_ir.index import Linear, constant
 from polysched.emit_c.scalar_code.heap import extent_texts
 from polysched.emit_gpu.fixed_values import bounds
+from polysched.emit_gpu.names import DeviceNames
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.transfers import DeviceArray
+from polysched.scop.dtypes import BOOL
 from polysched.scop.scop import Array, Scop
 
 _PLAIN = re.compile(r"(?P<base>.*?)(\[\{\}\])*", re.DOTALL)
@@ -28,6 +30,7 @@ class Buffer:
     host : C of the address of the host's first element; empty for an array that only the device has.
     rows : how many the region uses.
     extents : C of the extents behind the first, at the region.
+    extent_names : the extents in device code: numbers, or arguments of the kernels.
     fields : source subscripts of an element.
     live_in, live_out : first row that is copied, and one past the last.
     """
@@ -37,6 +40,7 @@ class Buffer:
     host: str
     rows: Linear
     extents: tuple[str, ...]
+    extent_names: tuple[str, ...]
     fields: int
     live_in: tuple[Linear, Linear]
     live_out: tuple[Linear, Linear]
@@ -59,39 +63,40 @@ class Buffer:
         return f"{self.name}[{index}]"
 
     @property
-    def extent_names(self) -> tuple[str, ...]:
-        """The extents in device code: numbers, or arguments of the kernels."""
-        return tuple(text if text.isdecimal() else f"{self.name}_{k + 1}" for k, text in enumerate(self.extents))
-
-    @property
     def row_elements(self) -> str:
         """C of the number of elements of a row, at the region."""
         return " * ".join(text if text.isdecimal() else f"(long)({text})" for text in self.extents) or "1"
 
 
-def buffer_of(scop: Scop, own: DeviceArray, name: str) -> Buffer:
+def buffer_of(scop: Scop, own: DeviceArray, names: DeviceNames) -> Buffer:
     """The buffer for an array.
 
     Raises
     ------
-    UnsupportedScopError : the host does not have the array in one piece.
+    UnsupportedScopError : the host does not have the array in one piece, or its type has no defined size there.
     """
     array = own.array
+    if array.dtype == BOOL:
+        raise UnsupportedScopError(f"a device has no memory for the _Bool {array.name}", where=array.name,
+                                   hint="use unsigned char")
     fields = _fields(scop, array)
     live = not (own.copied_in.is_empty() and own.copied_out.is_empty())
-    return Buffer(own=own, name=name, host=_address(array, fields) if live else "",
-                  rows=_rows(own.used)[1], extents=_extents(scop, array), fields=fields,
-                  live_in=_rows(own.copied_in), live_out=_rows(own.copied_out))
+    context, extents = scop.context.params(), _extents(scop, array)
+    return Buffer(own=own, name=names.arrays[array.name], host=_address(array, fields) if live else "",
+                  rows=_rows(own.used, context)[1], extents=extents, fields=fields,
+                  extent_names=tuple(text if text.isdecimal() else wish
+                                     for text, wish in zip(extents, names.extents[array.name], strict=True)),
+                  live_in=_rows(own.copied_in, context), live_out=_rows(own.copied_out, context))
 
 
-def _rows(elements: isl.Set) -> tuple[Linear, Linear]:
+def _rows(elements: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:
     if elements.is_empty():
         return constant(0), constant(0)
     dimensions = elements.dim(isl.dim_type.set)
     if not dimensions:
         return constant(0), constant(1)
     rows = elements.project_out(isl.dim_type.set, 1, dimensions - 1).reset_tuple_id()
-    return bounds(rows)
+    return bounds(rows, context)
 
 
 def _fields(scop: Scop, array: Array) -> int:

@@ -9,7 +9,7 @@ from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
-from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, LONGDOUBLE, DType
+from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, LONGDOUBLE, DType
 from polysched.scop.scop import Scop
 
 _NAMES = (
@@ -31,9 +31,6 @@ def refuse_unsupported(scop: Scop) -> None:
     """
     for array in scop.arrays:
         _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
-        if array.dtype == BOOL and array.extents:
-            raise UnsupportedScopError(f"a device has no arrays of _Bool like {array.name}", where=array.name,
-                                       hint="use unsigned char")
     for statement in scop.statements:
         tops = [*statement_expressions(statement.body), *(s for a in statement.accesses for s in a.subscripts)]
         for expression in (e for top in tops for e in walk(top)):

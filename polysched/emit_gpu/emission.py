@@ -65,7 +65,7 @@ def emit_opencl(mapping: GpuMapping) -> DeviceSource:
     names = device_names(scop)
     loops = [kernel_loops(mapping, launch, names) for launch in mapping.launches]
     private = frozenset[str]().union(*(own.private for own in loops))
-    buffers = {own.array.name: buffer_of(scop, own, names.arrays[own.array.name]) for own in mapping.arrays
+    buffers = {own.array.name: buffer_of(scop, own, names) for own in mapping.arrays
                if not own.by_value and own.array.name not in private}
     macros = HelperMacros(names.taken)
     printer = KernelPrinter(scop=scop, names=names, buffers=buffers, macros=macros)

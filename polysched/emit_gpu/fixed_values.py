@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from polysched.emit_c.generation.ast_reader import read_index
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, quotient, shifted, variable
 from polysched.gpu.mapping import Launch
 from polysched.scop.scop import union_set
@@ -28,15 +29,16 @@ def _identity(name: str) -> isl.Id:
 
 
 def values_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:
-    """`{ [x] }`: the values of a function over some instances, or a superset without gaps."""
+    """`{ [x] }`: the values of a function over some instances."""
     images = isl.UnionMap.from_union_pw_aff(function).intersect_domain(domain).range()
-    return isl.Set.from_basic_set(isl.Set.from_union_set(images).simple_hull())
+    return isl.Set.from_union_set(images).coalesce()
 
 
 def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
-    """`{ kernel0[h0, h1] }`: the values of the loops of the host at which a kernel is launched, without gaps.
+    """`{ kernel0[h0, h1] }`: the values of the loops of the host at which a kernel is launched.
 
-    A launch that has no instance runs no work item, or some that do nothing.
+    Without gaps, unless only the values themselves have ends.  A launch that has no instance runs no work item, or
+    some that do nothing.
     """
     found = []
     sets = launch.domain.intersect_params(context).get_set_list()
@@ -47,13 +49,47 @@ def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
             own = isl.UnionMap.from_union_pw_aff(function).intersect_domain(isl.UnionSet.from_set(instances))
             relation = relation.flat_range_product(isl.Map.from_union_map(own))
         found.append(relation.range().set_tuple_name(launch.name))
-    hull = isl.Set.from_union_set(union_set(found)).simple_hull()
-    return isl.Set.from_basic_set(hull).gist_params(context)
+    values = isl.Set.from_union_set(union_set(found))
+    hull = isl.Set.from_basic_set(values.simple_hull())
+    ends = all(hull.dim_is_bounded(isl.dim_type.set, position) for position in range(len(launch.host)))
+    return (hull if ends else values.coalesce()).gist_params(context)
 
 
-def bounds(values: isl.Set) -> tuple[Linear, Linear]:
-    """The least of the values and one past the last; the second is no larger where there are none, or any number."""
+def bounds(values: isl.Set, context: isl.Set | None = None) -> tuple[Linear, Linear]:
+    """The least of the values and one past the last; the second is no larger where there are none, or any number.
+
+    Parameters
+    ----------
+    context : the parameter values that can occur.
+    """
     hull = values.simple_hull().remove_divs()
+    first, end = values.dim_min(0), values.dim_max(0)
+    if _same(hull, first, end):
+        return _of_constraints(hull)
+    context = isl.Set.universe(values.get_space().params()) if context is None else context
+    behind = end.add_constant_val(isl.Val.one(end.get_ctx()))
+    return _everywhere(first, context), _everywhere(behind, context)
+
+
+def _same(hull: isl.BasicSet, first: isl.PwAff, end: isl.PwAff) -> bool:
+    """Whether a hull has the ends of the values that it is of."""
+    whole = isl.Set.from_basic_set(hull)
+    if not whole.dim_is_bounded(isl.dim_type.set, 0):
+        return False
+    return bool(whole.dim_min(0).intersect_domain(first.domain()).is_equal(first)
+                and whole.dim_max(0).intersect_domain(end.domain()).is_equal(end))
+
+
+def _everywhere(function: isl.PwAff, context: isl.Set) -> Linear:
+    """A function of the parameters; 0 where it has no value."""
+    outside = context.subtract(function.domain())
+    zero = isl.PwAff.val_on_domain(outside, isl.Val.zero(context.get_ctx()))
+    whole = function.union_add(zero).gist(context).coalesce()
+    return read_index(isl.AstBuild.from_context(context).expr_from_pw_aff(whole))
+
+
+def _of_constraints(hull: isl.BasicSet) -> tuple[Linear, Linear]:
+    """The least value of a hull and one past the last."""
     lower: list[Linear] = []
     upper: list[Linear] = []
     for constraint in hull.get_constraints():

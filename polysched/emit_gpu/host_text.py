@@ -51,8 +51,8 @@ def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule
 
 
 def when(elements: isl.Set, context: isl.Set) -> Condition | None:
-    """A condition on the parameters that holds wherever there are elements; None where it always holds."""
-    needed = isl.Set.from_basic_set(elements.params().simple_hull().remove_divs()).gist(context)
+    """The condition on the parameters that there are elements; None where it always holds."""
+    needed = elements.params().compute_divs().coalesce().gist(context)
     if needed.plain_is_universe():
         return None
     return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
@@ -143,16 +143,16 @@ class HostPrinter:
         lines = [f"const long {name} = {self.index.bound(value)};"
                  for name, value in zip(loops.host, node.iterators, strict=True)]
         outside = fixed(loops.launch.domain, dict(zip(loops.host, loops.launch.host, strict=True)))
-        for name, function in zip(loops.coordinates, loops.launch.coordinates, strict=True):
-            first, end = bounds(values_of(outside, function))
-            lines += [f"const long first_{name} = {self.index.bound(first)};",
-                      f"const long count_{name} = {self.index.bound(end)} - first_{name};"]
+        for own_first, own_count, function in zip(loops.firsts, loops.counts, loops.launch.coordinates, strict=True):
+            first, end = bounds(values_of(outside, function), loops.context)
+            lines += [f"const long {own_first} = {self.index.bound(first)};",
+                      f"const long {own_count} = {self.index.bound(end)} - {own_first};"]
         own = f"polysched_kernels[{position}]"
         last = [Argument(declaration="", c_type="long", value=name)
-                for name in (*(f"first_{c}" for c in loops.coordinates), *loops.host)]
+                for name in (*loops.firsts, *loops.host)]
         for k, argument in enumerate((*kernel.arguments, *last)):
             lines.append(self._argument(own, k, argument))
-        counts = [f"count_{c}" for c in loops.coordinates] or ["1"]
+        counts = loops.counts or ("1",)
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
         lines.append(f"polysched_cl_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
                      f"(const size_t[]){{{', '.join(blocks)}}});")

@@ -31,6 +31,7 @@ class KernelLoops:
     launch : of it.
     loops : over the instances of one work item; coordinates and loops of the host are parameters.
     host, coordinates : the names of these parameters.
+    firsts, counts : names for the least value of each coordinate, and for how many there are.
     context : the parameter values that can occur.
     private : arrays that became variables of the work item.
     """
@@ -39,6 +40,8 @@ class KernelLoops:
     loops: Node
     host: tuple[str, ...]
     coordinates: tuple[str, ...]
+    firsts: tuple[str, ...]
+    counts: tuple[str, ...]
     context: isl.Set
     private: frozenset[str]
 
@@ -60,10 +63,12 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     tree = mapping.schedule.tree.intersect_domain(inside)
     built = build_ast(tree, context=runs, max_operations=LIMITS.kernel_operations)
     loops = count_by_one(unskew(read_ast(built.root)))
-    loops = name_loops(loops, iterators={s.name: s.iterators for s in scop.statements}, taken=names.taken)
+    loops = name_loops(loops, iterators=names.iterators, taken=names.taken)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
     return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, context=runs,
+                       firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
+                       counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),
                        private=frozenset(contracted(loops)))
 
 

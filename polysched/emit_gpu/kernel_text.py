@@ -18,6 +18,7 @@ from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import ParameterRef, statement_expressions, walk
+from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
 
 
@@ -82,9 +83,10 @@ class KernelPrinter:
         device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
         body = _Body(scop=device, index=index).lines(loops.loops)
         arguments = tuple(self._arguments(loops))
-        first = [f"const long first_{c}" for c in loops.coordinates]
+        first = [f"const long {first}" for first in loops.firsts]
         head = [*(a.declaration for a in arguments), *first, *(f"const long {h}" for h in loops.host)]
-        ids = [f"const long {c} = first_{c} + (long)get_global_id({k});" for k, c in enumerate(loops.coordinates)]
+        ids = [f"const long {c} = {first} + (long)get_global_id({k});"
+               for k, (c, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True))]
         lines = [f"__kernel void {name}({', '.join(head)})", "{", *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
 
@@ -101,14 +103,13 @@ class KernelPrinter:
         for array in self.scop.arrays:
             if array.name in touched:
                 found += self._array_arguments(array, array.name in written)
-        found += [Argument(declaration=f"const {p.dtype.c_name} {self.names.parameters[p.name]}",
-                           c_type=p.dtype.c_name, value=p.spelling) for p in self.scop.parameters]
+        found += [_value(p.dtype, self.names.parameters[p.name], p.spelling) for p in self.scop.parameters]
         return found
 
     def _array_arguments(self, array: Array, written: bool) -> list[Argument]:
         buffer, name, c_type = self.buffers.get(array.name), self.names.arrays[array.name], array.dtype.c_name
         if buffer is None:
-            return [Argument(declaration=f"const {c_type} {name}", c_type=c_type, value=array.c_element or array.name)]
+            return [_value(array.dtype, name, array.c_element or array.name)]
         const = "" if written else "const "
         pointer = Argument(declaration=f"__global {const}{c_type} *restrict {name}", c_type="cl_mem", value=name,
                            buffer=array.name)
@@ -116,6 +117,12 @@ class KernelPrinter:
                    for own, text in zip(buffer.extent_names, buffer.extents, strict=True)
                    if own != text and buffer.fields > 1]
         return [pointer, *extents]
+
+
+def _value(dtype: DType, name: str, value: str) -> Argument:
+    """A number as an argument; no kernel takes a `_Bool` (OpenCL C 1.2, section 6.9)."""
+    c_type = UINT8.c_name if dtype == BOOL else dtype.c_name
+    return Argument(declaration=f"const {c_type} {name}", c_type=c_type, value=value)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

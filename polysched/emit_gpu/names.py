@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of, taken_names
+from polysched.emit_gpu.dialect import FUNCTIONS
 from polysched.scop.scop import Scop
 
 _WORDS = """
@@ -22,7 +23,7 @@ def device_name(name: str, taken: Iterable[str] = ()) -> str:
     """The name as an identifier of device code; `own_` in front where the language or another name has it."""
     found = identifier_of(name)
     others = set(taken)
-    while found in RESERVED or found in others or _VECTOR.fullmatch(found):
+    while found in RESERVED or found in FUNCTIONS or found in others or _VECTOR.fullmatch(found):
         found = f"own_{found}"
     return found
 
@@ -34,21 +35,32 @@ class DeviceNames:
     Parameters
     ----------
     arrays, parameters : by their names in the Scop.
+    extents : of each array, behind the first.
+    iterators : of each statement; what a loop over one of them is called.
     taken : identifiers that nothing made up may have.
     """
 
     arrays: dict[str, str]
     parameters: dict[str, str]
+    extents: dict[str, tuple[str, ...]]
+    iterators: dict[str, tuple[str, ...]]
     taken: TakenNames
 
 
 def device_names(scop: Scop) -> DeviceNames:
-    """A name for each array and parameter."""
+    """A name for each array, its extents, each parameter and each iterator."""
     given = taken_names(scop)
+    iterators = {s.name: tuple(map(device_name, s.iterators)) for s in scop.statements}
     found: dict[str, str] = {}
     for name in (*(a.name for a in scop.arrays), *(p.name for p in scop.parameters)):
         found[name] = device_name(name, found.values())
     used = given.used | set(found.values()) | RESERVED
+    taken = TakenNames(used=used, visible=(given.visible | used).union(*iterators.values()))
+    extents: dict[str, tuple[str, ...]] = {}
+    for array in scop.arrays:
+        extents[array.name] = tuple(taken.fresh(f"{found[array.name]}_{k}") for k in range(1, len(array.extents)))
+        used |= set(extents[array.name])
+        taken = TakenNames(used=used, visible=taken.visible | used)
     return DeviceNames(arrays={a.name: found[a.name] for a in scop.arrays},
                        parameters={p.name: found[p.name] for p in scop.parameters},
-                       taken=TakenNames(used=used, visible=given.visible | used))
+                       extents=extents, iterators=iterators, taken=taken)

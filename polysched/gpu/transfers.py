@@ -101,12 +101,18 @@ def whole_rows(array: Array, elements: isl.Set) -> isl.Set:
     dimensions = elements.dim(isl.dim_type.set)
     if not dimensions:
         return elements
-    rows = elements.project_out(isl.dim_type.set, 1, dimensions - 1).reset_tuple_id()
-    whole = isl.Set.from_basic_set(rows.simple_hull()).add_dims(isl.dim_type.set, dimensions - 1)
+    whole = row_range(elements).add_dims(isl.dim_type.set, dimensions - 1)
     for position, extent in enumerate(array.extents):
         if position and extent is not None:
             whole = whole.intersect(_below(position, extent, dimensions))
     return whole.set_tuple_name(array.name)
+
+
+def row_range(elements: isl.Set) -> isl.Set:
+    """`{ [x] }`: every row from the first to the last that has some of the elements."""
+    rows = elements.project_out(isl.dim_type.set, 1, elements.dim(isl.dim_type.set) - 1).reset_tuple_id()
+    space = rows.get_space()
+    return rows.apply(isl.Map.lex_le(space)).intersect(rows.apply(isl.Map.lex_ge(space))).coalesce()
 
 
 def _live_in(dependences: Dependences, accesses: list[tuple[Statement, Access]], array: Array,

@@ -26,6 +26,13 @@ def c_size(size: Size, names: Mapping[str, str]) -> str:
     return " + ".join(parts)
 
 
+def is_never_negative(size: Size) -> bool:
+    """Whether an extent is at least 0 for all sizes from 1 on, as far as its factors say."""
+    if any(not isinstance(atom, str) or factor < 0 for atom, factor in size.terms):
+        return False
+    return sum(factor for _, factor in size.terms) + size.constant >= 0
+
+
 def c_product(sizes: Sequence[Size], names: Mapping[str, str]) -> str:
     """The product of sizes as C; a number where all are known."""
     number, factors = 1, []

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import CompileError, UsageError
+from polysched.errors import CompileError, UnsupportedGraphError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.measure.processes.building import first_lines
-from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text
+from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
 from polysched.model.limits import LIMITS
 from polysched.model.saving import Parts, save, write_source
@@ -114,7 +114,12 @@ class CompiledModel:
         offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
         where = getattr(ctypes.CDLL(str(self.library)), ARENA)
         where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
-        arena = np.empty(where(given, offsets) + ALIGNMENT, np.uint8)
+        needed = where(given, offsets)
+        if needed < 0:
+            raise UnsupportedGraphError("a value has a negative extent", where=f"model {self.graph.name}", witness=(
+                f"{', '.join(map(str, negative_at_some_size(self.plan)))} "
+                f"with {', '.join(f'{n} = {v}' for n, v in values.items())}"))
+        arena = np.empty(needed + ALIGNMENT, np.uint8)
         self._kept[sizes] = _Ready(sizes=given, offsets=offsets, arena=arena,
                                    results=tuple((t.extents, t.numpy) for t in types))
         return self._kept[sizes]

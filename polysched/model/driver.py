@@ -10,7 +10,7 @@ from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.model.c_sizes import FLOOR, c_product, c_size
+from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
@@ -29,7 +29,8 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
     const long *sizes, const long *offsets, char *arena)`: 0 where there was memory for the temporaries of every kernel.
     Sizes that are open come in the order of the graph's symbols.  `long polysched_model_arena(const long *sizes, long
-    *offsets)` says how many bytes the arena has for them, and where its values stand in it.
+    *offsets)` says how many bytes the arena has for them, and where its values stand in it; -1 where they make an
+    extent negative.
 
     Parameters
     ----------
@@ -56,6 +57,12 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     return "\n".join([*lines, "  return 0;", "}", ""])
 
 
+def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
+    """The extents of values that are negative for some sizes: a window that is larger than the data, say."""
+    types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
+    return tuple(dict.fromkeys(e for t in types for e in t.shape if not is_never_negative(e)))
+
+
 def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:
     """The function that gives every value of the arena its place.
 
@@ -70,6 +77,7 @@ def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list
     count = len(types)
     lives = ", ".join(f"{{{first}, {last}}}" for first, last in plan.lives.values())
     return [head, *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values())),
+            *(f"  if ({c_size(extent, sizes)} < 0) return -1;" for extent in negative_at_some_size(plan)),
             f"  const long bytes[] = {{ {', '.join([*rounded, '0'])} }};",
             f"  static const int lives[][2] = {{ {', '.join(filter(None, [lives, '{0, 0}']))} }};",
             f"  int order[{count + 1}], next[{count + 1}];",

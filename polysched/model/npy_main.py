@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "\nwrites FOLDER/output_0.npy and so on\n");
     return 2;
   }
-  PREFIX *model = PREFIX_open(argv[1]);
+  PREFIX_model *model = PREFIX_open(argv[1]);
   if (!model) {
     fprintf(stderr, "%s: these are not the weights of the model\n", argv[1]);
     return 2;

@@ -40,7 +40,8 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
 
     Returns
     -------
-    the shared object, the header `STEM.h`, the weights `STEM.weights`.
+    the shared object `STEM.so`, the header `NAME.h`, the weights `STEM.weights`; the NAME, with which all functions
+    begin, is the stem as an identifier.
 
     Raises
     ------
@@ -68,12 +69,12 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
         if done.returncode != 0:
             raise CompileError(f"{compiler} cannot link {library.name}", witness=first_lines(done.stderr, name))
         header.write_text((folder / f"{prefix}.h").read_text())
-    beside.write_bytes(weights)
+    _write_weights(beside, weights)
     return library, header, beside
 
 
 def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
-    """Write a model as C source with a program around it; `sh build.sh` makes `./NAME`.
+    """Write a model as C source with a program around it; `sh build.sh` makes `./NAME`, the name as an identifier.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
     except OSError as error:
         raise UsageError("the folder cannot be made", where=str(folder), witness=str(error)) from None
     files = {"driver.c": driver_text(model.plan, model.symbols, exported=False),
-             f"{prefix}.c": interface_text(model.plan, prefix, offsets, weights),
+             "interface.c": interface_text(model.plan, prefix, offsets, weights),
              f"{prefix}.h": header_text(model.plan, prefix), "main.c": main_text(prefix)}
     files |= {f"{symbol}.c": kernel.source for symbol, kernel in model.kernels.items()}
     sources = [f for f in files if f.endswith(".c")]
@@ -95,5 +96,12 @@ def write_source(model: Parts, folder: str | Path, name: str = "model") -> Path:
     files["build.sh"] = f'#!/bin/sh\nset -e\ncd "$(dirname "$0")"\n{command}\n'
     for file, text in files.items():
         (place / file).write_text(text)
-    (place / f"{prefix}.weights").write_bytes(weights)
+    _write_weights(place / f"{prefix}.weights", weights)
     return place
+
+
+def _write_weights(path: Path, weights: bytes) -> None:
+    """Put a file in the place of another as a whole: a program that runs has the old one mapped."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(weights)
+    part.replace(path)

@@ -12,16 +12,16 @@ from polysched.graph.planning.memory import ALIGNMENT, rounded
 from polysched.graph.planning.plan import Plan
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_size
-from polysched.model.driver import ARENA, ENTRY
+from polysched.model.driver import ARENA, ENTRY, negative_at_some_size
 from polysched.model.sizes import linear_in
 
 HEAD_BYTES = ALIGNMENT
 
 
 def prefix_of(stem: str) -> str:
-    """The name that all functions of a saved model begin with."""
+    """The name that all functions of a saved model begin with: never one that the driver and the kernels have."""
     name = re.sub(r"\W", "_", stem, flags=re.ASCII)
-    return name if name.isidentifier() else f"model_{name}"
+    return name if name.isidentifier() and not name.startswith("polysched_") else f"model_{name}"
 
 
 def weights_of(constants: Mapping[str, np.ndarray]) -> tuple[bytes, tuple[int, ...]]:
@@ -46,7 +46,7 @@ def _tensors(plan: Plan) -> tuple[list[tuple[str, TensorType]], list[tuple[str, 
 def header_text(plan: Plan, prefix: str) -> str:
     """The C header of a saved model."""
     inputs, outputs = _tensors(plan)
-    guard = f"{prefix.upper()}_H"
+    guard = f"POLYSCHED_{prefix.upper()}_H"
 
     def listed(title: str, tensors: Sequence[tuple[str, TensorType]]) -> list[str]:
         return [f" * {title} {place}: {_comment(name)}, {_comment(str(t))}" for place, (name, t) in enumerate(tensors)]
@@ -66,16 +66,17 @@ enum {{
   {prefix}_outputs = {len(outputs)},
   {prefix}_sizes = {len(plan.graph.symbols)}
 }};
-typedef struct {prefix} {prefix};
+typedef struct {prefix}_model {prefix}_model;
 
 /* Map the file of the weights; 0 where it cannot be read or is another model's. */
-{prefix} *{prefix}_open(const char *weights);
+{prefix}_model *{prefix}_open(const char *weights);
 
-/* Compute the outputs: 0, or -1 where a size is below 1 or there is no memory, or more where an index is outside its
- * dimension.  sizes may be 0 where the model has none.  Calls of several threads need a model each. */
-int {prefix}_run({prefix} *model, const long *sizes, const void *const *inputs, void *const *outputs);
+/* Compute the outputs: 0, or -1 where a size is below 1, or makes an extent negative, or there is no memory, or more
+ * where an index is outside its dimension.  sizes may be 0 where the model has none.  Calls of several threads need a
+ * model each. */
+int {prefix}_run({prefix}_model *model, const long *sizes, const void *const *inputs, void *const *outputs);
 
-void {prefix}_close({prefix} *model);
+void {prefix}_close({prefix}_model *model);
 
 /* What an input or output is: NumPy's name of its elements, their bytes, its dimensions and extents. */
 typedef struct {{ const char *name, *elements; int bytes, rank; }} {prefix}_tensor;
@@ -83,7 +84,8 @@ extern const {prefix}_tensor {prefix}_input[{max(len(inputs), 1)}], {prefix}_out
 long {prefix}_input_extent(int input, int dimension, const long *sizes);
 long {prefix}_output_extent(int output, int dimension, const long *sizes);
 
-/* The sizes that the shapes of the inputs say: 0, or -1 where they contradict the model or each other. */
+/* The sizes that the shapes of the inputs say: 0, or -1 where they contradict the model or each other, or make an
+ * extent negative. */
 int {prefix}_sizes_of(const long *const *shapes, long *sizes);
 
 #ifdef __cplusplus
@@ -109,7 +111,7 @@ def interface_text(plan: Plan, prefix: str, offsets: Sequence[int], weights: byt
     inputs, outputs = _tensors(plan)
     names = {name: f"sizes[{place}]" for place, name in enumerate(plan.graph.symbols)}
     count, places = len(plan.graph.symbols), ", ".join(map(str, offsets)) or "0"
-    body = INTERFACE.replace("PREFIX", prefix).replace("ENTRY", ENTRY).replace("ARENA", ARENA)
+    body = INTERFACE.replace("ENTRY", ENTRY).replace("ARENA", ARENA).replace("PREFIX", prefix)
     numbers = {"SIZES": count, "LIVES": len(plan.lives), "CONSTANTS": len(offsets), "BYTES": len(weights),
                "ALIGNMENT": ALIGNMENT, "HEAD": HEAD_BYTES}
     for word, number in numbers.items():
@@ -145,6 +147,7 @@ def _sizes_of(plan: Plan, prefix: str, names: Mapping[str, str]) -> str:
                 lines.append(f"  {names[symbol]} = ({given} - {extent.constant}) / {factor};")
             checks.append(f"  if ({given} != {c_size(extent, names)}) return -1;")
     lines += [f"  if ({name} < 1) return -1;" for symbol, name in names.items() if symbol in taken]
+    checks += [f"  if ({c_size(extent, names)} < 0) return -1;" for extent in negative_at_some_size(plan)]
     lines += ["  return -1;"] if taken != set(names) else [*checks, "  return 0;"]
     return "\n".join([*lines, "}"])
 
@@ -160,7 +163,7 @@ int ENTRY(void *const *inputs, void *const *outputs, void *const *constants, con
           char *arena);
 long ARENA(const long *sizes, long *offsets);
 
-struct PREFIX {
+struct PREFIX_model {
   char *weights, *memory;
   long sizes[$SIZES + 1], offsets[$LIVES + 1];
   void *constants[$CONSTANTS + 1];
@@ -168,7 +171,7 @@ struct PREFIX {
 
 static const long places[] = { $PLACES };
 
-PREFIX *PREFIX_open(const char *weights) {
+PREFIX_model *PREFIX_open(const char *weights) {
   const int file = open(weights, O_RDONLY);
   if (file < 0) return 0;
   struct stat found;
@@ -176,7 +179,7 @@ PREFIX *PREFIX_open(const char *weights) {
   if (!fstat(file, &found) && found.st_size == $BYTES) mapped = mmap(0, $BYTES, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
   if (mapped == MAP_FAILED) return 0;
-  PREFIX *model = memcmp(mapped, "$DIGEST", $HEAD) ? 0 : calloc(1, sizeof *model);
+  PREFIX_model *model = memcmp(mapped, "$DIGEST", $HEAD) ? 0 : calloc(1, sizeof *model);
   if (!model) {
     munmap(mapped, $BYTES);
     return 0;
@@ -186,7 +189,7 @@ PREFIX *PREFIX_open(const char *weights) {
   return model;
 }
 
-int PREFIX_run(PREFIX *model, const long *sizes, const void *const *inputs, void *const *outputs) {
+int PREFIX_run(PREFIX_model *model, const long *sizes, const void *const *inputs, void *const *outputs) {
   for (int i = 0; i < $SIZES; i++)
     if (sizes[i] < 1) return -1;
   if (!model->memory || ($SIZES && memcmp(model->sizes, sizes, $SIZES * sizeof *sizes))) {
@@ -201,7 +204,7 @@ int PREFIX_run(PREFIX *model, const long *sizes, const void *const *inputs, void
   return status == 1 ? -1 : status;
 }
 
-void PREFIX_close(PREFIX *model) {
+void PREFIX_close(PREFIX_model *model) {
   if (!model) return;
   free(model->memory);
   munmap(model->weights, $BYTES);

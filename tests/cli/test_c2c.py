@@ -139,7 +139,7 @@ REFUSED = {
                       r"in\.c:2.*scop"),
     "syntax error": (region(f"{LOOP} A[i] = = 0;"), r"in\.c"),
     "goto": (region(f"{LOOP} {{ if (A[i] > 0) goto out; A[i] = 1; }}\nout: ;"), r"in\.c:\d+.*goto"),
-    "pointer walk": (region(f"double *p = A;\n{LOOP} *p++ = 0;"), r"in\.c:\d+"),
+    "pointer walk": (region(f"double *p = A;\n{LOOP} if (A[i] > 0) *p++ = 0;"), r"in\.c:\d+"),
     "call with side effects": (region(f"{LOOP} A[i] = next(i);", "double next(int);"), r"in\.c:\d+.*next"),
     "missing include": ('#include "missing.h"\n' + region(f"{LOOP} A[i] = 0;"), r"in\.c.*missing\.h|missing\.h"),
 }

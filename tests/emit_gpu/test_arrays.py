@@ -3,6 +3,7 @@
 import pytest
 
 from polysched.emit_gpu.arrays import buffer_of
+from polysched.emit_gpu.names import device_names
 from polysched.errors import UnsupportedScopError
 from tests.emit_gpu.emitted import emitted
 from tests.gpu.mapped import SCALE, mapped
@@ -10,7 +11,7 @@ from tests.gpu.mapped import SCALE, mapped
 
 def test_an_element_of_a_matrix() -> None:
     mapping = mapped(SCALE)
-    buffer = buffer_of(mapping.scop, next(a for a in mapping.arrays if a.array.name == "A"), "A")
+    buffer = buffer_of(mapping.scop, next(a for a in mapping.arrays if a.array.name == "A"), device_names(mapping.scop))
     assert (buffer.element, buffer.extent_names, buffer.host) == ("A[{} * A_1 + {}]", ("A_1",), "A")
 
 

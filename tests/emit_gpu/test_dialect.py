@@ -21,7 +21,7 @@ def test_functions_have_no_suffix(statement: str, words: str) -> None:
 
 @pytest.mark.parametrize(("declaration", "words"), [
     ("long double A[n]", "no type long double"), ("_Float16 A[n]", "no type _Float16"),
-    ("_Bool A[n]", "arrays of _Bool")])
+    ("_Bool A[n]", "no memory for the _Bool")])
 def test_types_are_refused(declaration: str, words: str) -> None:
     with pytest.raises(UnsupportedScopError, match=words):
         emitted(program("A[i] = 1;", declaration))

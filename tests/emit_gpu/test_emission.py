@@ -43,5 +43,26 @@ def test_two_regions_with_names_that_are_words_of_the_device(tmp_path: Path) -> 
     assert largest_difference(verified(tmp_path / "f.c", {"global": 40})) == 0
 
 
+GAPS = ("void f(int n, double A[2 * n], double B[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+        "    A[2 * i] = B[i];\n#pragma endscop\n}\n")
+ENDS = ("void f(int n, int m, double A[100], double B[n], double C[m]) {\n#pragma scop\n"
+        "  for (int i = 0; i < n; i++)\n    A[i] = B[i];\n  for (int i = 0; i < m; i++)\n    A[i] += C[i];\n"
+        "#pragma endscop\n}\n")
+NAMES = ("void f(int n, int first_x, int A_1, double A[n][n + 1], double count_x, double float4[n]) {\n#pragma scop\n"
+         "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < first_x; j++)\n"
+         "      A[i][j] = A_1 + count_x + float4[i];\n#pragma endscop\n}\n")
+FLAG = ("void f(int n, double A[n], _Bool flag) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+        "    A[i] = flag ? A[i] * 2 : 0;\n#pragma endscop\n}\n")
+
+
+@pytest.mark.parametrize(("text", "sizes"), [
+    (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}), (ENDS, {"n": 30, "m": 20}),
+    (NAMES, {"n": 9, "first_x": 5}), (FLAG, {"n": 7})])
+def test_gaps_ends_names_and_flags(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    needs_device(tmp_path)
+    (tmp_path / "f.c").write_text(text)
+    assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0
+
+
 def test_a_source_says_what_it_is() -> None:
     assert repr(emitted(PRODUCT)).startswith("<DeviceSource of f: 1 kernels, ")

@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from polysched.emit_c.loop_ir.index import constant, variable
+from polysched.emit_c.loop_ir.index import constant, variable, variables
 from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
 from tests.gpu.mapped import STENCIL, mapped
 
@@ -26,6 +26,13 @@ def test_values_of_a_function() -> None:
     ("[n] -> { [x] : -x = n - 5 }", variable("n") * -1 + 5, variable("n") * -1 + 6)])
 def test_bounds(values: str, first: object, end: object) -> None:
     assert bounds(isl.Set(values)) == (first, end)
+
+
+def test_a_hull_without_or_with_other_ends_is_not_taken() -> None:
+    _, several = bounds(isl.Set("[n, m] -> { [x] : 0 <= x < n or 0 <= x < m }"))
+    _, smaller = bounds(isl.Set("[n] -> { [x] : 0 <= x < n <= 100 or (x = 50 and n > 100) }"))
+    assert variables(several) == {"n", "m"}
+    assert variables(smaller) == {"n"}
 
 
 def test_launches_of_a_host_loop() -> None:

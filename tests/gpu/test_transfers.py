@@ -3,6 +3,7 @@
 import islpy as isl
 import pytest
 
+from polysched.gpu.transfers import row_range
 from tests.gpu.mapped import PRODUCT, SCALE, mapped
 
 
@@ -47,3 +48,17 @@ def test_what_is_written_on_a_condition_is_copied_in() -> None:
             "    if (B[i] > 0) A[i] = 1;\n#pragma endscop\n}\n")
     copied_in, copied_out = live(text, "A")
     assert copied_in.is_equal(copied_out)
+
+
+def test_gaps_between_rows_that_come_back_are_copied_in() -> None:
+    text = ("void f(int n, double A[2 * n], double B[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+            "    A[2 * i] = B[i];\n#pragma endscop\n}\n")
+    copied_in, copied_out = live(text, "A")
+    assert row_range(copied_out).is_equal(row_range(copied_in.union(copied_out)))
+    at = copied_in.intersect_params(isl.Set("[n] -> { : n = 3 }"))
+    assert at.is_equal(isl.Set("[n] -> { A[1]; A[3] : n = 3 }").intersect_params(isl.Set("[n] -> { : n = 3 }")))
+
+
+def test_the_range_of_rows() -> None:
+    rows = isl.Set("[n] -> { A[i, j] : i mod 2 = 0 and 0 <= i <= 2n and j = n }")
+    assert row_range(rows).is_equal(isl.Set("[n] -> { [x] : 0 <= x <= 2n }"))

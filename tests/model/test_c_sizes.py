@@ -1,7 +1,7 @@
 """Sizes as C."""
 
 from polysched.graph.values.sizes import Size
-from polysched.model.c_sizes import c_product, c_size
+from polysched.model.c_sizes import c_product, c_size, is_never_negative
 
 N, NAMES = Size.symbol("batch size"), {"batch size": "s0"}
 
@@ -17,3 +17,8 @@ def test_products_gather_what_is_known() -> None:
     assert c_product((N + 1, N), NAMES) == "(s0 + 1) * s0"
     assert c_product((N, Size(0)), NAMES) == "0"
     assert c_product((), NAMES) == "1"
+
+
+def test_extents_that_are_negative_at_no_size() -> None:
+    assert all(is_never_negative(s) for s in (Size(0), N, N - 1, 2 * N - 2, N * 3 + 1))
+    assert not any(is_never_negative(s) for s in (N - 2, 5 - N, (N - 3) // 2))

@@ -1,5 +1,6 @@
 """Saved models: a C program that is compiled by gcc alone computes what Python computes."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,7 +30,7 @@ int main(void) {
   const void *inputs[] = {x, n};
   void *outputs[] = {y, k};
   if (twice_open("driver.c")) return 1;
-  twice *model = twice_open("twice.weights");
+  twice_model *model = twice_open("twice.weights");
   if (!model || twice_run(model, none, inputs, outputs) != -1 || twice_run(model, sizes, inputs, outputs)) return 1;
   if (twice_output_extent(0, 1, sizes) != 2 || twice_output[0].rank != 2) return 1;
   for (int i = 0; i < 16; i++) printf("%g ", y[i]);
@@ -103,3 +104,36 @@ def test_arrays_of_another_kind_are_refused(program: Path, tmp_path: Path, array
 def test_other_endings_are_refused(model: CompiledModel, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"saved as a \.so file"):
         model.save(tmp_path / "model.dll")
+
+
+@pytest.mark.parametrize("name", ["int", "main", "driver", "close", "file", "ENTRY", "polysched_model", "_stdio",
+                                  "a-b"])
+def test_any_name_makes_a_library_and_a_program(model: CompiledModel, tmp_path: Path, name: str) -> None:
+    library, header, _ = model.save(tmp_path / f"{name}.so")
+    (tmp_path / "main.c").write_text(f'#include <stdio.h>\n#include <unistd.h>\n#include "{header.name}"\n'
+                                     f"int main(void) {{ return {header.stem}_open(\"none\") != 0; }}\n")
+    subprocess.run(["cc", "-Wall", "-Werror", "-o", "uses", "main.c", library.name, "-Wl,-rpath,."], cwd=tmp_path,
+                   check=True)
+    subprocess.run(["./uses"], cwd=tmp_path, check=True)
+    folder = model.write_source(tmp_path / "source", name)
+    subprocess.run(["sh", "build.sh"], cwd=folder, check=True)
+    assert (folder / header.stem).is_file()
+
+
+def test_weights_that_are_mapped_stay_when_the_model_is_saved_again(model: CompiledModel, tmp_path: Path) -> None:
+    weights = model.save(tmp_path / "m.so")[2]
+    with weights.open("rb") as before:
+        model.save(tmp_path / "m.so")
+        assert os.fstat(before.fileno()).st_ino != weights.stat().st_ino
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.h", "m.so", "m.weights"]
+
+
+def test_a_program_refuses_sizes_that_make_an_extent_negative(tmp_path: Path) -> None:
+    graph = from_text("graph f(x: float32[1, 1, N], w: float32[1, 1, 5]) {\n  let y = Conv(x, w)\n  return y\n}")
+    folder = compile_graph(graph).write_source(tmp_path / "source")
+    subprocess.run(["sh", "build.sh"], cwd=folder, check=True)
+    for name, extent in (("x", 2), ("w", 5)):
+        np.save(tmp_path / f"{name}.npy", np.ones((1, 1, extent), np.float32))
+    done = subprocess.run([folder / "model", folder / "model.weights", tmp_path, tmp_path / "x.npy",
+                           tmp_path / "w.npy"], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "the shapes of the inputs are not those of the model\n")

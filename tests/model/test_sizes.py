@@ -102,3 +102,16 @@ def test_an_operator_that_needs_a_size_names_itself() -> None:
     with pytest.raises(UnsupportedGraphError, match=r"node 'y' \(Reshape\).*is not affine") as refusal:
         compile_graph(graph)
     assert "sizes=" in str(refusal.value)
+
+
+def test_a_size_that_makes_an_extent_negative_is_refused() -> None:
+    model = compile_graph(from_text("""graph f(x: float32[1, 1, N], w: float32[1, 1, 5]) {
+  let c = Conv(x, w)
+  let y = Relu(c)
+  return y
+}"""))
+    w = np.ones((1, 1, 5), np.float32)
+    assert np.array_equal(model.run({"x": np.ones((1, 1, 6), np.float32), "w": w})["y"], np.full((1, 1, 2), 5))
+    with pytest.raises(UnsupportedGraphError, match="a value has a negative extent") as refusal:
+        model.run({"x": np.ones((1, 1, 2), np.float32), "w": w})
+    assert "N - 4 with N = 2" in str(refusal.value)

@@ -9,6 +9,7 @@ from polysched.model.standalone import HEAD_BYTES, header_text, interface_text, 
 
 def test_prefixes_are_identifiers() -> None:
     assert [prefix_of(s) for s in ("model", "a-b.c", "3d", "größe")] == ["model", "a_b_c", "model_3d", "gr__e"]
+    assert prefix_of("polysched_model") == "model_polysched_model"
 
 
 def test_weights_name_their_contents_and_are_aligned() -> None:

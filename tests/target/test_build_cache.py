@@ -94,8 +94,8 @@ def test_the_first_to_finish_wins(cache: Path) -> None:
     assert [p.name for p in find_or_build("key", build).iterdir()] == ["theirs"]
 
 
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache_folder() == Path(os.environ["POLYSCHED_CACHE_DIR"])
+def test_where_the_cache_is(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert cache_folder() == cache
     monkeypatch.delenv("POLYSCHED_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "polysched" / "kernels"

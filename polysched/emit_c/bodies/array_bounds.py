@@ -8,7 +8,9 @@ import islpy as isl
 
 from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
-from polysched.scop.body import unconditional_references
+from polysched.emit_c.loop_ir.index import Variable, variable
+from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.scop.body import IteratorRef, unconditional_references, walk
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop
 
@@ -48,17 +50,28 @@ def can_be_read(scop: Scop, access: Access) -> bool:
 def without_condition(scop: Scop, access: Access) -> isl.Map | None:
     """The relation for every instance of the statement, also those for which a condition skips the access.
 
-    None where the subscripts are not the same affine ones for all, or the condition fixes what stands in them.
+    None where the subscripts are not the same affine ones for all, or the condition fixes what stands in them: where
+    it says that i is below 4, the relation has 0 for i / 4.
     """
     relation = access.relation.intersect_params(scop.context.params())
     domain = scop.statement(relation.get_tuple_name(isl.dim_type.in_)).domain.intersect_params(scop.context.params())
     if domain.is_subset(relation.domain()):
         return relation
-    if not relation.is_single_valued() or not domain.affine_hull().is_equal(relation.domain().affine_hull()):
+    if not _is_affine_as_written(access) or not relation.is_single_valued():
+        return None
+    if not domain.affine_hull().is_equal(relation.domain().affine_hull()):
         return None
     pieces: list[isl.MultiAff] = []
     isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, subscripts: pieces.append(subscripts))
     return isl.Map.from_multi_aff(pieces[0]).intersect_domain(domain) if len(pieces) == 1 else None
+
+
+def _is_affine_as_written(access: Access) -> bool:
+    """Whether no subscript divides."""
+    names = {node.name: variable(node.name) for subscript in access.subscripts for node in walk(subscript)
+             if isinstance(node, IteratorRef)}
+    forms = [linear_form(subscript, names) for subscript in access.subscripts]
+    return all(form is not None and all(isinstance(atom, Variable) for atom, _ in form.terms) for form in forms)
 
 
 def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:

@@ -358,7 +358,9 @@ def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
                                                          view.before, strict=True)]
         total: Expression = Convert(Constant(0), INT64)
         for d in order:
-            total = total * extent_of(own.shape[2 + d]) + maximum(at[d], 0)
+            step = view.dilations[d]
+            first_inside = maximum(at[d], 0) if step == 1 else where(at[d] < 0, at[d] - at[d] // step * step, at[d])
+            total = total * extent_of(own.shape[2 + d]) + first_inside
         first = (n * extent_of(own.shape[1]) + c) * math.prod(int(e) for e in own.shape[2:])
         return total + first
     return compute(shape, place, name="places", dtype=INT64)
@@ -374,8 +376,10 @@ def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     best = np.argmax(flat, axis=-1)
     at = np.unravel_index(best, view.size)
     places = np.indices(best.shape)[2:]
-    own = [np.clip(p * s + a * d - b, 0, e - 1) for p, a, s, d, b, e in zip(
-        places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True)]
+    own = []
+    for p, a, s, d, b, e in zip(places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True):
+        place = p * s + a * d - b
+        own.append(np.minimum(np.where(place < 0, place % d, place), e - 1))   # of equal ones, the first in the data
     index = np.ravel_multi_index(tuple(own), x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
     first = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[0], x.shape[1], *(1,) * rank)
     offset = first * int(np.prod(x.shape[2:]))

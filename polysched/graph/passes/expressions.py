@@ -62,7 +62,8 @@ def _is_of_one(node: Node) -> bool:
 def _keeps_order(node: Node, rw: Rewriting) -> bool:
     """Whether an operator with a result of the operand's type moves no element: neither padded and cut, nor turned."""
     if node.op == "Pad":
-        return not np.any(rw.value(node.inputs[1]))
+        counts = rw.value(node.inputs[1])
+        return counts is not None and not np.any(counts)
     steps = rw.value(node.inputs[4]) if node.op == "Slice" and len(node.inputs) > 4 and node.inputs[4] else np.ones(1)
     return steps is not None and bool((steps == 1).all())
 

@@ -29,7 +29,7 @@ def pack_weights(graph: Graph, *, lanes: Callable[[DType], int]) -> Graph:
     ----------
     lanes : the elements of a type in one vector.
     """
-    packed: dict[tuple[str, int], np.ndarray] = {}
+    packed: dict[tuple[str, int], str] = {}
 
     def replace(site: Site, build: Builder) -> str | None:
         width = _panel(site, graph, lanes)
@@ -39,9 +39,9 @@ def pack_weights(graph: Graph, *, lanes: Callable[[DType], int]) -> Graph:
         depth, columns = site.type(1).extents
         if (w, width) not in packed:
             panels = graph.constants[w].reshape(depth, columns // width, width)
-            packed[w, width] = np.ascontiguousarray(panels.transpose(1, 0, 2))
+            packed[w, width] = build.constant(np.ascontiguousarray(panels.transpose(1, 0, 2)))
         lead = LETTERS[:site.type(0).rank - 1]
-        made = build.op("Einsum", x, build.constant(packed[w, width]), equation=f"{lead}k,qkr->{lead}qr")
+        made = build.op("Einsum", x, packed[w, width], equation=f"{lead}k,qkr->{lead}qr")
         return build.op("Reshape", made, build.constant([0] * len(lead) + [columns]))
     return _rewritten(graph, "MatMul", replace)
 

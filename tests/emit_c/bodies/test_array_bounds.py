@@ -73,3 +73,14 @@ def test_what_a_condition_keeps_inside_is_not_inside_without_it() -> None:
     assert access.relation.range().is_subset(isl.Set("{ x[i] : 0 <= i < 8 }"))
     assert not inside_array(scop, access)
     assert not can_be_read(scop, access)
+
+
+@pytest.mark.parametrize("subscript", ["i / 4", "i % 4", "i >> 2"])
+def test_a_condition_does_not_say_what_a_subscript_that_divides_is_without_it(subscript: str) -> None:
+    scop = from_c_text(f"""void f(double A[1], double y[64]) {{
+#pragma scop
+  for (int i = 0; i < 64; i++) y[i] = i < {1 if "%" in subscript else 4} ? A[{subscript}] : 0.0;
+#pragma endscop
+}}""")
+    assert not inside_array(scop, read_of(scop, "A"))
+    assert not can_be_read(scop, read_of(scop, "A"))

@@ -1,8 +1,11 @@
 """What operators of this family refuse."""
 
+import numpy as np
 import pytest
 
+import polysched
 from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
@@ -26,3 +29,13 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+def test_a_place_of_the_largest_element_is_one_of_its_window() -> None:
+    graph = from_text("""graph g(x: float32[1, 1, 6]) {
+  let y, p = MaxPool(x; kernel_shape=[3], dilations=[2], pads=[1, 1])
+  return y, p
+}""")
+    x = np.full((1, 1, 6), -np.inf, np.float32)
+    for found in (interpret(graph, {"x": x}), polysched.compile(graph)(x=x)):
+        assert found["p"].tolist() == [[[1, 0, 1, 2]]]

@@ -41,6 +41,19 @@ def test_panels_are_wider_for_many_rows(rows: object, panel: int) -> None:
     assert [a.shape for a in after.constants.values() if a.ndim == 3] == [(16 // panel, 3, panel)]
 
 
+def test_weights_of_two_products_are_packed_once() -> None:
+    before = from_text("""graph f(x: float32[2, 2], z: float32[3, 2]) {
+  const w: float32[2, 4] = [1, 2, 3, 4, 5, 6, 7, 8]
+  let a = MatMul(x, w)
+  let b = MatMul(z, w)
+  let y = Concat(a, b; axis=0)
+  return y
+}""")
+    after = pack_weights(before, lanes=lambda _: 4)
+    assert same(before, after, x=np.ones((2, 2), np.float32), z=np.full((3, 2), 2, np.float32)).count("Einsum") == 2
+    assert sum(a.ndim == 3 for a in after.constants.values()) == 1
+
+
 def test_columns_that_do_not_fill_panels_stay() -> None:
     before = product(5, 6)
     assert pack_weights(before, lanes=lambda _: 4).nodes == before.nodes
