@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from polysched.distribute import Distributed, Partition, distribute
 from polysched.emit_c.distributed.region import distributed_text, part_for_emission
 from polysched.emit_c.distributed.runtime import RUNTIME
 from polysched.emit_c.splice import put_back
-from polysched.errors import IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file
@@ -57,15 +58,20 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     if options.autodetect:
         raise UsageError("regions over ranks are marked by pragmas", witness="autodetect",
                          hint="put `#pragma scop` and `#pragma endscop` around them")
+    if options.guard or options.safe:
+        raise UsageError("regions over ranks have no original code beside them",
+                         witness="guard" if options.guard else "safe",
+                         hint="leave it out; what the extraction assumes has to hold")
     scops = all_from_c_file(str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
                             pure=options.pure)
+    _refuse_own_names(scops)
     refusals: list[tuple[Scop, PolyschedError]] = []
     made: list[tuple[Scop, Distributed, str, str]] = []
     for scop in scops:
         try:
             found = distribute(scop, axis, partition=partition, owners=owners)
             text, preamble = _region_text(found, options)
-        except (UsageError, UnsupportedScopError, IllegalScheduleError) as error:
+        except (UsageError, UnsupportedScopError, IllegalScheduleError, BudgetExceededError) as error:
             refusals.append((scop, error))
         else:
             made.append((scop, found, text, preamble))
@@ -80,6 +86,16 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     emitted = [(scop.source, text) for scop, _, text, _ in made if scop.source is not None]
     text = put_back(source.text, emitted, preambles)
     return DistributedFile(path=Path(path), text=text, regions=tuple(found for _, found, _, _ in made), whole=lines)
+
+
+def _refuse_own_names(scops: Sequence[Scop]) -> None:
+    """Names that the emitted code declares would hide the file's."""
+    source = scops[0].source
+    assert source is not None
+    found = re.search(r"\bpolysched_\w+", source.text)
+    if found is not None:
+        raise UsageError(f"the file has a name of the code that distributes regions: {found[0]}", where=source.path,
+                         hint="names that begin with polysched_ are taken; give it another")
 
 
 def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[str, str]:

@@ -43,6 +43,21 @@ def test_no_region_has_the_loop(tmp_path: Path) -> None:
         distribute_file(file, "q")
 
 
+@pytest.mark.parametrize("options", [PipelineOptions(guard=True), PipelineOptions(safe=True)], ids=["guard", "safe"])
+def test_versions_with_the_original_code_are_refused(options: PipelineOptions, tmp_path: Path) -> None:
+    file = tmp_path / "two.c"
+    file.write_text(TWO)
+    with pytest.raises(UsageError, match="no original code beside them"):
+        distribute_file(file, "i", options=options)
+
+
+def test_names_of_the_emitted_code_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "two.c"
+    file.write_text(TWO.replace("/* before */", "static int polysched_me = 3;"))
+    with pytest.raises(UsageError, match="a name of the code that distributes regions: polysched_me"):
+        distribute_file(file, "i")
+
+
 def test_detected_regions_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "two.c"
     file.write_text(TWO)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -143,19 +143,16 @@ class _Region:
             return
         own, other = self.partition.own_names, self.partition.other_names
 
-        def each(body: Callable[[str, str], str]) -> Iterator[str]:
+        def each(use: str) -> Iterator[str]:
             for message in messages:
-                yield from self._elements(message.array, message.elements, body)
+                yield from self._elements(message.array, message.elements, use, OTHER)
 
         yield f"if ({RANKS} > 1) {{"
-        yield from map(inside, self._for_others((*self._ends(other, OTHER), *each(
-            lambda at, size: f"polysched_put({OTHER}, &{at}, {size});"))))
+        yield from map(inside, self._for_others((*self._ends(other, OTHER), *each("put"))))
         sender = (*self._ends(other, ME), *self._ends(own, OTHER))
-        yield from map(inside, self._for_others((*sender, *each(
-            lambda at, size: f"polysched_in[{OTHER}].size += {size};"))))
+        yield from map(inside, self._for_others((*sender, *each("count"))))
         yield inside("polysched_exchange(0);")
-        yield from map(inside, self._for_others((*sender, *each(
-            lambda at, size: f"polysched_take({OTHER}, &{at}, {size});"))))
+        yield from map(inside, self._for_others((*sender, *each("take"))))
         yield inside("polysched_forget();")
         yield "}"
 
@@ -164,18 +161,16 @@ class _Region:
             return
         own = self.partition.own_names
 
-        def each(body: Callable[[str, str], str]) -> Iterator[str]:
+        def each(use: str, rank: str = OTHER) -> Iterator[str]:
             for part in self.distributed.gathered:
-                yield from self._elements(part.array, part.elements, body)
+                yield from self._elements(part.array, part.elements, use, rank)
 
         yield f"if ({RANKS} > 1) {{"
-        yield from map(inside, each(lambda at, size: f"polysched_put({ME}, &{at}, {size});"))
+        yield from map(inside, each("put", ME))
         sender = tuple(self._ends(own, OTHER))
-        yield from map(inside, self._for_others((*sender, *each(
-            lambda at, size: f"polysched_in[{OTHER}].size += {size};"))))
+        yield from map(inside, self._for_others((*sender, *each("count"))))
         yield inside("polysched_exchange(1);")
-        yield from map(inside, self._for_others((*sender, *each(
-            lambda at, size: f"polysched_take({OTHER}, &{at}, {size});"))))
+        yield from map(inside, self._for_others((*sender, *each("take"))))
         yield inside("polysched_forget();")
         yield "}"
 
@@ -184,13 +179,17 @@ class _Region:
         yield from map(inside, body)
         yield "}"
 
-    def _elements(self, array: str, elements: isl.Set, body: Callable[[str, str], str]) -> list[str]:
+    def _elements(self, array: str, elements: isl.Set, use: str, rank: str = ME) -> list[str]:
+        """Loops that put, count, take or spoil elements, to or from the buffer of a rank."""
         names = [f"polysched_e{at}" for at in range(elements.dim(isl.dim_type.set))]
         declared = self.distributed.scop.array(array)
         at = _element(self.distributed.scop, declared, names)
-        lines = [body(at, f"sizeof({at})")]
-        if declared.is_scalar and not names:   # a variable of storage class `register` has no address
-            lines = [f"{declared.dtype.c_name} {VALUE} = {at};", body(VALUE, f"sizeof({VALUE})"), f"{at} = {VALUE};"]
+        lines = [_used(use, at, f"sizeof({at})", rank)]
+        if declared.is_scalar and use != "count":   # a variable of storage class `register` has no address
+            kind, call = declared.dtype.c_name, _used(use, VALUE, f"sizeof({VALUE})", rank)
+            lines = [f"{kind} {VALUE};", call, f"{at} = {VALUE};"]
+            if use == "put":
+                lines = [f"{kind} {VALUE} = {at};", call]
         return point_loops(self.known, elements, names, lines)
 
     def _poison(self) -> Iterator[str]:
@@ -207,7 +206,13 @@ class _Region:
             elements = written if read is None else written.subtract(read)
             elements = elements.intersect_params(scop.context).coalesce()
             if not elements.is_empty():
-                yield from self._elements(array.name, elements, lambda at, size: f"memset(&{at}, 0xff, {size});")
+                yield from self._elements(array.name, elements, "spoil")
+
+
+def _used(use: str, at: str, size: str, rank: str) -> str:
+    """The statement for one element."""
+    return {"put": f"polysched_put({rank}, &{at}, {size});", "count": f"polysched_in[{rank}].size += {size};",
+            "take": f"polysched_take({rank}, &{at}, {size});", "spoil": f"memset(&{at}, 0xff, {size});"}[use]
 
 
 def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set | None:
