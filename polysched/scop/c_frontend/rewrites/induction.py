@@ -177,8 +177,8 @@ class Inductions:
 
     def _behind(self, items: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
         """The statements of the region without the steps of variables that it only steps."""
-        stepped = (name for name, _ in map(self._step, items) if name is not None)
-        names = dict.fromkeys(name for name in stepped if name not in self.types.declared)
+        found = (name for name, _ in map(self._step, items) if name is not None)
+        names = dict.fromkeys(name for name in found if name not in self.types.declared)
         only = {name: amounts for name in names
                 if (amounts := self._only_steps(items, name, _changed(items) - {name}))}
         done: dict[str, list[Amount]] = {name: [] for name in only}
