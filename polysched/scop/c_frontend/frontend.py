@@ -39,6 +39,7 @@ from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
+from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
 from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
 from polysched.scop.c_frontend.rewrites.increments import Increments
@@ -51,7 +52,7 @@ from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.c_frontend.subscripts import polyhedra
-from polysched.scop.c_frontend.subscripts.members import check_members
+from polysched.scop.c_frontend.subscripts.members import check_amounts
 from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
@@ -269,8 +270,8 @@ def _read(source: SourceFile, x: Extraction, liveness: Liveness, scope: Scope, k
     walked = walk_all(x, region.items, polyhedra.universe()).tree
     if walked is None:
         x.notes.append(f"{source.path}:{region.text_region.first_line}: the region has no statement that ever runs")
+    check_amounts(x, inductions.memory)
     check_pointers(x, region)
-    check_members(x, inductions.members)
     order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
     x.parameters = dict(sorted(x.parameters.items(), key=lambda p: order.get(p[1].spelling, len(order))))
     text = region.text_region
@@ -313,7 +314,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
     made = counted_loops(Increments(plain).statements(made), written.before)
-    inductions = Inductions(scope, Liveness(written), plain, inliner.fresh)
+    inductions = Inductions(scope, StepTypes(types, plain), Liveness(written), inliner.fresh)
     made = inductions.statements(made)
     made = LocalPointers(written, scope, inliner.fresh).statements(made)
     steps = ParameterSteps(scope, changed_names(made), inliner.fresh)

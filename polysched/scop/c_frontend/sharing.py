@@ -170,7 +170,10 @@ def _pointer_names(x: Extraction, node: c_ast.Node) -> frozenset[str]:
 
     Different members hold pointers of their own, like parameters: that they do not meet is assumed, or tested.
     """
-    if isinstance(node, c_ast.FuncCall) or (isinstance(node, c_ast.BinaryOp) and node.op not in ("+", "-")):
+    if isinstance(node, c_ast.FuncCall):
+        return frozenset()
+    if isinstance(node, c_ast.BinaryOp) and node.op not in ("+", "-") and not any(
+            isinstance(n, c_ast.Cast) for n in everything(node)):   # `((size_t)p + 63) & ~63` leads to p
         return frozenset()
     if isinstance(node, c_ast.StructRef):
         return frozenset() if _is_number(x, node) else frozenset({c_text(node)})

@@ -119,7 +119,8 @@ class Increments:
             return
         own = steps[tested[0]]
         others = [step for step in steps if step is not own]
-        if any(set(names) & _used(step) for step in steps):
+        hidden = {n.name for n in everything(node.stmt) if isinstance(n, c_ast.Decl)}
+        if any(set(names) & _used(step) or hidden & identifiers_in(step) for step in steps):
             return
         node.next = own
         node.stmt = c_ast.Compound([*block(node.stmt), *others], node.stmt.coord)
@@ -174,12 +175,12 @@ def _sets(node: c_ast.Node) -> bool:
 
 
 def _unchained(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """`i = k = 0` as `k = 0` and `i = 0`, for a constant."""
+    """`i = k = 0` as `k = 0` and `i = 0`, for a constant that every type of number holds."""
     chain = [node]
     while isinstance(chain[-1], c_ast.Assignment) and isinstance(chain[-1].rvalue, c_ast.Assignment):
         chain.append(chain[-1].rvalue)
     value = chain[-1].rvalue if isinstance(chain[-1], c_ast.Assignment) else None
-    if len(chain) > 1 and isinstance(value, c_ast.Constant) and value.type == "int":
+    if len(chain) > 1 and isinstance(value, c_ast.Constant) and value.value in ("0", "1"):
         for link in reversed(chain):
             yield c_ast.Assignment(link.op, link.lvalue, value, link.coord)
     else:

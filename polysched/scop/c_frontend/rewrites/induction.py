@@ -9,37 +9,30 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
-from polysched.scop.c_frontend.declarations.c_types import CType, Pointer, Scalar, resolve
 from polysched.scop.c_frontend.declarations.liveness import Liveness
-from polysched.scop.c_frontend.declarations.scopes import Origin, Scope
-from polysched.scop.c_frontend.parse import c_text, everything
+from polysched.scop.c_frontend.declarations.scopes import Scope
+from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.remarks import GOES_FORWARD
+from polysched.scop.c_frontend.rewrites.amounts import (
+    ONE,
+    ZERO,
+    Amount,
+    StepTypes,
+    binary,
+    difference,
+    product,
+    sum_of,
+    wide_text,
+)
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
 from polysched.scop.c_frontend.rewrites.increments import as_one, block, leaves
-from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.scop import SteppedVariable
 
 _PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp, c_ast.StructRef)
-_AMOUNTS = (*_PLAIN, c_ast.UnaryOp)
+_AMOUNTS = (*_PLAIN, c_ast.UnaryOp, c_ast.Cast, c_ast.Typename, c_ast.TypeDecl, c_ast.IdentifierType)
 _OPERATORS = frozenset({"+", "-", "*"})
 _JUMPS = (c_ast.Break, c_ast.Continue)
 _LEAVES = (c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Switch)
-
-
-@dataclass(frozen=True)
-class Amount:
-    """What something is stepped by, all in all.
-
-    Parameters
-    ----------
-    plain : in a loop that runs, and wherever `forward` holds.
-    exact : in any case: 0 where a loop does not run.
-    forward : conditions under which the two agree.
-    """
-
-    plain: c_ast.Node
-    exact: c_ast.Node
-    forward: tuple[c_ast.Node, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,51 +60,33 @@ class Inductions:
     Parameters
     ----------
     scope : what is visible at the region.
+    types : of the variables that may be stepped, and of what they are stepped by.
     liveness : of the region as written.
-    plain : the variables of the function whose address nobody takes.
     fresh : makes a name that nothing has.
-    members : members that the amounts read; the region must not change them.
+    memory : members and variables that the amounts read, and that a pointer could lead to; the region must not
+        change them.
     """
 
     scope: Scope
+    types: StepTypes
     liveness: Liveness
-    plain: frozenset[str]
     fresh: Callable[[str], str]
-    types: dict[str, CType | None] = field(default_factory=dict)
     stepped: list[SteppedVariable] = field(default_factory=list)
-    members: list[c_ast.StructRef] = field(default_factory=list)
+    memory: list[c_ast.Node] = field(default_factory=list)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items of the region."""
-        self._declare(nodes)
+        self.types.declare(nodes)
         items = self._folded(self._block(nodes))
         return tuple(self._behind(items))
 
-    def _declare(self, nodes: Sequence[c_ast.Node]) -> None:
-        """The types of what the region declares; None for a name with several meanings."""
-        for node in (n for item in nodes for n in everything(item)):
-            if isinstance(node, c_ast.Decl) and node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
-                known = node.name in self.types or self.scope.lookup(node.name) is not None
-                self.types[node.name] = None if known or node.storage else resolve(node.type, self.scope.type_names)
-
-    def _type(self, name: str) -> CType | None:
-        """The type of a variable that may be stepped."""
-        if name not in self.plain:
-            return None
-        if name in self.types:
-            return self.types[name]
-        symbol = self.scope.lookup(name)
-        if symbol is None or symbol.static or symbol.origin not in (Origin.LOCAL, Origin.PARAMETER):
-            return None
-        return symbol.ctype
-
-    def _may_step(self, name: str) -> bool:
-        ctype = self._type(name)
-        return isinstance(ctype, Pointer) or (
-            isinstance(ctype, Scalar) and not ctype.volatile and ctype.dtype in (INT32, INT64))
-
-    def _is_pointer(self, name: str) -> bool:
-        return isinstance(self._type(name), Pointer)
+    def _step(self, node: c_ast.Node) -> tuple[str | None, Amount | None]:
+        """The variable that a statement steps, and by how much, computed as wide as C does."""
+        name, amount = _step_of(node)
+        if name is None or amount is None or isinstance(node, _Added):
+            return name, amount
+        made = self.types.widened(name, amount.plain)
+        return name, None if made is None else Amount(made, made)
 
     def _block(self, nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
         made: list[c_ast.Node] = []
@@ -135,37 +110,40 @@ class Inductions:
         items = block(loop.node.stmt)
         behind: list[c_ast.Node] = []
         remarks: list[c_ast.Node] = []
-        for name in dict.fromkeys(name for item in items if (name := _step_of(item)[0]) is not None):
+        for name in dict.fromkeys(name for item in items if (name := self._step(item)[0]) is not None):
             amounts = self._only_steps(items, name, _changed(items) | {loop.counter})
             if not amounts or name == loop.counter or _declares(items, name):
                 continue
-            total = _sum(amounts)
-            items = self._placed(items, name, loop.number, total)
+            number, trips = self.types.widened(name, loop.number), self.types.widened(name, loop.trips)
+            if number is None or trips is None:
+                continue
+            total = sum_of(amounts)
+            items = self._placed(items, name, number, total)
             if any(name in identifiers_in(item) for item in items):
                 remarks += [_remark(f, loop.node.coord) for f in total.forward]
-            behind.append(_add(name, _times(loop, total), loop.node.coord))
+            behind.append(_add(name, _times(loop, trips, total), loop.node.coord))
         if behind:
             loop.node.stmt = c_ast.Compound(items, loop.node.stmt.coord)
         return [*remarks, loop.node, *behind]
 
     def _only_steps(self, items: Sequence[c_ast.Node], name: str, changed: frozenset[str]) -> list[Amount]:
         """What the statements of a block step a variable by; nothing where they do something else to it."""
-        amounts = [amount for stepped, amount in map(_step_of, items) if stepped == name and amount is not None]
+        amounts = [amount for stepped, amount in map(self._step, items) if stepped == name and amount is not None]
         written = sum(n == name for item in items for n in assigned_names(item))
-        fixed = self._may_step(name) and written == len(amounts) and all(
+        fixed = self.types.may_step(name) and written == len(amounts) and all(
             self._is_fixed(amount, changed) for amount in amounts)
         return amounts if fixed else []
 
     def _placed(self, items: Sequence[c_ast.Node], name: str, number: c_ast.Node, total: Amount) -> list[c_ast.Node]:
         """A loop's body with the value of a variable in the place of its name, without its steps."""
         made: list[c_ast.Node] = []
-        offset = _product(number, total.plain)
+        offset = product(number, total.plain)
         for item in items:
-            stepped, amount = _step_of(item)
+            stepped, amount = self._step(item)
             if stepped == name and amount is not None:
-                offset = _binary("+", offset, amount.plain)
+                offset = binary("+", offset, amount.plain)
             else:
-                made.append(replaced(item, name, _binary("+", c_ast.ID(name, item.coord), offset)))
+                made.append(replaced(item, name, self.types.moved(name, offset)))
         return made
 
     def _is_fixed(self, amount: Amount, changed: frozenset[str]) -> bool:
@@ -177,7 +155,7 @@ class Inductions:
             return False
         if any(isinstance(n, c_ast.BinaryOp) and n.op not in _OPERATORS | {"/"} for n in parts):
             return False
-        self.members += [n for n in parts if isinstance(n, c_ast.StructRef)]
+        self.memory += self.types.exposed(amount.plain)
         return True
 
     def _folded(self, items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
@@ -185,35 +163,45 @@ class Inductions:
         made: list[c_ast.Node] = []
         offsets: dict[str, Amount] = {}
         for item in items:
-            name, amount = _step_of(item)
+            name, amount = self._step(item)
             if name in offsets and amount is not None and self._is_fixed(amount, _changed(items) - {name}):
                 before = offsets[name]
-                offsets[name] = amount if before.plain is _ZERO else _sum([before, amount])
+                offsets[name] = amount if before.plain is ZERO else sum_of([before, amount])
                 continue
-            item, remarks = _with_steps(item, {n: by for n, by in offsets.items() if by.plain is not _ZERO})
+            item, remarks = self._with_steps(item, {n: by for n, by in offsets.items() if by.plain is not ZERO})
             made += remarks
             made.append(item)
-            if (set_name := _set_by(item)) is not None and self._is_pointer(set_name):
-                offsets[set_name] = Amount(_ZERO, _ZERO)
+            if (set_name := _set_by(item)) is not None and self.types.is_pointer(set_name):
+                offsets[set_name] = Amount(ZERO, ZERO)
         return made
 
     def _behind(self, items: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
         """The statements of the region without the steps of variables that it only steps."""
-        names = dict.fromkeys(name for name, _ in map(_step_of, items) if name is not None and name not in self.types)
+        found = (name for name, _ in map(self._step, items) if name is not None)
+        names = dict.fromkeys(name for name in found if name not in self.types.declared)
         only = {name: amounts for name in names
                 if (amounts := self._only_steps(items, name, _changed(items) - {name}))}
         done: dict[str, list[Amount]] = {name: [] for name in only}
         known = {name: value for name in only if (value := self._value_before(name)) is not None}
         for item in items:
-            name, amount = _step_of(item)
+            name, amount = self._step(item)
             if name in done and amount is not None:
                 done[name].append(amount)
                 continue
-            made, remarks = _with_steps(item, {stepped: _sum(by) for stepped, by in done.items() if by})
+            made, remarks = self._with_steps(item, {stepped: sum_of(by) for stepped, by in done.items() if by})
             for stepped, value in known.items():
                 made = replaced(made, stepped, value)
             yield from (*remarks, made)
         self._note(only)
+
+    def _with_steps(self, item: c_ast.Node, offsets: Mapping[str, Amount]) -> tuple[c_ast.Node, list[c_ast.Node]]:
+        """A statement with what variables were stepped by added to them, and what that takes for granted."""
+        remarks: list[c_ast.Node] = []
+        for name, by in offsets.items():
+            if name in identifiers_in(item):
+                remarks += [_remark(f, item.coord) for f in by.forward]
+                item = replaced(item, name, self.types.moved(name, by.plain))
+        return item, remarks
 
     def _note(self, only: Mapping[str, Sequence[Amount]]) -> None:
         """Enter the variables whose values the code behind the region reads."""
@@ -222,7 +210,7 @@ class Inductions:
             if symbol is not None and self.liveness.live_after(symbol):
                 by = self.fresh(f"{name}_steps")
                 self.stepped.append(SteppedVariable(
-                    by=by, declaration=f"long {by} = {_wide(_sum(amounts).exact)};", behind=f"{name} += {by};"))
+                    by=by, declaration=f"long {by} = {wide_text(sum_of(amounts).exact)};", behind=f"{name} += {by};"))
 
     def _value_before(self, name: str) -> c_ast.Constant | None:
         """The number that a variable holds where the region begins, if the block in front of it says so."""
@@ -232,14 +220,10 @@ class Inductions:
         for item in reversed(region.before):
             if _set_by(item) == name:
                 value = item.init if isinstance(item, c_ast.Decl) else item.rvalue
-                return value if isinstance(value, c_ast.Constant) and value.type == "int" else None
+                return self.types.constant(name, value)
             if name in _changed([item]):
                 return None
         return None
-
-
-_ZERO = c_ast.Constant("int", "0")
-_ONE = c_ast.Constant("int", "1")
 
 
 def _counted(node: c_ast.For, before: Sequence[c_ast.Node]) -> CountedLoop | None:
@@ -262,14 +246,14 @@ def _counting(node: c_ast.For, name: str, first: c_ast.Node, by: int) -> Counted
     """The number of a loop's iteration, and how many there are."""
     test, counter = node.cond, c_ast.ID(name, node.coord)
     low, high = (first, test.right) if by > 0 else (test.right, first)
-    number = _difference(counter, first) if by > 0 else _difference(first, counter)
-    length = _difference(high, low)
+    number = difference(counter, first) if by > 0 else difference(first, counter)
+    length = difference(high, low)
     extra = (abs(by) - 1) + (test.op in ("<=", ">="))
     if extra:
-        length = _binary("+", length, c_ast.Constant("int", str(extra), node.coord))
+        length = binary("+", length, c_ast.Constant("int", str(extra), node.coord))
     if abs(by) != 1:
         size = c_ast.Constant("int", str(abs(by)), node.coord)
-        number, length = _binary("/", number, size), _binary("/", length, size)
+        number, length = binary("/", number, size), binary("/", length, size)
     return CountedLoop(node, name, number, c_ast.BinaryOp(test.op, first, test.right, node.coord), length)
 
 
@@ -314,7 +298,7 @@ def _constant_step(step: c_ast.Node, name: str) -> int | None:
 def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     """The variable that a statement steps, and by how much; no amount where it is set to something else."""
     if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--") and isinstance(node.expr, c_ast.ID):
-        amount = _ONE if "++" in node.op else c_ast.UnaryOp("-", _ONE, node.coord)
+        amount = ONE if "++" in node.op else c_ast.UnaryOp("-", ONE, node.coord)
         return node.expr.name, Amount(amount, amount)
     if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):
         return None, None
@@ -330,7 +314,7 @@ def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     if known is not None:
         return name, known
     if op == "-":
-        value = _binary("-", _ZERO, value)
+        value = c_ast.BinaryOp("-", ZERO, value, value.coord)   # `widened` knows it by this zero
     return name, Amount(value, value)
 
 
@@ -349,32 +333,14 @@ def _add(name: str, amount: Amount, coord: object) -> c_ast.Node:
     return made
 
 
-def _with_steps(item: c_ast.Node, offsets: Mapping[str, Amount]) -> tuple[c_ast.Node, list[c_ast.Node]]:
-    """A statement with what variables were stepped by added to them, and what that takes for granted."""
-    remarks: list[c_ast.Node] = []
-    for name, by in offsets.items():
-        if name in identifiers_in(item):
-            remarks += [_remark(f, item.coord) for f in by.forward]
-            item = replaced(item, name, _binary("+", c_ast.ID(name, item.coord), by.plain))
-    return item, remarks
-
-
 def _declares(items: Sequence[c_ast.Node], name: str) -> bool:
     return any(isinstance(n, c_ast.Decl) and n.name == name for item in items for n in everything(item))
 
 
-def _times(loop: CountedLoop, total: Amount) -> Amount:
+def _times(loop: CountedLoop, trips: c_ast.Node, total: Amount) -> Amount:
     """What a loop steps a variable by, in all of its iterations."""
-    exact = c_ast.TernaryOp(loop.runs, _product(loop.trips, total.exact), _ZERO, loop.node.coord)
-    return Amount(_product(loop.trips, total.plain), exact, (loop.runs, *total.forward))
-
-
-def _sum(amounts: Sequence[Amount]) -> Amount:
-    first, *rest = amounts
-    for amount in rest:
-        first = Amount(_binary("+", first.plain, amount.plain), _binary("+", first.exact, amount.exact),
-                       (*first.forward, *amount.forward))
-    return first
+    exact = c_ast.TernaryOp(loop.runs, product(trips, total.exact), ZERO, loop.node.coord)
+    return Amount(product(trips, total.plain), exact, (loop.runs, *total.forward))
 
 
 def _remark(runs: c_ast.Node, coord: object) -> c_ast.Node:
@@ -397,26 +363,3 @@ def _changed(items: Iterable[c_ast.Node]) -> frozenset[str]:
     """What statements assign or declare."""
     return frozenset(name for item in items for name in (
         *assigned_names(item), *(n.name for n in everything(item) if isinstance(n, c_ast.Decl) and n.name)))
-
-
-def _binary(op: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    return c_ast.BinaryOp(op, copy.deepcopy(left), copy.deepcopy(right), left.coord)
-
-
-def _difference(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    return left if isinstance(right, c_ast.Constant) and right.value == "0" else _binary("-", left, right)
-
-
-def _wide(node: c_ast.Node) -> str:
-    """An amount as C that computes it as `long`."""
-    if isinstance(node, c_ast.TernaryOp):
-        return f"({c_text(node.cond)} ? {_wide(node.iftrue)} : {_wide(node.iffalse)})"
-    if isinstance(node, c_ast.BinaryOp):
-        return f"({_wide(node.left)} {node.op} {_wide(node.right)})"
-    if isinstance(node, c_ast.UnaryOp):
-        return f"({node.op}{_wide(node.expr)})"
-    return str(node.value) if isinstance(node, c_ast.Constant) else f"(long){c_text(node)}"
-
-
-def _product(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    return left if isinstance(right, c_ast.Constant) and right.value == "1" else _binary("*", left, right)

@@ -134,8 +134,8 @@ def memory_parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Parame
     return x.parameters[key]
 
 
-def check_members(x: Extraction, nodes: Iterable[c_ast.StructRef]) -> None:
-    """Refuse members that say how far the region steps a variable, and may change inside it.
+def check_amounts(x: Extraction, nodes: Iterable[c_ast.Node]) -> None:
+    """Refuse members and variables that say how far the region steps a variable, and may change inside it.
 
     Raises
     ------
@@ -144,10 +144,12 @@ def check_members(x: Extraction, nodes: Iterable[c_ast.StructRef]) -> None:
     for node in nodes:
         found = None
         with contextlib.suppress(NotAffine):
-            found = memory_parameter(x, node, polyhedra.universe())
+            found = (x.parameter(x.bindings.symbol(node)) if isinstance(node, c_ast.ID) else
+                     memory_parameter(x, node, polyhedra.universe()))
         if found is None:
-            raise x.refuse("how far a variable is stepped depends on a member that may change", node,
-                           hint="put the member into a variable in front of the region")
+            kind = "variable" if isinstance(node, c_ast.ID) else "member"
+            raise x.refuse(f"how far a variable is stepped depends on a {kind} that may change", node,
+                           hint=f"put the {kind} into a variable in front of the region")
 
 
 def _fixed_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:

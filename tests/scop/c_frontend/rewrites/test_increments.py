@@ -36,6 +36,8 @@ def test_split(before: str, after: str) -> None:
     "for (i = 0; i < n; i++, j += i) a[i] = j;",
     "for (i = 0; i < n; i++, j--) { if (a[i]) continue; a[i] = j; }",  # the step follows `continue`
     "do { if (n) break; a[0] = 1; } while (0);",
+    "for (i = 0; i < n; i++, j--) { int j = 3; a[i] = j; }",           # the body has another variable of the name
+    "for (i = k = 300; i < n; i++) a[i] = k;",                         # k may be too narrow for it
 ])
 def test_left_alone(body: str) -> None:
     assert split(body) == split(body, plain="") == " ".join(

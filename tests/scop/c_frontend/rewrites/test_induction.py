@@ -56,6 +56,16 @@ WALKS = {
     "do once": "for (int i = 0; i < n; i++) do { y[i] = x[i]; } while (0);\nreturn 0;",
     "left early": "int k = 0; for (int i = 0; i < n; i++) { if (x[i] > 9) break; y[k++] = x[i]; }\nreturn k;",
     "a number in front": "int k = 4; x[0] = 1; for (int i = 0; i < n; i++) y[k++] = x[i];\nreturn k;",
+    "a wide variable": "long k = 3; int step = 1 << 29; for (int i = 0; i < n; i++) { y[i] = k; k += step + step; }\n"
+                       "return k >> 20;",
+    "unsigned counters": "int k = 0; for (unsigned i = 0; i < (unsigned)n; i++) { y[i] = k; k -= 3; }\nreturn k;",
+    "long counters": "int k = 2; for (unsigned long i = 0; i < (unsigned long)n; i++) { k -= 3; y[i] = k; }\nreturn k;",
+    "unsigned steps": "unsigned step = m; long k = 0; for (int i = 0; i < n; i++) { y[i] = k; k -= step; }\nreturn k;",
+    "back by an unsigned": "unsigned step = 2; double *p = y + 90; for (int i = 0; i < n; i++) { *p = i; p -= step; }\n"
+                           "return p - y;",
+    "inner unsigned counters": """int k = 0; for (int i = 0; i < n; i++) {
+      for (unsigned j = 0; j < (unsigned)m; j++) { y[i * m + j] = k; k -= 2; } k++; }\nreturn k;""",
+    "a long number in front": "long k = 100000; for (int i = 0; i < n; i++) { y[i] = k * 100000; k++; }\nreturn k;",
     "outer counter": "int k = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) y[i * m + j] = k; k++; }\n"
                      "return k;",
 }
@@ -90,8 +100,29 @@ def test_a_walk_in_a_nest_has_rows() -> None:
 
 
 @pytest.mark.parametrize("body", [
+    "int k = -5; double by = 1.5; for (int i = 0; i < n; i++) { y[i] = 1; k += by; }\nreturn k;",
+    "int k = 0; for (int i = 0; i < n; i++) { y[i] = 1; k += 0.5; }\nreturn k;",
+])
+def test_steps_that_are_no_integers_stay(body: str, tmp_path: Path) -> None:
+    same_output(tmp_path, program([body]), main(1))
+
+
+def test_a_step_that_a_pointer_could_change_is_refused() -> None:
+    text = """int by = 1;
+int f(int *y, int n, int k) {
+#pragma scop
+  for (int i = 0; i < n; i++) { y[i] = 5; k += by; }
+#pragma endscop
+  return k; }
+"""
+    with pytest.raises(UnsupportedScopError, match="a variable that may change"):
+        from_c_text(text)
+
+
+@pytest.mark.parametrize("body", [
     "for (int i = 0; i < n; i++) if (x[i] > 0) *y++ = x[i];",            # steps that data decide
     "for (int i = 0; i < n; i++) { *y = x[i]; y += (int)x[i]; }",        # an amount from memory
+    "long k = 0; for (int i = 0; i < n; i++) { y[i] = k; k += y - x; }",  # elements, not bytes
     "for (int i = 0; i < n; i++) { *y = x[i]; y += i; }",                # an amount that grows
     "double **z = &y; for (int i = 0; i < n; i++) *y++ = z[0][0];",      # a pointer that is known elsewhere
     "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) *y++ = 1;",  # rows that grow
