@@ -55,13 +55,7 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     PolyschedError : no region can be distributed; the first reason.
     """
     options = options or PipelineOptions()
-    if options.autodetect:
-        raise UsageError("regions over ranks are marked by pragmas", witness="autodetect",
-                         hint="put `#pragma scop` and `#pragma endscop` around them")
-    if options.guard or options.safe:
-        raise UsageError("regions over ranks have no original code beside them",
-                         witness="guard" if options.guard else "safe",
-                         hint="leave it out; what the extraction assumes has to hold")
+    _refuse_options(options)
     scops = all_from_c_file(str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
                             pure=options.pure)
     _refuse_own_names(scops)
@@ -86,6 +80,16 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     emitted = [(scop.source, text) for scop, _, text, _ in made if scop.source is not None]
     text = put_back(source.text, emitted, preambles)
     return DistributedFile(path=Path(path), text=text, regions=tuple(found for _, found, _, _ in made), whole=lines)
+
+
+def _refuse_options(options: PipelineOptions) -> None:
+    if options.autodetect:
+        raise UsageError("regions over ranks are marked by pragmas", witness="autodetect",
+                         hint="put `#pragma scop` and `#pragma endscop` around them")
+    if options.guard or options.safe:
+        raise UsageError("regions over ranks have no original code beside them",
+                         witness="guard" if options.guard else "safe",
+                         hint="leave it out; what the extraction assumes has to hold")
 
 
 def _refuse_own_names(scops: Sequence[Scop]) -> None:

@@ -119,11 +119,16 @@ class Increments:
             return
         own = steps[tested[0]]
         others = [step for step in steps if step is not own]
-        hidden = {n.name for n in everything(node.stmt) if isinstance(n, c_ast.Decl)}
-        if any(set(names) & _used(step) or hidden & identifiers_in(step) for step in steps):
+        if _depend(steps, names, node.stmt):
             return
         node.next = own
         node.stmt = c_ast.Compound([*block(node.stmt), *others], node.stmt.coord)
+
+
+def _depend(steps: Sequence[c_ast.Node], names: Sequence[str | None], body: c_ast.Node) -> bool:
+    """Whether a step reads another stepped variable, or a name that the loop's body declares."""
+    hidden = {n.name for n in everything(body) if isinstance(n, c_ast.Decl)}
+    return any(set(names) & _used(step) or hidden & identifiers_in(step) for step in steps)
 
 
 def _other_than(parts: Sequence[tuple[str, c_ast.Node]], counter: str) -> list[int] | None:

@@ -177,10 +177,7 @@ class Inductions:
 
     def _behind(self, items: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
         """The statements of the region without the steps of variables that it only steps."""
-        found = (name for name, _ in map(self._step, items) if name is not None)
-        names = dict.fromkeys(name for name in found if name not in self.types.declared)
-        only = {name: amounts for name in names
-                if (amounts := self._only_steps(items, name, _changed(items) - {name}))}
+        only = self._only_stepped(items)
         done: dict[str, list[Amount]] = {name: [] for name in only}
         known = {name: value for name in only if (value := self._value_before(name)) is not None}
         for item in items:
@@ -193,6 +190,13 @@ class Inductions:
                 made = replaced(made, stepped, value)
             yield from (*remarks, made)
         self._note(only)
+
+    def _only_stepped(self, items: Sequence[c_ast.Node]) -> dict[str, Sequence[Amount]]:
+        """The variables of the file that the region only steps, and by what."""
+        found = (name for name, _ in map(self._step, items) if name is not None)
+        names = dict.fromkeys(name for name in found if name not in self.types.declared)
+        return {name: amounts for name in names
+                if (amounts := self._only_steps(items, name, _changed(items) - {name}))}
 
     def _with_steps(self, item: c_ast.Node, offsets: Mapping[str, Amount]) -> tuple[c_ast.Node, list[c_ast.Node]]:
         """A statement with what variables were stepped by added to them, and what that takes for granted."""
