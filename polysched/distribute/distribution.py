@@ -34,8 +34,8 @@ class Distributed(Shown):
 
     Parameters
     ----------
-    scop : the program as it was.
-    dependences : of the program whose conditional writes always happen.
+    dependences : of the program, in which writes on a condition always happen, and a row that a statement passes on may
+        be a statement of its own.
     axis : the name of the loop.
     partition : how coordinates are dealt out.
     owners : `{ S[i, j] -> [a] }` per statement: the coordinate of each instance.
@@ -44,7 +44,6 @@ class Distributed(Shown):
     gathered : what every rank gets from every other when the region ends.
     """
 
-    scop: Scop
     dependences: Dependences
     axis: str
     partition: Partition
@@ -52,6 +51,11 @@ class Distributed(Shown):
     steps: tuple[Step, ...]
     messages: tuple[Message, ...]
     gathered: tuple[Gathered, ...]
+
+    @property
+    def scop(self) -> Scop:
+        """The program that is dealt out."""
+        return self.dependences.scop
 
     @property
     def axis_set(self) -> isl.Set:
@@ -118,7 +122,7 @@ class Distributed(Shown):
         return replace(statement, domain=domain.coalesce(), accesses=tuple(accesses))
 
     def headline(self) -> str:
-        """For instance `jacobi along i (block): 1 loop of steps, 2 messages a step`."""
+        """For instance `jacobi along i (block): 1 loop of steps, 2 arrays in messages, 2 gathered`."""
         count = len(self.steps)
         return (f"{self.scop.name} along {self.axis} ({self.partition.kind}): {count} loop{'s' * (count != 1)} of "
                 f"steps, {len(self.messages)} arrays in messages, {len(self.gathered)} gathered")
@@ -163,8 +167,8 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     found = coordinates(whole, axis, owners)
     _require_bounded(whole, found)
     dependences, found, steps = _in_fewest_loops(dependences, axis, found, owners or {})
-    return Distributed(scop=dependences.scop, dependences=dependences, axis=axis, partition=partition, owners=found,
-                       steps=steps, messages=messages_of(dependences, found, steps, partition),
+    return Distributed(dependences=dependences, axis=axis, partition=partition, owners=found, steps=steps,
+                       messages=messages_of(dependences, found, steps, partition),
                        gathered=gathered(dependences, found, partition))
 
 

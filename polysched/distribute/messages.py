@@ -6,7 +6,7 @@ Every value goes once to every rank that reads it, at the end of the step that c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -141,7 +141,6 @@ def with_whole_writes(scop: Scop) -> Scop:
     ------
     UnsupportedScopError : a subscript of a write is read from an array.
     """
-    from dataclasses import replace
     statements = []
     for statement in scop.statements:
         accesses: list[Access] = []

@@ -30,19 +30,15 @@ SIZES, VALUE = "polysched_sizes", "polysched_value"
 
 def persistent_arrays(distributed: Distributed) -> tuple[Array, ...]:
     """Arrays declared inside the region whose values are read in another step than they are written in."""
-    if not distributed.steps:
-        return ()
     scop, found = distributed.scop, dict[str, Array]()
     for pair in distributed.dependences.pairs:
         array = scop.array(pair.array)
         if pair.kind is not DependenceKind.FLOW or array.storage is not Storage.LOCAL:
             continue
-        relation = pair.relation
         for step in distributed.steps:
             source, sink = (isl.Map.from_aff(step[n]) for n in (pair.source, pair.sink))
-            relation = relation.subtract(pair.relation.subtract(source.apply_range(sink.reverse())))
-        if not pair.relation.is_subset(relation):
-            found[array.name] = array
+            if not pair.relation.is_subset(source.apply_range(sink.reverse())):
+                found[array.name] = array
     return tuple(found.values())
 
 
@@ -195,7 +191,7 @@ class _Region:
     def _poison(self) -> Iterator[str]:
         """What somebody writes, and this rank does not read before, gets a value that no result may hang on."""
         distributed = self.distributed
-        scop = distributed.dependences.scop
+        scop = distributed.scop
         for array in scop.arrays:
             if array.storage is Storage.LOCAL:
                 continue
@@ -217,7 +213,7 @@ def _used(use: str, at: str, size: str, rank: str) -> str:
 
 def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set | None:
     """What anybody writes of an array, or what this rank reads of it as it was before the region."""
-    scop, found = distributed.dependences.scop, None
+    scop, found = distributed.scop, None
     own = distributed.partition.own_names
     for statement in scop.statements:
         for access in statement.accesses:
@@ -227,7 +223,7 @@ def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set |
             if not writes:
                 instances = owned_instances(statement, distributed.owners[statement.name], distributed.partition, own)
                 for pair in distributed.dependences.pairs:
-                    if pair.kind is DependenceKind.FLOW and pair.sink_reference == access.reference:
+                    if access.exact and pair.kind is DependenceKind.FLOW and pair.sink_reference == access.reference:
                         instances = instances.subtract(pair.relation.range())
             elements = access.relation.intersect_domain(instances).range()
             found = elements if found is None else found.union(elements)

@@ -13,7 +13,10 @@ from polysched.graph.passes.rewriting import with_outputs
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.text import digest
 
-Key: TypeAlias = "tuple[object, ...]"
+Constant: TypeAlias = "tuple[str, tuple[int, ...], str]"
+"""Element type, shape and digest."""
+Result: TypeAlias = "tuple[str, tuple[str, ...], str, tuple[bool, ...]]"
+"""Operator, operands, attributes as text (0.0 and -0.0 are equal and differ), and which results are bound."""
 
 
 def common_subexpressions(graph: Graph) -> Graph:
@@ -33,7 +36,7 @@ class _Scope:
     constants, results : values by what they are.
     """
 
-    def __init__(self, constants: Mapping[Key, str], results: Mapping[Key, tuple[str, ...]]) -> None:
+    def __init__(self, constants: Mapping[Constant, str], results: Mapping[Result, tuple[str, ...]]) -> None:
         self.constants, self.results = dict(constants), dict(results)
         self.names: dict[str, str] = {}
 
@@ -49,7 +52,7 @@ class _Scope:
         nodes: list[Node] = []
         for node in graph.nodes:
             own = renamed(node, self.names)
-            key: Key = (own.op, own.inputs, own.attributes, tuple(o != "" for o in own.outputs))
+            key: Result = (own.op, own.inputs, repr(own.attributes), tuple(o != "" for o in own.outputs))
             if node.regions:
                 nodes.append(self.with_regions(own))
             elif key in self.results:
@@ -64,14 +67,10 @@ class _Scope:
         regions = []
         for region in node.regions:
             own = {*region.parameters, *region.constants, *(o for n in region.nodes for o in n.outputs)}
-            results = {key: made for key, made in self.results.items()
-                       if not own & {*made, *_operands(key)}}
+            results = {key: made for key, made in self.results.items() if not own & {*made, *key[1]}}
             constants = {key: name for key, name in self.constants.items() if name not in own}
             inner = _Scope(constants, results)
             made = inner.of(region)
             regions.append(made.but(outputs=tuple(inner.names.get(o, o) for o in made.outputs)))
         return with_regions(node, regions)
 
-
-def _operands(key: Key) -> tuple[str, ...]:
-    return key[1]  # type: ignore[return-value]

@@ -42,3 +42,23 @@ def test_common_subexpressions() -> None:
   let z = Add(a, y)
   return z
 """)
+
+
+def test_attributes_that_only_compare_equal_differ() -> None:
+    golden(common_subexpressions, """graph f(x: float32[1]) {
+  const s: int64[1] = [1]
+  let a = ConstantOfShape(s; dtype="float32", value=0.0)
+  let b = ConstantOfShape(s; dtype="float32", value=-0.0)
+  let c = Div(x, a)
+  let d = Div(x, b)
+  let y = Sub(c, d)
+  return y
+}""", """
+  const s: int64[1] = [1]
+  let a = ConstantOfShape(s; dtype="float32", value=0.0)
+  let b = ConstantOfShape(s; dtype="float32", value=-0.0)
+  let c = Div(x, a)
+  let d = Div(x, b)
+  let y = Sub(c, d)
+  return y
+""")
