@@ -47,11 +47,12 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
 HEAD = """\
 # Constants
 
-Every single number that steers a choice in scheduling, tiling, tensorize, emit_c and pipeline, with its unit and where
-it is from. `python docs/constants.py` writes this page from the values; a test holds it up to date, and another one
-finds numbers of these rooms that are not here. Costs are what a machine takes for something; limits are budgets of
-searches and proofs, and sizes from which on a choice pays. Not here are lists of candidates, which stand where they
-are tried, and the budgets of reading and analysis, which stand in `polysched/scop` and `polysched/dependence`.
+Every single number that steers a choice in scheduling, tiling, tensorize, distribute, gpu, emit_c, emit_gpu and
+pipeline, with its unit and where it is from. `python docs/constants.py` writes this page from the values; a test holds
+it up to date, and another one finds numbers of these rooms that are not here. Costs are what a machine takes for
+something; limits are budgets of searches and proofs, and sizes from which on a choice pays. Not here are lists of
+candidates, which stand where they are tried, and the budgets of reading and analysis, which stand in `polysched/scop`
+and `polysched/dependence`.
 `experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
 emit_c do.
 """
