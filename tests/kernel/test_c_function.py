@@ -6,52 +6,10 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.errors import CompileError, UsageError
+from polysched.errors import CompileError
 from polysched.kernel import SharedMemoryError
 from polysched.kernel.c_program import CProgram
-from polysched.scop.expression import axis, compute, placeholder, sum, symbols
-
-RNG = np.random.default_rng(33)
-PRODUCT = """
-#include "rows.h"
-double table[ROWS][5];
-int calls = 0;
-void product(int n, int m, double C[n][m], const double A[n][n], const double B[n][m]) {
-  calls++;
-#pragma scop
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < m; j++)
-      for (int k = 0; k < n; k++)
-        C[i][j] += A[i][k] * B[k][j];
-#pragma endscop
-}
-"""
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Path:
-    (tmp_path / "rows.h").write_text("#define ROWS 4\n")
-    path = tmp_path / "product.c"
-    path.write_text(PRODUCT)
-    return path
-
-
-def whole(*shape: int, dtype: str = "float64") -> np.ndarray:
-    return RNG.integers(-9, 9, shape).astype(dtype)
-
-
-def product_of(dtype: str = "float32"):
-    M, N, K = symbols("M N K")
-    A, B = placeholder("A", (M, K), dtype), placeholder("B", (K, N), dtype)
-    k = axis("k")
-    return compute((M, N), lambda i, j: sum(A[i, k] * B[k, j], over=k), name="C")
-
-
-def refuses(call, *parts: str, error: type = UsageError) -> None:
-    with pytest.raises(error) as caught:
-        call()
-    for part in parts:
-        assert part in str(caught.value)
+from tests.kernel.products import product_of, refuses, whole
 
 
 @pytest.mark.parametrize(("arguments", "parts"), [

@@ -8,23 +8,8 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.errors import UsageError
+from tests.kernel.products import PRODUCT, refuses, whole
 
-RNG = np.random.default_rng(33)
-PRODUCT = """
-#include "rows.h"
-double table[ROWS][5];
-int calls = 0;
-void product(int n, int m, double C[n][m], const double A[n][n], const double B[n][m]) {
-  calls++;
-#pragma scop
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < m; j++)
-      for (int k = 0; k < n; k++)
-        C[i][j] += A[i][k] * B[k][j];
-#pragma endscop
-}
-"""
 MORE = """
 int count(int n, const int *x) {
   int found = 0;
@@ -47,13 +32,6 @@ int main(void) { return 0; }
 """
 
 
-@pytest.fixture
-def one(tmp_path: Path) -> Path:
-    (tmp_path / "rows.h").write_text("#define ROWS 4\n")
-    path = tmp_path / "product.c"
-    path.write_text(PRODUCT)
-    return path
-
 
 @pytest.fixture
 def several(one: Path) -> Path:
@@ -68,15 +46,6 @@ def original(path: Path, function: str) -> object:
     return getattr(ctypes.CDLL(str(library)), function)
 
 
-def whole(*shape: int, dtype: str = "float64") -> np.ndarray:
-    return RNG.integers(-9, 9, shape).astype(dtype)
-
-
-def refuses(call, *parts: str, error: type = UsageError) -> None:
-    with pytest.raises(error) as caught:
-        call()
-    for part in parts:
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (7, 9), (32, 33)])

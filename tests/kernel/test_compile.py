@@ -1,48 +1,12 @@
-"""`polysched.compile`: every kind of program as a function, against the original, and what a call refuses."""
+"""`polysched.compile`: functions become kernels, and what compiles shows itself in one line."""
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import polysched
 from polysched.kernel import Kernel
-from polysched.scop.expression import axis, compute, placeholder, sum, symbols
-
-RNG = np.random.default_rng(33)
-PRODUCT = """
-#include "rows.h"
-double table[ROWS][5];
-int calls = 0;
-void product(int n, int m, double C[n][m], const double A[n][n], const double B[n][m]) {
-  calls++;
-#pragma scop
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < m; j++)
-      for (int k = 0; k < n; k++)
-        C[i][j] += A[i][k] * B[k][j];
-#pragma endscop
-}
-"""
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Path:
-    (tmp_path / "rows.h").write_text("#define ROWS 4\n")
-    path = tmp_path / "product.c"
-    path.write_text(PRODUCT)
-    return path
-
-
-def whole(*shape: int, dtype: str = "float64") -> np.ndarray:
-    return RNG.integers(-9, 9, shape).astype(dtype)
-
-
-def product_of(dtype: str = "float32"):
-    M, N, K = symbols("M N K")
-    A, B = placeholder("A", (M, K), dtype), placeholder("B", (K, N), dtype)
-    k = axis("k")
-    return compute((M, N), lambda i, j: sum(A[i, k] * B[k, j], over=k), name="C")
+from tests.kernel.products import product_of, whole
 
 
 def test_kernels_and_functions_are_kernels() -> None:

@@ -6,29 +6,9 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.errors import UsageError
-from polysched.scop.expression import axis, build, compute, loop, placeholder, scalar, sum, symbols, update
+from polysched.scop.expression import axis, build, compute, loop, placeholder, scalar, symbols, update
 from polysched.scop.python_frontend import from_python
-
-RNG = np.random.default_rng(33)
-
-
-def whole(*shape: int, dtype: str = "float64") -> np.ndarray:
-    return RNG.integers(-9, 9, shape).astype(dtype)
-
-
-def product_of(dtype: str = "float32"):
-    M, N, K = symbols("M N K")
-    A, B = placeholder("A", (M, K), dtype), placeholder("B", (K, N), dtype)
-    k = axis("k")
-    return compute((M, N), lambda i, j: sum(A[i, k] * B[k, j], over=k), name="C")
-
-
-def refuses(call, *parts: str, error: type = UsageError) -> None:
-    with pytest.raises(error) as caught:
-        call()
-    for part in parts:
-        assert part in str(caught.value)
+from tests.kernel.products import product_of, refuses, whole
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (7, 8, 9), (33, 31, 32)])
