@@ -100,12 +100,22 @@ def chosen_device(arguments: argparse.Namespace) -> str | None:
     return arguments.target if arguments.target in DEVICES else None
 
 
-def chosen_target(arguments: argparse.Namespace) -> Target:
-    """The value of `--target`, with the costs of `--machine`."""
-    from polysched.target import find_target, host
+def refuse_device(arguments: argparse.Namespace) -> None:
+    """Refuse a device beside this machine's cores, for commands that show what is made for these.
+
+    Raises
+    ------
+    UsageError : with the commands that take it.
+    """
     if chosen_device(arguments) is not None:
         raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
                          hint="polysched c2c, run and explain take it; others need a machine")
+
+
+def chosen_target(arguments: argparse.Namespace) -> Target:
+    """The value of `--target`, with the costs of `--machine`."""
+    from polysched.target import find_target, host
+    refuse_device(arguments)
     from polysched.target.calibrated import read_calibrated
     target = host() if arguments.target in LANGUAGES else find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
