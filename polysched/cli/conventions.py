@@ -100,16 +100,24 @@ def chosen_device(arguments: argparse.Namespace) -> str | None:
     return arguments.target if arguments.target in DEVICES else None
 
 
+def refuse_device(arguments: argparse.Namespace) -> None:
+    """Refuse what is no machine of cores with one memory, for commands that show what is made for these.
+
+    Raises
+    ------
+    UsageError : with the commands that take it.
+    """
+    if chosen_device(arguments) is not None or arguments.target == RANKS:
+        takers = "c2c and run" if arguments.target == RANKS else "c2c, run and explain"
+        raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
+                         hint=f"polysched {takers} take it; others need a machine")
+
+
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
     from polysched.target import find_target
-    if chosen_device(arguments) is not None:
-        raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
-                         hint="polysched c2c, run and explain take it; others need a machine")
     from polysched.target.calibrated import read_calibrated
-    if str(arguments.target) == RANKS:
-        raise UsageError("--target mpi is for commands that make or run code", witness=RANKS,
-                         hint="polysched c2c and run take it; others need a machine")
+    refuse_device(arguments)
     target = find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
 

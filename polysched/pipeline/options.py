@@ -243,6 +243,11 @@ class PipelineOptions:
         by_hand = self.strategy is not None or self.scheduler == "original" or self.tile != "auto" or self._by_hand()
         return None if by_hand or not self.target().vector_bits or not may_gain(scop) else self.tensorize
 
+    def assumed_in(self, scop: Scop) -> dict[str, int]:
+        """What the models assume for parameters of a program, by their names."""
+        stated = dict(self.assumed)
+        return {p.name: stated[p.spelling] for p in scop.parameters if p.spelling in stated}
+
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (

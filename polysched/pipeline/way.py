@@ -227,9 +227,8 @@ def _emitted(dependences: Dependences, options: PipelineOptions) -> CSource:
 
 def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:
     """From dependences to loops: the schedule asked for; the best of several is found by tiling all of them."""
-    stated = dict(options.assumed)
-    tiling = replace(options.tiling_options(), parameters={**options.tiling.parameters, **{
-        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated}})
+    tiling = replace(options.tiling_options(), parameters={
+        **options.tiling.parameters, **options.assumed_in(dependences.scop)})
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(
