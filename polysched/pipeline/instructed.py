@@ -113,7 +113,7 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     try:
         decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:
-        if options.tensorize.intrinsic != DEFAULT or options.tensorize.chosen:
+        if options.tensorize.is_asked:
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:   # what nobody asked for needs no reasons
