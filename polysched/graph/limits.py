@@ -39,7 +39,7 @@ class GraphLimits:
 
     # passes/rewriting.py
     most_rewritings: int = constant(
-        1000, unit="rounds", source="of the rules of one pass over a graph: chains of 200 nodes end in 3; the others refuse "
+        1000, unit="rounds", source="of the rules of one pass over a graph: a chain of 200 nodes ends in 3; more are refused as "
                                "rules without end")
 
     # passes/layout.py
