@@ -159,6 +159,11 @@ def listed(node: c_ast.Node | None) -> tuple[c_ast.Node, ...] | None:
     return tuple(node.decls or ()) if isinstance(node, c_ast.DeclList) else None
 
 
+def is_step(node: c_ast.Node | None) -> bool:
+    """Whether an expression is `++` or `--` of something."""
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+
+
 def replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:
     """Set a child by the name that `children` gives it (`stmt`, `exprs[2]`)."""
     if "[" not in name:
