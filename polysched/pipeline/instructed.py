@@ -5,8 +5,7 @@ The ordinary code of what is left is made by the whole way (`pipeline.way`), whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.dependence import analyse
@@ -64,18 +63,6 @@ def for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions,
     """The program as instructions are looked for in."""
     return analysed(scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
                     row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
-
-
-@contextmanager
-def begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                seconds: dict[str, float]) -> Iterator[Begun | Refused | None]:
-    """The first decision of a region, if there is one to take; behind this nothing runs that nobody waited for."""
-    begun = first_decision(scop, expansion, options, seconds)
-    try:
-        yield begun
-    finally:
-        if isinstance(begun, Begun) and begun.verdict is not None:
-            begun.verdict.wait()
 
 
 def first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
