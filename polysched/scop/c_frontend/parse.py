@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from pycparser import c_ast, c_generator, c_parser
 from pycparser.c_parser import ParseError
@@ -19,6 +20,7 @@ PRELUDE = ('# 1 "<built-in>"\n'
            "typedef float _Float16; typedef float __bf16; typedef double _Float64; typedef float _Float32;"
            " typedef char *__builtin_va_list;\n")
 BUILT_IN_TYPES = ("_Float16", "__bf16", "_Float32", "_Float64")
+LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _PLACE = re.compile(r"^(?P<path>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)$", re.S)
 
 
@@ -157,6 +159,11 @@ def listed(node: c_ast.Node | None) -> tuple[c_ast.Node, ...] | None:
     if isinstance(node, c_ast.ExprList):
         return tuple(node.exprs or ())
     return tuple(node.decls or ()) if isinstance(node, c_ast.DeclList) else None
+
+
+def is_step(node: c_ast.Node | None) -> TypeGuard[c_ast.UnaryOp]:
+    """Whether an expression is `++` or `--` of something."""
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 
 
 def replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:

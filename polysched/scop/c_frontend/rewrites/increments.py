@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in, stepped_name
-from polysched.scop.c_frontend.parse import everything, replace_child
+from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 
-LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
-STEPS = ("++", "--", "p++", "p--")
 _SPLIT = (c_ast.Assignment, c_ast.Decl, c_ast.UnaryOp)
 _SEQUENCED = ("&&", "||")
 
@@ -43,10 +42,7 @@ class Increments:
         if isinstance(node, c_ast.Compound):
             node.block_items = list(self.statements(node.block_items or ()))
             return (node,)
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None:
-                setattr(node, name, as_one(self._made_of(below), below))
+        rewrite_bodies(node, self._made_of)
         if isinstance(node, c_ast.For):
             return self._for(node)
         if isinstance(node, c_ast.DoWhile) and _runs_once(node):
@@ -57,7 +53,7 @@ class Increments:
 
     def _split(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
         """An expression with the steps inside it in front of it and behind it."""
-        own = node.expr if isinstance(node, c_ast.UnaryOp) and node.op in STEPS else None
+        own = node.expr if is_step(node) else None
         before: list[c_ast.Node] = []
         behind: list[c_ast.Node] = []
         for above, name, step in list(_steps(node)):
@@ -144,29 +140,6 @@ def _other_than(parts: Sequence[tuple[str, c_ast.Node]], counter: str) -> list[i
     return others
 
 
-def as_one(items: Sequence[c_ast.Node], node: c_ast.Node) -> c_ast.Node:
-    """Statements as one, in the place of `node`."""
-    return items[0] if len(items) == 1 else c_ast.Compound(list(items), node.coord)
-
-
-def block(node: c_ast.Node | None) -> list[c_ast.Node]:
-    """The statements of a loop's body; one that declares something stays a block."""
-    if node is None or isinstance(node, c_ast.EmptyStatement):
-        return []
-    if isinstance(node, c_ast.Compound):
-        return list(node.block_items or ())
-    return [node]
-
-
-def leaves(node: c_ast.Node | None, kind: type[c_ast.Node] | tuple[type[c_ast.Node], ...]) -> bool:
-    """Whether a statement holds a `break` or `continue` of the loop around it."""
-    if node is None:
-        return False
-    if isinstance(node, kind):
-        return True
-    return not isinstance(node, LOOPS) and any(leaves(child, kind) for _, child in node.children())
-
-
 def _used(step: c_ast.Node) -> frozenset[str]:
     """What a step reads besides the variable that it steps."""
     if isinstance(step, c_ast.UnaryOp):
@@ -209,7 +182,7 @@ def _steps(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.UnaryOp]]:
             continue
         if isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall):
             continue   # a comma orders what stands around it
-        if isinstance(child, c_ast.UnaryOp) and child.op in STEPS:
+        if is_step(child):
             yield node, name, child
         else:
             yield from _steps(child)

@@ -11,7 +11,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.scopes import Scope
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.remarks import GOES_FORWARD
 from polysched.scop.c_frontend.rewrites.amounts import (
     ONE,
@@ -24,8 +24,8 @@ from polysched.scop.c_frontend.rewrites.amounts import (
     sum_of,
     wide_text,
 )
+from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
-from polysched.scop.c_frontend.rewrites.increments import as_one, block, leaves
 from polysched.scop.scop import SteppedVariable
 
 _PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp, c_ast.StructRef)
@@ -102,10 +102,7 @@ class Inductions:
         if isinstance(node, c_ast.Compound):
             node.block_items = self._folded(self._block(node.block_items or ()))
             return [node]
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None:
-                setattr(node, name, as_one(self._rewritten(below, ()), below))
+        rewrite_bodies(node, lambda below: self._rewritten(below, ()))
         loop = _counted(node, before) if isinstance(node, c_ast.For) else None
         return [node] if loop is None else self._stepped_in(loop)
 
@@ -311,7 +308,7 @@ def _constant_step(step: c_ast.Node, name: str) -> int | None:
 
 def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     """The variable that a statement steps, and by how much; no amount where it is set to something else."""
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--") and isinstance(node.expr, c_ast.ID):
+    if is_step(node) and isinstance(node.expr, c_ast.ID):
         amount = ONE if "++" in node.op else c_ast.UnaryOp("-", ONE, node.coord)
         return node.expr.name, Amount(amount, amount)
     if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):
