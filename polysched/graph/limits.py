@@ -39,8 +39,8 @@ class GraphLimits:
 
     # passes/rewriting.py
     most_rewritings: int = constant(
-        1000, unit="rounds", source="of the rules of one pass over a graph: a chain of 200 nodes ends in 3; more are refused as "
-                               "rules without end")
+        1000, unit="rounds", source="of the rules of one pass over a graph, against rules without end: chains of 200 "
+                                    "nodes end in 3")
 
     # passes/layout.py
     most_rows_of_narrow_panels: int = constant(
