@@ -18,7 +18,7 @@ from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
 from polysched.search.limits import LIMITS as SEARCH
 from polysched.target.constant import Constant, constants
-from polysched.target.costs import SHIPPED
+from polysched.target.costs import DEVICE, SHIPPED
 from polysched.target.target import CorePorts
 from polysched.tensorize.limits import LIMITS as TENSORIZE
 from polysched.tiling.limits import LIMITS as TILING
@@ -28,6 +28,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("What a machine takes", "target/costs.py", "`Target.costs`; `polysched machine --calibrate FILE` measures those "
      "with that command as their experiment, or the bandwidths that are used in their place; `--machine FILE` applies "
      "them.", SHIPPED),
+    ("What a device takes", "target/costs.py", "Which mapping to a device is taken.", DEVICE),
     ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
     ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
@@ -46,11 +47,12 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
 HEAD = """\
 # Constants
 
-Every single number that steers a choice in scheduling, tiling, tensorize, emit_c and pipeline, with its unit and where
-it is from. `python docs/constants.py` writes this page from the values; a test holds it up to date, and another one
-finds numbers of these rooms that are not here. Costs are what a machine takes for something; limits are budgets of
-searches and proofs, and sizes from which on a choice pays. Not here are lists of candidates, which stand where they
-are tried, and the budgets of reading and analysis, which stand in `polysched/scop` and `polysched/dependence`.
+Every single number that steers a choice in scheduling, tiling, tensorize, distribute, gpu, emit_c, emit_gpu and
+pipeline, with its unit and where it is from. `python docs/constants.py` writes this page from the values; a test holds
+it up to date, and another one finds numbers of these rooms that are not here. Costs are what a machine takes for
+something; limits are budgets of searches and proofs, and sizes from which on a choice pays. Not here are lists of
+candidates, which stand where they are tried, and the budgets of reading and analysis, which stand in `polysched/scop`
+and `polysched/dependence`.
 `experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
 emit_c do.
 """

@@ -49,28 +49,20 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 def exact_bytes(region: Distributed, sizes: dict[str, int], ranks: int) -> int:
     """The bytes of all messages, counted in their sets."""
     axis = fix_parameters(region.axis_set, sizes)
-    low, high = (int(value.to_python()) for value in (axis.dim_min_val(0), axis.dim_max_val(0)))
+    both_ends = int(axis.dim_min_val(0).to_python()), int(axis.dim_max_val(0).to_python())
+    partition = region.partition
     steps = points_of(fix_parameters(region.step_set, sizes)) if region.steps else [()]
     total = 0
     for message in region.messages:
         width = region.scop.array(message.array).dtype.bytes
         for sender in range(ranks):
             for receiver in set(range(ranks)) - {sender}:
-                own = ends(region.partition, region.partition.own_names, sender, ranks, low, high)
-                other = ends(region.partition, region.partition.other_names, receiver, ranks, low, high)
-                known = {**sizes, **own, **other}
+                known = {**sizes, **partition.values(partition.own_names, sender, ranks, both_ends),
+                         **partition.values(partition.other_names, receiver, ranks, both_ends)}
                 for step in steps:
                     here = {**known, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
                     total += width * int(fix_parameters(message.elements, here).count_val().to_python())
     return total
-
-
-def ends(partition: Partition, names: Sequence[str], rank: int, ranks: int, low: int, high: int) -> dict[str, int]:
-    """What a rank owns, as values of the parameters."""
-    if partition.kind != "block":
-        return {names[0]: rank}
-    block = max(-(-(high - low + 1) // ranks), 1)
-    return {names[0]: low + rank * block, names[1]: min(low + (rank + 1) * block, high + 1)}
 
 
 def table(records: Sequence[Record]) -> str:

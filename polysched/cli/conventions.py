@@ -5,7 +5,7 @@
 | `--size NAME=VALUE` | fixes the value of a parameter: what is made or run holds for it |
 | `--assume NAME=VALUE` | guides the model: what is made is right for every value |
 | `--json [FILE]` | the results as JSON; `-` or nothing is standard output, where they replace the text |
-| `--target NAME\\|FILE` | the machine that code is made for, or `opencl` |
+| `--target NAME\\|FILE` | the machine that code is made for, `opencl` or `mpi` |
 | `--machine FILE` | its costs, as they were measured |
 | `--cc COMMAND` | the C compiler |
 | `-` | standard input for a file that is read, standard output for one that is written |
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from polysched.target import Target
 
 STANDARD = "-"
-LANGUAGES = ("mpi",)
-"""Values of `--target` that say what is written, for this machine."""
+RANKS = "mpi"
+"""The value of `--target` for C over ranks, for this machine."""
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+(?:\.\.\d+)?")
 USAGE_ERROR = 2
@@ -87,8 +87,8 @@ def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
-                                "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for this "
-                                "machine; `opencl`, for c2c, run and explain (default: %(default)s)")
+                                "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for c2c "
+                                "and run; `opencl`, for c2c, run and explain (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")
@@ -100,14 +100,25 @@ def chosen_device(arguments: argparse.Namespace) -> str | None:
     return arguments.target if arguments.target in DEVICES else None
 
 
+def refuse_device(arguments: argparse.Namespace) -> None:
+    """Refuse what is no machine of cores with one memory, for commands that show what is made for these.
+
+    Raises
+    ------
+    UsageError : with the commands that take it.
+    """
+    if chosen_device(arguments) is not None or arguments.target == RANKS:
+        takers = "c2c and run" if arguments.target == RANKS else "c2c, run and explain"
+        raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
+                         hint=f"polysched {takers} take it; others need a machine")
+
+
 def chosen_target(arguments: argparse.Namespace) -> Target:
     """The value of `--target`, with the costs of `--machine`."""
-    from polysched.target import find_target, host
-    if chosen_device(arguments) is not None:
-        raise UsageError(f"--target {arguments.target} is for commands that make or run code", witness=arguments.target,
-                         hint="polysched c2c, run and explain take it; others need a machine")
+    from polysched.target import find_target
     from polysched.target.calibrated import read_calibrated
-    target = host() if arguments.target in LANGUAGES else find_target(arguments.target)
+    refuse_device(arguments)
+    target = find_target(arguments.target)
     return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json, add_size
+from polysched.cli.conventions import STANDARD, add_json, add_size, refuse_device
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import UnsupportedGraphError, UsageError
@@ -138,6 +138,7 @@ def _run_on_file(arguments: argparse.Namespace, names: list[str]) -> int:
     from polysched.emit_c.pass_history import pass_history
     from polysched.pipeline import transform_file
     refuse_same_file(arguments.source, arguments.json)
+    refuse_device(arguments)   # whose kernels go through no pass
     with prepared(arguments.json) as report:
         regions = transform_file(arguments.source, pipeline_options(arguments)).regions
         known_sizes([*arguments.size, *arguments.assume], [region.scop for region in regions], arguments.source,

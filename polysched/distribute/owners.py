@@ -68,6 +68,14 @@ class Partition:
                     f"and 0 <= {rank} < {ranks} }}")
         return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
 
+    def values(self, names: tuple[str, ...], rank: int, ranks: int, axis: tuple[int, int]) -> dict[str, int]:
+        """What the parameters of a rank are, for an axis from its first to its last coordinate."""
+        if self.kind != "block":
+            return {names[0]: rank}
+        first, last = axis
+        block = max(-(-(last - first + 1) // ranks), 1)
+        return {names[0]: first + rank * block, names[1]: min(first + (rank + 1) * block, last + 1)}
+
     def owner(self, coordinate: int, first: int, last: int, ranks: int) -> int:
         """The rank that owns a coordinate of an axis from `first` to `last`: the second witness of `owned`."""
         if self.kind == "block":

@@ -26,15 +26,22 @@ def splice(text: str, sources: Sequence[CSource], also: Sequence[tuple[int, int,
     ------
     UsageError : a source has no region, comes from another text, or two regions overlap.
     """
-    pieces: list[str] = []
-    done = 0
     named = _still_named([(source.scop.source, source.text) for source in sources])
     replaced = [_replacement(text, source, names) for source, names in zip(sources, named, strict=True)]
     replaced += _pragmas_around(text, [(start, end) for start, end, _ in replaced])
-    if preambles := "".join(source.preamble for source in sources):
+    return _assembled(text, replaced, "".join(source.preamble for source in sources), also)
+
+
+def _assembled(text: str, replaced: Sequence[tuple[int, int, str]], preamble: str,
+               also: Sequence[tuple[int, int, str]] = ()) -> str:
+    """The text with what is replaced, and a preamble behind the includes that stand ahead of all of it."""
+    pieces: list[str] = []
+    done = 0
+    head: list[tuple[int, int, str]] = []
+    if preamble:
         at = _behind_includes(text[:min(start for start, _, _ in replaced)])
-        replaced.append((at, at, preambles.replace("\n", "\r\n" if "\r\n" in text else "\n")))
-    for start, end, lines in sorted((*replaced, *also), key=lambda each: each[:2]):
+        head = [(at, at, preamble.replace("\n", "\r\n" if "\r\n" in text else "\n"))]
+    for start, end, lines in sorted((*replaced, *head, *also), key=lambda each: each[:2]):
         if start < done:
             raise UsageError("two regions of one file overlap", where="splice",
                              witness=f"characters {start} to {end}", hint="splice each region once")
@@ -113,14 +120,7 @@ def put_back(text: str, regions: Sequence[tuple[SourceRegion, str]], preamble: s
     """
     replaced = [_put(text, region, emitted, names)
                 for (region, emitted), names in zip(regions, _still_named(regions), strict=True)]
-    if preamble:
-        at = _behind_includes(text[:min(start for start, _, _ in replaced)])
-        replaced.append((at, at, preamble.replace("\n", "\r\n" if "\r\n" in text else "\n")))
-    pieces, done = list[str](), 0
-    for start, end, lines in sorted(replaced):
-        pieces += [text[done:start], lines]
-        done = end
-    return "".join([*pieces, text[done:]])
+    return _assembled(text, replaced, preamble)
 
 
 def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple[int, int, str]:

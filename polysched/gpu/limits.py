@@ -21,15 +21,6 @@ class GpuLimits:
     block_3d_z: int = constant(2, unit="work items", source="along the third dimension: 256 in all")
     most_coordinates: int = constant(3, unit="dimensions", source="that an index space has; OpenCL 1.2, section 3.2")
 
-    # choice.py
-    typical_size: int = constant(1024, unit="1", source="what a parameter is taken for when nobody says better")
-    launch_seconds: float = constant(
-        5e-6, unit="s", source="of one launch: what the vendors' guides give for small kernels, 3 to 10 microseconds")
-    instance_seconds: float = constant(
-        2e-8, unit="s", source="of an instance on one work item, bound by the latency of memory: some 30 cycles")
-    items_together: float = constant(
-        1e5, unit="work items", source="that a device runs at the same time: 2048 per core of an A100 or H100, halved")
-
     # transfers.py
     transfer_operations: int = constant(
         2_000_000, unit="isl operations", source="to tell which rows of an array are live; beyond, all of them are")

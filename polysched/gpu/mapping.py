@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.dependence.source_loops import statement_names
 from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
@@ -38,8 +39,7 @@ class Launch:
 
     def statements(self) -> tuple[str, ...]:
         """The names of the statements that it runs."""
-        sets = self.domain.get_set_list()
-        return tuple(sorted({str(sets.get_at(i).get_tuple_name()) for i in range(sets.n_set())}))
+        return tuple(sorted(statement_names(self.domain)))
 
     def __str__(self) -> str:
         if not self.coordinates:

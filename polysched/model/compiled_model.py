@@ -13,13 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import CompileError, UnsupportedGraphError, UsageError
+from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
-from polysched.measure.processes.building import first_lines
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
-from polysched.model.kernels import FLAGS, KIND, BuiltKernel, build_kernels, compile_object, of_database, symbol_of
+from polysched.model.kernels import (
+    FLAGS,
+    KIND,
+    BuiltKernel,
+    build_kernels,
+    compile_object,
+    link_library,
+    of_database,
+    symbol_of,
+)
 from polysched.model.limits import LIMITS
 from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
@@ -87,17 +95,17 @@ class CompiledModel:
     def _build(self, folder: Path, compiler: Compiler) -> None:
         (folder / DRIVER).write_text(self.c_source)
         compile_object(folder / DRIVER, folder / "driver.o", compiler, what=f"the driver of {self.graph.name}")
-        objects = [str(k.object) for k in self.kernels.values()]
-        done = compiler.run(["-shared", "-fPIC", "-o", str(folder / LIBRARY), str(folder / "driver.o"), *objects,
-                             *compiler.openmp_link, "-lm"], folder=folder)
-        if done.returncode != 0:
-            raise CompileError(f"{compiler} cannot link the model {self.graph.name}",
-                               witness=first_lines(done.stderr, str(folder)))
+        link_library([folder / "driver.o", *(k.object for k in self.kernels.values())], folder / LIBRARY, compiler,
+                     what=f"the model {self.graph.name}")
         (folder / "entry.json").write_text(json.dumps({"model": self.graph.name, "kernels": sorted(self.kernels)}))
 
     @cached_property
+    def _loaded(self) -> ctypes.CDLL:
+        return ctypes.CDLL(str(self.library))
+
+    @cached_property
     def _function(self) -> Any:
-        function = getattr(ctypes.CDLL(str(self.library)), ENTRY)
+        function = getattr(self._loaded, ENTRY)
         function.restype = ctypes.c_int
         function.argtypes = [ctypes.c_void_p] * 6
         return function
@@ -112,7 +120,7 @@ class CompiledModel:
         types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
         given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
         offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
-        where = getattr(ctypes.CDLL(str(self.library)), ARENA)
+        where = getattr(self._loaded, ARENA)
         where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
         needed = where(given, offsets)
         if needed < 0:

@@ -180,3 +180,21 @@ def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str,
                          str(target)], folder=target.parent)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what}", witness=first_lines(done.stderr, str(target.parent)))
+
+
+def link_library(objects: Sequence[Path], library: Path, compiler: Compiler, *, what: str) -> None:
+    """Link object files to a shared object.
+
+    Parameters
+    ----------
+    objects : the first one stands in a folder of the caller's, where the compiler runs.
+
+    Raises
+    ------
+    CompileError : the compiler refused them.
+    """
+    folder = objects[0].parent
+    done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *map(str, objects), *compiler.openmp_link,
+                         "-lm"], folder=folder)
+    if done.returncode != 0:
+        raise CompileError(f"{compiler} cannot link {what}", witness=first_lines(done.stderr, str(folder)))

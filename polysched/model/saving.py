@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysched.errors import CompileError, UsageError
+from polysched.errors import UsageError
 from polysched.graph.planning.plan import Plan
-from polysched.measure.processes.building import first_lines
 from polysched.model.driver import driver_text
-from polysched.model.kernels import FLAGS, BuiltKernel, compile_object
+from polysched.model.kernels import FLAGS, BuiltKernel, compile_object, link_library
 from polysched.model.npy_main import main_text
 from polysched.model.standalone import header_text, interface_text, prefix_of, weights_of
 from polysched.target import Compiler
@@ -63,11 +62,8 @@ def save(model: Parts, path: str | Path) -> tuple[Path, Path, Path]:
             (folder / f"{stem}.c").write_text(text)
             compile_object(folder / f"{stem}.c", folder / f"{stem}.o", compiler, what=f"the {stem} of the model",
                            hidden=stem != "interface")
-        objects = [*(str(folder / f"{stem}.o") for stem in texts), *(str(k.object) for k in model.kernels.values())]
-        done = compiler.run(["-shared", "-fPIC", "-o", str(library.absolute()), *objects, *compiler.openmp_link, "-lm"],
-                            folder=folder)
-        if done.returncode != 0:
-            raise CompileError(f"{compiler} cannot link {library.name}", witness=first_lines(done.stderr, name))
+        objects = [*(folder / f"{stem}.o" for stem in texts), *(k.object for k in model.kernels.values())]
+        link_library(objects, library, compiler, what=library.name)
         header.write_text((folder / f"{prefix}.h").read_text())
     _write_weights(beside, weights)
     return library, header, beside

@@ -14,10 +14,7 @@ from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
-from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
-
-ORIGINAL = "original"
 
 
 def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
@@ -44,15 +41,11 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
 
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
     """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
-    first = _of_schedule(scheduled(dependences, options))
+    first = map_to_device(scheduled(dependences, options))
     if options.scheduler != "pluto" or options.strategy is not None or options.steps:
         return first
     try:
-        other = _of_schedule(scheduled(dependences, replace(options, scheduler=ORIGINAL)))
+        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")))
     except (UnsupportedScopError, BudgetExceededError):
         return first
-    return other if costs_less(other, first, dict(options.assumed)) else first
-
-
-def _of_schedule(schedule: Schedule) -> GpuMapping:
-    return map_to_device(schedule)
+    return other if costs_less(other, first, options.assumed_in(dependences.scop)) else first

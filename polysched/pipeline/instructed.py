@@ -5,8 +5,7 @@ The ordinary code of what is left is made by the whole way (`pipeline.way`), whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.dependence import analyse
@@ -67,18 +66,6 @@ def for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions,
                     row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
 
 
-@contextmanager
-def begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
-                seconds: dict[str, float]) -> Iterator[Begun | Refused | None]:
-    """The first decision of a region, if there is one to take; behind this nothing runs that nobody waited for."""
-    begun = first_decision(scop, expansion, options, seconds)
-    try:
-        yield begun
-    finally:
-        if isinstance(begun, Begun) and begun.verdict is not None:
-            begun.verdict.wait()
-
-
 def first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
                    seconds: dict[str, float]) -> Begun | Refused | None:
     """What is decided for a region first, its check running; None where no instruction is looked for."""
@@ -114,7 +101,7 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     try:
         decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:
-        if options.tensorize.intrinsic != DEFAULT or options.tensorize.chosen:
+        if options.tensorize.is_asked:
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:   # what nobody asked for needs no reasons

@@ -18,7 +18,7 @@ from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice
-from polysched.tensorize.options import BY_DEFAULT, DEFAULT, TensorizeOptions
+from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
@@ -177,7 +177,7 @@ class PipelineOptions:
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
-        instruction = self.tensorize is not None and self.tensorize.intrinsic != DEFAULT
+        instruction = self.tensorize is not None and self.tensorize.is_asked
         by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
         refused = [name for name, given in (
             ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
@@ -239,15 +239,20 @@ class PipelineOptions:
 
     def instructions_for(self, scop: Scop) -> TensorizeOptions | None:
         """Which instructions may compute statements of a program; None where it is not to be looked at."""
-        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT or self.tensorize.chosen:
+        if self.tensorize is None or self.tensorize.is_asked:
             return self.tensorize
         by_hand = self.strategy is not None or self.scheduler == "original" or self.tile != "auto" or self._by_hand()
         return None if by_hand or not self.target().vector_bits or not may_gain(scop) else self.tensorize
 
+    def assumed_in(self, scop: Scop) -> dict[str, int]:
+        """What the models assume for parameters of a program, by their names."""
+        stated = dict(self.assumed)
+        return {p.name: stated[p.spelling] for p in scop.parameters if p.spelling in stated}
+
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (
-            self.tensorize is not None and (self.tensorize.intrinsic != DEFAULT or bool(self.tensorize.chosen)))
+            self.tensorize is not None and self.tensorize.is_asked)
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
 
     def row_loss(self, vectors: int) -> float:

@@ -34,7 +34,6 @@ from polysched.pipeline.device_way import device_region
 from polysched.pipeline.instructed import (
     Begun,
     Refused,
-    begun_ahead,
     by_instruction_alone,
     first_decision,
     for_instructions,
@@ -89,19 +88,12 @@ def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]
 
 def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
     """All stages, whoever runs the region."""
-    expansion = _analysed(scop, options, seconds)
-    with begun_ahead(scop, expansion, options, seconds) as begun:
-        return _with_original(_made(scop, expansion, begun, options, seconds))
-
-
-def _analysed(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Expansion:
-    return timed(seconds, "dependences", lambda: analysed(
-        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+    return _started(scop, options, seconds).finished()
 
 
 @dataclass(frozen=True, eq=False)
 class Started:
-    """A region without a source file whose instruction is decided; its check may still run.
+    """A region whose first instruction is decided; its check may still run.
 
     Parameters
     ----------
@@ -127,7 +119,7 @@ class Started:
         return self.begun.verdict is None or self.begun.verdict.result().outcome.equal
 
     def finished(self) -> Optimized:
-        """All stages."""
+        """All stages; behind this nothing runs that nobody waited for."""
         try:
             return _with_original(_made(self.scop, self.expansion, self.begun, self.options, self.seconds))
         finally:
@@ -146,8 +138,12 @@ def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
         return None
     if options.instructions_for(scop) is None:
         return None
-    seconds: dict[str, float] = {}
-    expansion = _analysed(scop, options, seconds)
+    return _started(scop, options, {})
+
+
+def _started(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Started:
+    expansion = timed(seconds, "dependences", lambda: analysed(
+        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
     return Started(scop, options, expansion, first_decision(scop, expansion, options, seconds), seconds)
 
 
@@ -227,9 +223,8 @@ def _emitted(dependences: Dependences, options: PipelineOptions) -> CSource:
 
 def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:
     """From dependences to loops: the schedule asked for; the best of several is found by tiling all of them."""
-    stated = dict(options.assumed)
-    tiling = replace(options.tiling_options(), parameters={**options.tiling.parameters, **{
-        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated}})
+    tiling = replace(options.tiling_options(), parameters={
+        **options.tiling.parameters, **options.assumed_in(dependences.scop)})
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(

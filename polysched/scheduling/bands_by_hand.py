@@ -53,8 +53,8 @@ def _joined(tree: LoopTree, nests: list[tuple[int, ...]]) -> LoopTree:
     """The tree with the loops of each nest, by position, in one band."""
     bands = [node for node in walk(tree.root) if isinstance(node, Band)]
     taken = [position for nest in nests for position in nest]
-    if len(set(taken)) < len(taken):
-        raise UsageError("a loop stands in one band by hand", witness=f"loop {taken[0]}",
+    if twice := [position for position in taken if taken.count(position) > 1]:
+        raise UsageError("a loop stands in one band by hand", witness=f"loop {twice[0]}",
                          hint="name the same loops in all steps for a band")
     # inner nests first, since an outer band holds the inner ones
     return reduce(lambda made, nest: _with_band(made, [bands[p] for p in nest]), sorted(nests, reverse=True), tree)

@@ -43,7 +43,6 @@ class TunedRange:
         lines += [f"at {self.parameter} = {n}: gain {own.gain}" for n, own in self.found.items()]
         return "\n".join([*lines, f"{self.variants.regret:.3f} times the time of the best of each size"])
 
-
     def to_json(self) -> dict[str, Any]:
         """What was found, as JSON values; `trials`, `rejected` and `seconds` of all searches together."""
         searches = list(self.found.values())
@@ -101,21 +100,9 @@ def tune_range(program: str | Path | Scop, *, sizes: Mapping[str, int | str], da
     for n, own in found.items():
         for recipe, taken in _times(program, {**fixed, name: n}, winners, own, others).items():
             seconds[recipe][n] = taken
-    variants = _with_equal_flags(seconds, most)
+    variants = choose_variants(seconds, most)
     _keep(name, variants, found, database)
     return TunedRange(parameter=name, found=found, seconds=seconds, variants=variants)
-
-
-def _with_equal_flags(seconds: Mapping[Recipe, Mapping[int, float]], most: int) -> Variants:
-    """The variants of least regret that can stand in one file, measured against the best of all recipes."""
-    chosen = []
-    for flags in dict.fromkeys(recipe.flags for recipe in seconds):
-        own = {recipe: times for recipe, times in seconds.items() if recipe.flags == flags}
-        best = {size: min(times[size] for times in seconds.values() if size in times)
-                for times in seconds.values() for size in times}
-        if all(any(size in times for times in own.values()) for size in best):
-            chosen.append(choose_variants(own, most, best=best))
-    return min(chosen, key=lambda variants: variants.regret)
 
 
 def _keep(name: str, variants: Variants, found: Mapping[int, Tuned], database: str | Path) -> None:

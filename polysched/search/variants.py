@@ -45,15 +45,15 @@ class Variants:
         return self.recipes[chosen]
 
 
-def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int, *,
-                    best: Mapping[int, float] | None = None) -> Variants:
+def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) -> Variants:
     """The recipes with the least summed logarithms of regret, by an exact integer program (CP-SAT).
+
+    Their code stands in one file, so they have the same compiler flags.
 
     Parameters
     ----------
     seconds : per recipe and sampled size what was measured; a recipe may lack sizes, where it is not taken.
     most : recipes that may be kept.
-    best : per size the time that regret is measured from; the least of `seconds` unless given.
 
     Raises
     ------
@@ -64,8 +64,8 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int, *,
         raise UsageError("there are no times to choose variants by" if not sizes else "at least one variant is kept",
                          witness=f"most={most}")
     recipes = tuple(seconds)
-    costs = _costs([seconds[recipe] for recipe in recipes], sizes, best)
-    taken = _solved(costs, len(recipes), sizes, most)
+    costs = _costs([seconds[recipe] for recipe in recipes], sizes)
+    taken = _solved(costs, [recipe.flags for recipe in recipes], sizes, most)
     if taken is None:
         raise UsageError("no so few recipes have times at all sizes", witness=f"most={most}")
     kept = sorted(set(taken.values()))
@@ -74,10 +74,9 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int, *,
                     of_size={size: kept.index(taken[size]) for size in sizes})
 
 
-def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int],
-           best: Mapping[int, float] | None) -> dict[tuple[int, int], int]:
+def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     """What taking a recipe at a size costs, by their numbers."""
-    best = best or {size: min(times[size] for times in seconds if size in times) for size in sizes}
+    best = {size: min(times[size] for times in seconds if size in times) for size in sizes}
     return {(k, size): _cost(taken / best[size]) for k, times in enumerate(seconds) for size, taken in times.items()}
 
 
@@ -86,11 +85,11 @@ def _cost(ratio: float) -> int:
     return round(LIMITS.regret_unit * log2(max(1.0, ratio)))
 
 
-def _solved(costs: Mapping[tuple[int, int], int], count: int, sizes: Sequence[int],
+def _solved(costs: Mapping[tuple[int, int], int], flags: Sequence[tuple[str, ...]], sizes: Sequence[int],
             most: int) -> dict[int, int] | None:
-    """Per size the number of its recipe; None where so few recipes do not reach all sizes."""
+    """Per size the number of its recipe; None where so few recipes of the same flags do not reach all sizes."""
     from ortools.sat.python import cp_model
-    model = cp_model.CpModel()
+    model, count = cp_model.CpModel(), len(flags)
     kept = [model.new_bool_var(f"kept{k}") for k in range(count)]
     takes = {pair: model.new_bool_var(f"takes{pair}") for pair in costs}
     for size in sizes:
@@ -98,6 +97,10 @@ def _solved(costs: Mapping[tuple[int, int], int], count: int, sizes: Sequence[in
     for (k, _), variable in takes.items():
         model.add_implication(variable, kept[k])
     model.add(sum(kept) <= most)
+    used = {own: model.new_bool_var(f"flags {own}") for own in dict.fromkeys(flags)}
+    model.add_exactly_one(used.values())
+    for variable, own in zip(kept, flags, strict=True):
+        model.add_implication(variable, used[own])
     # of equal regrets, fewer recipes and the first ones
     tie = count * (count + 1)
     model.minimize(sum(tie * costs[pair] * variable for pair, variable in takes.items())

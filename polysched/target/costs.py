@@ -91,3 +91,19 @@ class Costs:
 
 SHIPPED = Costs()
 """Of the machines that nobody calibrated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceCosts:
+    """What things cost on a device with many work items."""
+
+    launch_seconds: float = constant(
+        5e-6, unit="s", source="of one launch: what the vendors' guides give for small kernels, 3 to 10 microseconds")
+    instance_seconds: float = constant(
+        2e-8, unit="s", source="of an instance on one work item, bound by the latency of memory: some 30 cycles")
+    items_together: float = constant(
+        1e5, unit="work items", source="that a device runs at the same time: 2048 per core of an A100 or H100, halved")
+
+
+DEVICE = DeviceCosts()
+"""Of any device: nothing calibrates them."""

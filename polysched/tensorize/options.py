@@ -77,6 +77,11 @@ class TensorizeOptions:
         """Whether the model chooses, so that nothing is used where nothing is faster."""
         return self.intrinsic in (AUTO, DEFAULT)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody asked for instructions, for all statements or for one."""
+        return self.intrinsic != DEFAULT or bool(self.chosen)
+
     def executes(self, intrinsic: Intrinsic) -> bool:
         """Whether an instruction counts as one that this machine executes; those considered by default all do."""
         return self.intrinsic == DEFAULT or executes_here(intrinsic)

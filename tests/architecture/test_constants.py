@@ -15,7 +15,7 @@ from polysched.target.costs import CALIBRATE
 
 ROOT = Path(polysched.__file__).parent
 DOCS = ROOT.parent / "docs"
-STEERING = ("scheduling", "tiling", "tensorize", "emit_c", "pipeline")
+STEERING = ("scheduling", "tiling", "tensorize", "distribute", "gpu", "emit_c", "emit_gpu", "pipeline")
 FILES = [path for room in STEERING for path in sorted((ROOT / room).rglob("*.py"))]
 NO_CHOICES = Path(__file__).with_name("no_choices.json")
 """Numbers that choose nothing, each with the reason; this list only shrinks or is argued about."""

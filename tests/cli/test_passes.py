@@ -45,6 +45,13 @@ def test_unknown_passes_and_passes_without_a_file_are_refused(tmp_path: Path) ->
     assert "a pass needs a file to run on" in nothing.stderr
 
 
+def test_a_device_whose_kernels_go_through_no_pass_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched("passes", "in.c", "--target", "opencl", folder=tmp_path)
+    assert is_refusal(done)
+    assert "--target opencl is for commands that make or run code" in done.stderr
+
+
 def test_passes_are_verified_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text(PRODUCT)
     plain = polysched("c2c", "in.c", folder=tmp_path)

@@ -56,28 +56,20 @@ def sent_by_sets(distributed: Distributed, ranks: int) -> Counter[tuple[int, int
     sizes, found = sizes_of(distributed.scop), Counter[tuple[int, int, str]]()
     steps = [()] if not distributed.steps else points_of(fix_parameters(distributed.step_set, sizes))
     axis = fix_parameters(distributed.axis_set, sizes)
-    low, high = int(axis.dim_min_val(0).to_python()), int(axis.dim_max_val(0).to_python())
+    ends = int(axis.dim_min_val(0).to_python()), int(axis.dim_max_val(0).to_python())
+    partition = distributed.partition
     for message in distributed.messages:
         for sender in range(ranks):
             for receiver in range(ranks):
                 if sender == receiver:
                     continue
-                ends = {**_ends(distributed, sender, ranks, low, high, other=False),
-                        **_ends(distributed, receiver, ranks, low, high, other=True)}
+                two = {**partition.values(partition.own_names, sender, ranks, ends),
+                       **partition.values(partition.other_names, receiver, ranks, ends)}
                 for step in steps:
-                    known = {**sizes, **ends, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
+                    known = {**sizes, **two, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
                     count = len(points_of(fix_parameters(message.elements, known)))
                     found[sender, receiver, message.array] += count
     return +found
-
-
-def _ends(distributed: Distributed, rank: int, ranks: int, low: int, high: int, *, other: bool) -> dict[str, int]:
-    partition = distributed.partition
-    names = partition.other_names if other else partition.own_names
-    if partition.kind != "block":
-        return {names[0]: rank}
-    block = max(-(-(high - low + 1) // ranks), 1)
-    return {names[0]: low + rank * block, names[1]: min(low + (rank + 1) * block, high + 1)}
 
 
 def sent_by_walking(scop: Scop, owners: Mapping[str, Mapping[tuple[int, ...], int]]) -> Counter[tuple[int, int, str]]:

@@ -23,9 +23,10 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
     axis = fix_parameters(distributed.axis_set, sizes)
     if axis.is_empty():
         return own
-    low, high = (int(value.to_python()) for value in (axis.dim_min_val(0), axis.dim_max_val(0)))
+    ends = int(axis.dim_min_val(0).to_python()), int(axis.dim_max_val(0).to_python())
+    partition = distributed.partition
     steps = sorted(points_of(fix_parameters(distributed.step_set, sizes))) if distributed.steps else [()]
-    known = [_names(distributed, distributed.partition.own_names, rank, ranks, low, high) for rank in range(ranks)]
+    known = [partition.values(partition.own_names, rank, ranks, ends) for rank in range(ranks)]
     for step in steps:
         here = {**sizes, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
         for rank in range(ranks):
@@ -38,7 +39,7 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
         for message in distributed.messages:
             for sender in range(ranks):
                 for receiver in set(range(ranks)) - {sender}:
-                    other = _names(distributed, distributed.partition.other_names, receiver, ranks, low, high)
+                    other = partition.values(partition.other_names, receiver, ranks, ends)
                     elements = fix_parameters(message.elements, {**here, **known[sender], **other})
                     values_sent = own[sender][message.array]
                     sent += [(receiver, message.array, at, values_sent[at]) for at in points_of(elements)]
@@ -50,14 +51,6 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
                 for receiver in range(ranks):
                     own[receiver][part_of.array][at] = own[sender][part_of.array][at]
     return own
-
-
-def _names(distributed: Distributed, names: tuple[str, ...], rank: int, ranks: int, low: int, high: int
-           ) -> dict[str, int]:
-    if distributed.partition.kind != "block":
-        return {names[0]: rank}
-    block = max(-(-(high - low + 1) // ranks), 1)
-    return {names[0]: low + rank * block, names[1]: min(low + (rank + 1) * block, high + 1)}
 
 
 def with_local_arrays_outside(scop: Scop) -> Scop:

@@ -1,12 +1,14 @@
 """The way to a device, and what it refuses."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline.files import compiler_flags, optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
+from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scop import from_c_text
 from tests.gpu.mapped import CHAIN, PRODUCT, STENCIL
 
@@ -37,10 +39,11 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"scheduler": "best"}, "scheduler best is for"),
-    ({"register_block": (2, 4)}, "register_block is for")])
-def test_choices_for_cores_are_refused(options: dict[str, object], words: str) -> None:
+    ({"register_block": (2, 4)}, "register_block is for"),
+    ({"steps": (UseInstruction(statement="S0", name="avx2.vpmaddwd"),)}, "an instruction is for")])
+def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        PipelineOptions(device="opencl", **options)  # type: ignore[arg-type]
+        PipelineOptions(device="opencl", **options)
 
 
 def test_an_unknown_device_is_refused() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polysched.pipeline import instructed
+from polysched.pipeline import instructed, way
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.verified_replacements import BegunVerdict
 from polysched.pipeline.way import started_region
@@ -30,10 +30,13 @@ def test_a_comparison_that_nobody_asks_for_is_waited_for(monkeypatch: pytest.Mon
     waited: list[str] = []
     verdict = BegunVerdict(result=lambda: pytest.fail("asked"), wait=lambda: waited.append("yes"))
     begun = instructed.Begun(None, None, verdict)
-    monkeypatch.setattr(instructed, "first_decision", lambda *_: begun)
-    with instructed.begun_ahead(None, None, None, {}) as given:
+
+    def made(scop: object, expansion: object, given: object, *_: object) -> None:
         assert given is begun
         assert not waited
+    monkeypatch.setattr(way, "_made", made)
+    monkeypatch.setattr(way, "_with_original", lambda _: None)
+    way.Started(None, None, None, begun, {}).finished()
     assert waited == ["yes"]
 
 

@@ -60,6 +60,12 @@ def test_what_is_no_band_is_refused(text, steps, error, message):
         with_bands(scheduled(text, *steps))
 
 
+def test_the_loop_of_two_bands_is_told():
+    with pytest.raises(UsageError) as refused:
+        with_bands(scheduled(PRODUCT, BandStep(loops=("i", "j")), BandStep(loops=("j", "k"))))
+    assert refused.value.witness == "loop 1"
+
+
 def test_tiles_by_steps_and_bands_stand_beside_each_other():
     made, asked = with_bands(scheduled(PRODUCT, Tile(loops=("i",), sizes=(8,)), BandStep(loops=("j", "k"))))
     assert members(made) == [1, 1, 2]

@@ -7,7 +7,7 @@ import pytest
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.search.database import Database
-from polysched.search.sizes import _with_equal_flags, samples_of, tune_range
+from polysched.search.sizes import samples_of, tune_range
 from polysched.search.tuning import Budget
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
@@ -82,10 +82,3 @@ def test_what_is_kept_is_a_range_of_the_database(tmp_path):
     assert chosen.parameter == "p0"
     assert [case.least for case in chosen.cases] == [least for least, _ in found.variants.thresholds()]
     assert len({case.code for case in chosen.cases}) == 2
-
-
-def test_variants_have_the_same_flags(tmp_path):
-    seconds = {Recipe(): {1: 1.0, 2: 1.0}, Recipe(flags=("-O2",)): {1: 0.5, 2: 0.9}, Recipe(tile=8): {1: 0.7, 2: 0.4}}
-    chosen = _with_equal_flags(seconds, 2)
-    assert chosen.recipes == (Recipe(tile=8),)
-    assert chosen.regret == pytest.approx((0.7 / 0.5) ** 0.5, rel=1e-3)

@@ -54,3 +54,17 @@ def test_what_cannot_be_chosen_is_refused():
         choose_variants({RECIPES[0]: {64: 1.0}}, 0)
     with pytest.raises(UsageError, match="no so few"):
         choose_variants({RECIPES[0]: {64: 1.0}, RECIPES[1]: {128: 1.0}}, 1)
+
+
+def test_variants_have_the_same_flags():
+    seconds = {Recipe(): {1: 1.0, 2: 1.0}, Recipe(flags=("-O2",)): {1: 0.5, 2: 0.9}, Recipe(tile=8): {1: 0.7, 2: 0.4}}
+    chosen = choose_variants(seconds, 2)
+    assert chosen.recipes == (Recipe(tile=8),)
+    assert chosen.regret == pytest.approx((0.7 / 0.5) ** 0.5, rel=1e-3)
+
+
+def test_flags_that_are_fast_somewhere_and_do_not_run_elsewhere_are_left_out():
+    first, second = Recipe(flags=("-O2",)), Recipe(flags=("-O2",), tile=8)
+    chosen = choose_variants({Recipe(): {1: 1.0, 2: 1.0}, first: {1: 0.5}, second: {2: 0.5}}, 1)
+    assert chosen.recipes == (Recipe(),)
+    assert chosen.regret == pytest.approx(2.0)

@@ -59,3 +59,9 @@ def test_what_was_chosen_for_a_statement_is_allowed_there_only() -> None:
 def test_a_stated_size_comes_before_a_sample_and_that_before_the_typical_one() -> None:
     options = TensorizeOptions(sizes={"m": 5}, samples={"m": 6, "n": 7})
     assert options.sizes_of(DOT) == {"m": 5, "n": 7, "k": ASSUMED.typical_size}
+
+
+def test_asked_is_who_names_an_instruction_for_all_statements_or_for_one() -> None:
+    assert not BY_DEFAULT.is_asked
+    assert TensorizeOptions(intrinsic=AUTO).is_asked
+    assert TensorizeOptions(intrinsic=DEFAULT, chosen={"S0": InstructionChoice(name="vpmaddwd")}).is_asked

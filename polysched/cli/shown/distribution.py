@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import RANKS
 from polysched.cli.options import pipeline_options
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from polysched.pipeline.distributed_files import DistributedFile
 
 PARTITIONS = "block, cyclic, or block-cyclic:N"
+OWN = ("distribute", "partition", "owner", "ranks")
+UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
+            "cold_cache")
+"""Options of `c2c` and `run` that do nothing for regions over ranks."""
 
 
 def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -28,12 +33,12 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
     """
     group = parser.add_argument_group("ranks (--target mpi)")
     group.add_argument("--distribute", metavar="LOOP", help="the loop whose iterations are dealt out, by its variable")
-    group.add_argument("--partition", type=_partition, default=("block", 1), metavar="KIND",
+    group.add_argument("--partition", type=_partition, metavar="KIND",
                        help=f"how they are dealt out: {PARTITIONS} (default: block)")
     group.add_argument("--owner", action="append", default=[], metavar="STATEMENT=LOOP", type=_owner,
                        help="where a statement runs that does not have the loop; may be repeated")
     if several:
-        group.add_argument("--ranks", type=_numbers, default=(1, 2), metavar="N,N",
+        group.add_argument("--ranks", type=_numbers, metavar="N,N",
                            help="numbers of ranks, one run each (default: 1,2)")
     else:
         group.add_argument("--ranks", type=positive, metavar="N",
@@ -47,19 +52,20 @@ def is_distributed(arguments: argparse.Namespace) -> bool:
     ------
     UsageError : options of one without the other.
     """
-    mpi = str(arguments.target) == "mpi"
+    mpi = str(arguments.target) == RANKS
     if mpi and arguments.distribute is None:
         raise UsageError("--target mpi needs the loop to distribute", hint="--distribute LOOP, by its variable")
-    if not mpi and (arguments.distribute is not None or arguments.owner):
-        raise UsageError("--distribute and --owner belong to --target mpi")
+    for name in UNSERVED if mpi else OWN:
+        if getattr(arguments, name, None):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does nothing with --target mpi" if mpi else f"{option} belongs to --target mpi",
+                             hint="leave it out")
     return mpi
 
 
 def write_distributed(arguments: argparse.Namespace) -> int:
     """`c2c --target mpi`."""
-    refuse_same_file(arguments.source, arguments.output)
-    if arguments.json is not None and arguments.json == arguments.output == STANDARD_OUTPUT:
-        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
+    _refuse_outputs(arguments)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         made = _made(arguments, arguments.ranks)
@@ -76,12 +82,12 @@ def run_distributed(arguments: argparse.Namespace) -> int:
     from polysched.cli.run import measure_options
     from polysched.measure.paired import Subject
     from polysched.measure.ranks import run_on_ranks
-    refuse_same_file(arguments.source, arguments.output)
+    _refuse_outputs(arguments)
     found = []
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
-        options = measure_options(argparse.Namespace(**{**vars(arguments), "threads": arguments.threads or 1}))
-        for ranks in arguments.ranks:
+        options = measure_options(_changed(arguments, threads=arguments.threads or 1))
+        for ranks in arguments.ranks or (1, 2):
             shown.step(f"{ranks} rank{'s' * (ranks != 1)}")
             made = _made(arguments, ranks)
             own = _of_function(made, arguments.function)
@@ -98,6 +104,13 @@ def run_distributed(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_outputs(arguments: argparse.Namespace) -> None:
+    for name in (arguments.output, arguments.json):
+        refuse_same_file(arguments.source, name)
+    if arguments.output == arguments.json == STANDARD_OUTPUT:
+        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
+
+
 def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
     functions = {r.scop.source.function for r in made.regions if r.scop.source is not None}
     if name is None and len(functions) > 1:
@@ -112,11 +125,17 @@ def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
 def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
     from polysched.pipeline.distributed_files import distribute_file
     return distribute_file(arguments.source, arguments.distribute, partition=_chosen(arguments, ranks),
-                           owners=dict(arguments.owner), options=pipeline_options(arguments))
+                           owners=dict(arguments.owner), options=pipeline_options(_changed(arguments, target="host")))
+
+
+def _changed(arguments: argparse.Namespace, **values: object) -> argparse.Namespace:
+    return argparse.Namespace(**{**vars(arguments), **values})
 
 
 def _chosen(arguments: argparse.Namespace, ranks: int | None) -> Partition:
     from polysched.distribute import Partition
+    if arguments.partition is None:
+        return Partition()
     kind, block = arguments.partition
     return Partition(kind=kind, block=block, ranks=None if kind == "block" else ranks)
 

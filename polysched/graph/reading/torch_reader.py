@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import warnings
@@ -32,8 +33,8 @@ def from_torch(module: Any, example_inputs: Sequence[Any], *, dynamic_shapes: Ma
     UnsupportedGraphError : an operator of the export is not had.
     """
     try:
-        import onnxscript  # noqa: F401
-        import torch
+        importlib.import_module("onnxscript")   # torch.onnx.export needs it
+        torch = importlib.import_module("torch")
     except ImportError as error:
         raise ModelFileError(NO_TORCH, witness=str(error)) from None
     was_training = module.training

@@ -115,6 +115,17 @@ def _view(address: int, dtype: str, shape: tuple[int, ...]) -> NDArray:
     return np.ctypeslib.as_array(memory).view(storage).reshape(shape)
 
 
+def fill_places(places: list[Place], recipe: str, seed: int) -> None:
+    """Give every place its input values: those that are set, others by a recipe."""
+    for place in places:
+        if place.value is not None:
+            place.pristine[...] = place.value
+        elif place.filled:
+            fill(place.pristine, place.dtype, name=place.name, recipe=recipe, seed=seed,
+                 index_extent=place.index_extent)
+        set_elements(place.pristine, place.elements)
+
+
 def restore(places: list[Place], program: Program) -> None:
     """Put the input values back where this program finds them."""
     for place in places:
@@ -188,14 +199,7 @@ class Session:
 
     def _try_recipe(self, recipe: str, *, has_floats: bool) -> dict[str, Any]:
         """Fill by a recipe, run the reference, keep its results, and see what a tiny change of the inputs does."""
-        seed = self.request["seed"]
-        for place in self.places:
-            if place.value is not None:
-                place.pristine[...] = place.value
-            elif place.filled:
-                fill(place.pristine, place.dtype, name=place.name, recipe=recipe, seed=seed,
-                     index_extent=place.index_extent)
-            set_elements(place.pristine, place.elements)
+        fill_places(self.places, recipe, self.request["seed"])
         self.checked_run(self.original)
         for place, result in zip(self.places, self.reference, strict=True):
             np.copyto(result, place.work["original"])
@@ -206,7 +210,8 @@ class Session:
             kept = [p.pristine.copy() if p.dtype in FLOATS and p.filled else None for p in self.places]
             for place, copy in zip(self.places, kept, strict=True):
                 if copy is not None:
-                    perturb(place.pristine, place.dtype, name=place.name, seed=seed, roundoffs=PERTURBATION_ROUNDOFFS)
+                    perturb(place.pristine, place.dtype, name=place.name, seed=self.request["seed"],
+                            roundoffs=PERTURBATION_ROUNDOFFS)
             self.checked_run(self.original)
             changes = self.compare_with("original")
             amplified = max((c.largest_relative for c in changes), default=0.0)

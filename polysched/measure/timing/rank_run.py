@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from polysched.measure.processes.perf_counters import PerfCounters
-from polysched.measure.programs.inputs import FLOATS, NDArray, fill, set_elements
-from polysched.measure.timing.paired_run import Place, Program, make_places, restore
+from polysched.measure.programs.inputs import FLOATS, NDArray
+from polysched.measure.timing.paired_run import Place, Program, fill_places, make_places, restore
 
 
 def main(argv: list[str]) -> None:
@@ -36,20 +36,10 @@ def main(argv: list[str]) -> None:
     target.with_suffix(".part").rename(target)
 
 
-def _fill(request: dict[str, Any], places: list[Place], recipe: str) -> None:
-    for place in places:
-        if place.value is not None:
-            place.pristine[...] = place.value
-        elif place.filled:
-            fill(place.pristine, place.dtype, name=place.name, recipe=recipe, seed=request["seed"],
-                 index_extent=place.index_extent)
-        set_elements(place.pristine, place.elements)
-
-
 def _reference(request: dict[str, Any], folder: Path, program: Program, places: list[Place]) -> dict[str, Any]:
     """The results under the first recipe that gives finite ones which differ from the inputs."""
     for recipe in request["recipes"]:
-        _fill(request, places, recipe)
+        fill_places(places, recipe, request["seed"])
         restore(places, program)
         sample = program.run(PerfCounters())
         results = [place.work["rank"] for place in places]
@@ -60,11 +50,11 @@ def _reference(request: dict[str, Any], folder: Path, program: Program, places: 
             break
     for number, result in enumerate(results):
         np.save(folder / f"result_{number}.npy", result)
-    return {"recipe": recipe, "changed": changed, "finite": finite, "cpu_seconds": sample["process_cpu_seconds"]}
+    return {"recipe": recipe, "changed": changed, "cpu_seconds": sample["process_cpu_seconds"]}
 
 
 def _rank(request: dict[str, Any], folder: Path, program: Program, places: list[Place]) -> dict[str, Any]:
-    _fill(request, places, request["recipe"])
+    fill_places(places, request["recipe"], request["seed"])
     samples, wrong = [], list[dict[str, Any]]()
     sent = (ctypes.c_long * 4)()
     for _ in range(request["repeats"]):

@@ -240,8 +240,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
                    whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     seconds = min(READING_SECONDS, left())
-    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, Liveness(written), scope, kept, plain, named,
-                                                   inductions),
+    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, scope, kept, plain, named, inductions),
                        seconds=seconds)
     if scop is None:
         raise _takes_too_long(x, region, seconds)
@@ -258,15 +257,15 @@ def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> Budg
              "and of cases inside one another")
 
 
-def _read(source: SourceFile, x: Extraction, liveness: Liveness, scope: Scope, kept: tuple[c_ast.Decl, ...],
-          plain: str, named: tuple[NameReads, ...], inductions: Inductions) -> Scop:
+def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Decl, ...], plain: str,
+          named: tuple[NameReads, ...], inductions: Inductions) -> Scop:
     """The Scop of a region whose names are known."""
     bindings, region = x.bindings, x.region
     assert region is not None
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
         s for s in bindings.iterators
-        if s in bindings.read_outside or s in bindings.body_written or liveness.live_after(s))
+        if s in bindings.read_outside or s in bindings.body_written or inductions.liveness.live_after(s))
     walked = walk_all(x, region.items, polyhedra.universe()).tree
     if walked is None:
         x.notes.append(f"{source.path}:{region.text_region.first_line}: the region has no statement that ever runs")
@@ -281,7 +280,7 @@ def _read(source: SourceFile, x: Extraction, liveness: Liveness, scope: Scope, k
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
                          changed=changed_before(region, bindings), stepped=tuple(inductions.stepped))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
-                      dead_after=_dead_after(x, liveness))
+                      dead_after=_dead_after(x, inductions.liveness))
 
 
 def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:

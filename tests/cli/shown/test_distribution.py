@@ -34,7 +34,10 @@ def test_run_verifies_on_ranks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (("--target", "mpi"), "needs the loop to distribute"),
-    (("--distribute", "i"), "belong to --target mpi"),
+    (("--distribute", "i"), "--distribute belongs to --target mpi"),
+    (("--partition", "cyclic"), "--partition belongs to --target mpi"),
+    (("--target", "mpi", "--distribute", "i", "--intrinsic", "none"), "--intrinsic does nothing with --target mpi"),
+    (("--target", "mpi", "--distribute", "i", "--json", "-"), "cannot both go to the standard output"),
     (("--target", "mpi", "--distribute", "q"), "no loop q to distribute"),
     (("--target", "mpi", "--distribute", "i", "--partition", "rows"), "is not one of block, cyclic"),
     (("--target", "mpi", "--distribute", "i", "--partition", "cyclic"), "made for a number of ranks"),
@@ -46,3 +49,10 @@ def test_what_does_not_fit_is_refused(arguments, said, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert said in done.stderr
+
+
+def test_commands_that_make_no_code_refuse_it(tmp_path: Path) -> None:
+    (tmp_path / "product.c").write_text(PRODUCT)
+    done = polysched("tile", "product.c", "--target", "mpi", folder=tmp_path)
+    assert done.returncode == 2
+    assert "--target mpi is for commands that make or run code" in done.stderr

@@ -64,8 +64,9 @@ def test_an_array_without_a_word_for_its_elements_is_refused() -> None:
     made = distribute(scop_of("jacobi"), "i")
     part = optimize(part_for_emission(made), PipelineOptions(tensorize=None))
     odd = tuple(replace(a, c_element="q[{}]", c_extents=(None, None)) for a in made.scop.arrays)
+    scop = replace(made.scop, arrays=odd)
     with pytest.raises(UnsupportedScopError, match="no word for an element"):
-        distributed_text(replace(made, dependences=replace(made.dependences, scop=replace(made.scop, arrays=odd))), part.source)
+        distributed_text(replace(made, dependences=replace(made.dependences, scop=scop)), part.source)
 
 
 def test_no_step_is_tried_in_which_nothing_runs() -> None:

@@ -11,7 +11,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.scopes import Scope
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.remarks import GOES_FORWARD
 from polysched.scop.c_frontend.rewrites.amounts import (
     ONE,
@@ -65,6 +65,7 @@ class Inductions:
     fresh : makes a name that nothing has.
     memory : members and variables that the amounts read, and that a pointer could lead to; the region must not
         change them.
+    added : what is known of the amounts of steps that stand for loops.
     """
 
     scope: Scope
@@ -73,6 +74,7 @@ class Inductions:
     fresh: Callable[[str], str]
     stepped: list[SteppedVariable] = field(default_factory=list)
     memory: list[c_ast.Node] = field(default_factory=list)
+    added: dict[c_ast.Node, Amount] = field(default_factory=dict)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items of the region."""
@@ -83,8 +85,10 @@ class Inductions:
     def _step(self, node: c_ast.Node) -> tuple[str | None, Amount | None]:
         """The variable that a statement steps, and by how much, computed as wide as C does."""
         name, amount = _step_of(node)
-        if name is None or amount is None or isinstance(node, _Added):
+        if name is None or amount is None:
             return name, amount
+        if node in self.added:
+            return name, self.added[node]
         made = self.types.widened(name, amount.plain)
         return name, None if made is None else Amount(made, made)
 
@@ -121,10 +125,16 @@ class Inductions:
             items = self._placed(items, name, number, total)
             if any(name in identifiers_in(item) for item in items):
                 remarks += [_remark(f, loop.node.coord) for f in total.forward]
-            behind.append(_add(name, _times(loop, trips, total), loop.node.coord))
+            behind.append(self._add(name, _times(loop, trips, total), loop.node.coord))
         if behind:
             loop.node.stmt = c_ast.Compound(items, loop.node.stmt.coord)
         return [*remarks, loop.node, *behind]
+
+    def _add(self, name: str, amount: Amount, coord: object) -> c_ast.Node:
+        """`v += e` behind a loop."""
+        made = c_ast.Assignment("+=", c_ast.ID(name, coord), amount.exact, coord)
+        self.added[made] = amount
+        return made
 
     def _only_steps(self, items: Sequence[c_ast.Node], name: str, changed: frozenset[str]) -> list[Amount]:
         """What the statements of a block step a variable by; nothing where they do something else to it."""
@@ -301,7 +311,7 @@ def _constant_step(step: c_ast.Node, name: str) -> int | None:
 
 def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     """The variable that a statement steps, and by how much; no amount where it is set to something else."""
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--") and isinstance(node.expr, c_ast.ID):
+    if is_step(node) and isinstance(node.expr, c_ast.ID):
         amount = ONE if "++" in node.op else c_ast.UnaryOp("-", ONE, node.coord)
         return node.expr.name, Amount(amount, amount)
     if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):
@@ -314,27 +324,9 @@ def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
         op = node.op[0]
     else:
         return None, None
-    known = getattr(node, "amount", None)
-    if known is not None:
-        return name, known
     if op == "-":
         value = c_ast.BinaryOp("-", ZERO, value, value.coord)   # `widened` knows it by this zero
     return name, Amount(value, value)
-
-
-class _Added(c_ast.Assignment):  # type: ignore[misc]
-    """`v += e` behind a loop, with what is known of e; syntax trees are walked by the names of classes."""
-
-    __slots__ = ("amount",)
-
-
-_Added.__name__ = "Assignment"
-
-
-def _add(name: str, amount: Amount, coord: object) -> c_ast.Node:
-    made = _Added("+=", c_ast.ID(name, coord), amount.exact, coord)
-    made.amount = amount
-    return made
 
 
 def _declares(items: Sequence[c_ast.Node], name: str) -> bool:
