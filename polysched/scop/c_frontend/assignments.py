@@ -54,10 +54,6 @@ def new_flag(x: Extraction, node: c_ast.Node, wanted: str) -> Symbol:
     return Symbol(name=name, ctype=Scalar(dtypes.INT32), origin=Origin.REGION, node=node)
 
 
-def is_increment(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
-
-
 def forget(x: Extraction, *nodes: c_ast.Node | None) -> None:
     """Drop what is known about the scalars that these nodes assign."""
     for node in nodes:

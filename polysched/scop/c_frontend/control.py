@@ -19,7 +19,6 @@ from polysched.scop.c_frontend.assignments import (
     declaration,
     forget,
     identifier,
-    is_increment,
     new_flag,
     open_statement,
 )
@@ -46,7 +45,7 @@ from polysched.scop.c_frontend.opaque import (
     refused,
 )
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
-from polysched.scop.c_frontend.parse import listed
+from polysched.scop.c_frontend.parse import is_step, listed
 from polysched.scop.c_frontend.remarks import assume, is_remark
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import condition, may_be
@@ -101,7 +100,7 @@ def _simple(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Walked:
         return walk_all(x, initial_assignments(x, node, x.bindings.declared[node]), domain)
     if isinstance(node, c_ast.Decl):
         return Walked(declaration(x, node, domain), domain)
-    if isinstance(node, c_ast.Assignment) or is_increment(node):
+    if isinstance(node, c_ast.Assignment) or is_step(node):
         return Walked(assignment(x, node, domain), domain)
     if is_remark(x, node):
         assume(x, node, domain)

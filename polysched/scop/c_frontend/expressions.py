@@ -29,6 +29,7 @@ from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.order import OpenAccess
+from polysched.scop.c_frontend.parse import is_step
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine, constant_symbol, enumerator, may_be, size_of
 from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
@@ -169,7 +170,7 @@ def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
 
 def _unary(b: StatementBuilder, node: c_ast.UnaryOp, domain: isl.Set) -> Expr:
     x = b.x
-    if node.op in ("++", "--", "p++", "p--"):
+    if is_step(node):
         raise x.refuse("a side effect inside an expression", node, hint=SIDE_EFFECT_HINT)
     if node.op == "&":
         raise x.refuse("the address of an object is taken", node, hint="pass and use elements by value")

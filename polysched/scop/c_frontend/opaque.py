@@ -18,7 +18,6 @@ from polysched.scop.c_frontend.assignments import (
     declared_scalar,
     forget,
     identifier,
-    is_increment,
     new_flag,
     open_statement,
     unchained,
@@ -29,7 +28,7 @@ from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.order import Tree, sequence
-from polysched.scop.c_frontend.parse import everything, listed, place
+from polysched.scop.c_frontend.parse import everything, is_step, listed, place
 from polysched.scop.c_frontend.remarks import is_remark
 from polysched.scop.c_frontend.subscripts.affine import may_be
 from polysched.scop.c_frontend.subscripts.members import is_fixed
@@ -92,7 +91,7 @@ def opaque_loop(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
 def _writes_where(x: Extraction, node: c_ast.Node, counters: Set[Symbol]) -> bool:
     """Whether elements are written at subscripts that depend on variables which the loop changes."""
     for part in everything(node):
-        target = part.lvalue if isinstance(part, c_ast.Assignment) else part.expr if is_increment(part) else None
+        target = part.lvalue if isinstance(part, c_ast.Assignment) else part.expr if is_step(part) else None
         if target is not None and not isinstance(target, c_ast.ID) and any(
                 isinstance(n, c_ast.ID) and x.bindings.meaning.get(n) in counters for n in everything(target)):
             return True
@@ -140,7 +139,7 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if isinstance(node, c_ast.While | c_ast.DoWhile):
         with x.perhaps():
             return _repeated(b, node, domain)
-    if isinstance(node, c_ast.Assignment) or is_increment(node):
+    if isinstance(node, c_ast.Assignment) or is_step(node):
         forget(x, node)
         return tuple(assign(b, single, domain, must=False) for single in unchained(node))
     if isinstance(node, c_ast.Decl):

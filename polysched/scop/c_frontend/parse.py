@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from pycparser import c_ast, c_generator, c_parser
 from pycparser.c_parser import ParseError
@@ -157,6 +158,11 @@ def listed(node: c_ast.Node | None) -> tuple[c_ast.Node, ...] | None:
     if isinstance(node, c_ast.ExprList):
         return tuple(node.exprs or ())
     return tuple(node.decls or ()) if isinstance(node, c_ast.DeclList) else None
+
+
+def is_step(node: c_ast.Node | None) -> TypeGuard[c_ast.UnaryOp]:
+    """Whether an expression is `++` or `--` of something."""
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 
 
 def replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:

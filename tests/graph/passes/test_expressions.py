@@ -1,11 +1,11 @@
 """Simplify expression: before and after, and rules that must not fit."""
 
 from polysched.graph.passes.expressions import simplify_expression
-from tests.graph.passes.golden import golden
+from tests.graph.passes.golden import behind
 
 
 def test_simplify_expression() -> None:
-    golden(simplify_expression, """graph f(x: float32[2, 1, 3]) {
+    assert behind(simplify_expression, """graph f(x: float32[2, 1, 3]) {
   const p: int64[2] = [3, 2]
   const q: int64[1] = [-1]
   const one: float32[] = [1.0]
@@ -18,8 +18,8 @@ def test_simplify_expression() -> None:
   let n = Cast(w; to="float32")
   let y = Mul(n, one)
   return y
-}""", """
+}""") == """
   const c_0: int64[1] = [6]
   let y = Reshape(x, c_0)
   return y
-""")
+"""

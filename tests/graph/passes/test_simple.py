@@ -5,7 +5,7 @@ import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret, to_text
-from polysched.graph.passes.simple import bind, fold_constants, remove_dead_code, with_types
+from polysched.graph.passes.simple import bind, fold_constants, with_types
 
 BEFORE = """graph f(x: float32[N, 6], k: int64[1]) {
   const two: int64[1] = [2]
@@ -27,10 +27,6 @@ def test_constants_are_folded() -> None:
 }"""
     x = {"x": np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)}
     assert np.array_equal(interpret(folded, x)["y"], interpret(graph, x)["y"])
-
-
-def test_dead_code_goes() -> None:
-    assert [n.op for n in remove_dead_code(from_text(BEFORE)).nodes] == ["Sub", "ReduceSum"]
 
 
 def test_symbols_that_are_not_there_are_refused() -> None:

@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polysched.errors import UnsupportedScopError
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, resolve
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations
-from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, place
+from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, is_step, place
 
 
 @dataclass(eq=False, kw_only=True)
@@ -233,7 +233,7 @@ class _Binder:
         return self.affine(node.cond) | self.visit(node.stmt)
 
     def visit_UnaryOp(self, node: c_ast.UnaryOp) -> frozenset[Symbol]:
-        if node.op in ("++", "--", "p++", "p--"):
+        if is_step(node):
             return self.assign(node.expr) | self.visit(node.expr)
         if node.op == "*":
             return self.affine(node.expr)
@@ -344,7 +344,7 @@ def assigned_names(node: c_ast.Node) -> Iterator[str]:
     target = None
     if isinstance(node, c_ast.Assignment):
         target = node.lvalue
-    elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+    elif is_step(node):
         target = node.expr
     while isinstance(target, c_ast.StructRef) and target.type == ".":
         target = target.name
@@ -375,7 +375,7 @@ def identifiers_in(node: c_ast.Node) -> frozenset[str]:
 
 def stepped_name(node: c_ast.Node | None) -> str | None:
     """The variable that a loop's step changes, when it is a single one."""
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+    if is_step(node):
         node = node.expr
     elif isinstance(node, c_ast.Assignment):
         node = node.lvalue

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in, stepped_name
-from polysched.scop.c_frontend.parse import everything, replace_child
+from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
-STEPS = ("++", "--", "p++", "p--")
 _SPLIT = (c_ast.Assignment, c_ast.Decl, c_ast.UnaryOp)
 _SEQUENCED = ("&&", "||")
 
@@ -57,7 +56,7 @@ class Increments:
 
     def _split(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
         """An expression with the steps inside it in front of it and behind it."""
-        own = node.expr if isinstance(node, c_ast.UnaryOp) and node.op in STEPS else None
+        own = node.expr if is_step(node) else None
         before: list[c_ast.Node] = []
         behind: list[c_ast.Node] = []
         for above, name, step in list(_steps(node)):
@@ -209,7 +208,7 @@ def _steps(node: c_ast.Node) -> Iterator[tuple[c_ast.Node, str, c_ast.UnaryOp]]:
             continue
         if isinstance(child, c_ast.ExprList) and not isinstance(node, c_ast.FuncCall):
             continue   # a comma orders what stands around it
-        if isinstance(child, c_ast.UnaryOp) and child.op in STEPS:
+        if is_step(child):
             yield node, name, child
         else:
             yield from _steps(child)

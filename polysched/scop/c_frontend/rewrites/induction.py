@@ -11,7 +11,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.scopes import Scope
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.remarks import GOES_FORWARD
 from polysched.scop.c_frontend.rewrites.amounts import (
     ONE,
@@ -311,7 +311,7 @@ def _constant_step(step: c_ast.Node, name: str) -> int | None:
 
 def _step_of(node: c_ast.Node) -> tuple[str | None, Amount | None]:
     """The variable that a statement steps, and by how much; no amount where it is set to something else."""
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--") and isinstance(node.expr, c_ast.ID):
+    if is_step(node) and isinstance(node.expr, c_ast.ID):
         amount = ONE if "++" in node.op else c_ast.UnaryOp("-", ONE, node.coord)
         return node.expr.name, Amount(amount, amount)
     if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):

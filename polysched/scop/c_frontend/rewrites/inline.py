@@ -21,7 +21,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     identifiers_in,
     stepped_name,
 )
-from polysched.scop.c_frontend.parse import everything, replace_child
+from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
@@ -299,7 +299,7 @@ def _addressed_itself(node: c_ast.Node) -> set[str]:
 
 def _new_value(item: c_ast.Node) -> c_ast.Node | None:
     """What an assignment to a variable as a statement sets it to."""
-    if isinstance(item, c_ast.UnaryOp) and item.op in ("++", "--", "p++", "p--"):
+    if is_step(item):
         one = c_ast.Constant("int", "1", item.coord)
         return c_ast.BinaryOp("+" if "++" in item.op else "-", item.expr, one, item.coord)
     if not isinstance(item, c_ast.Assignment) or _has_effect(item.rvalue):
@@ -381,8 +381,7 @@ def _block(node: c_ast.Node | None) -> list[c_ast.Node]:
 
 
 def _has_effect(node: c_ast.Node) -> bool:
-    return any(isinstance(n, c_ast.Assignment) or (isinstance(n, c_ast.UnaryOp) and n.op in ("++", "--", "p++", "p--"))
-               for n in everything(node))
+    return any(isinstance(n, c_ast.Assignment) or is_step(n) for n in everything(node))
 
 
 def _returns_nothing(function: c_ast.FuncDef) -> bool:

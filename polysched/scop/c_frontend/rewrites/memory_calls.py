@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import Scalar, element_type
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, is_step
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.dtypes import DType
 
@@ -104,8 +104,7 @@ class MemoryCalls:
 
 def _element(pointer: c_ast.Node, counter: c_ast.ID) -> c_ast.Node | None:
     """An element behind a pointer; None where evaluating the pointer does something."""
-    if any(isinstance(n, c_ast.Assignment | c_ast.FuncCall) or (
-            isinstance(n, c_ast.UnaryOp) and n.op in ("++", "--", "p++", "p--")) for n in everything(pointer)):
+    if any(isinstance(n, c_ast.Assignment | c_ast.FuncCall) or is_step(n) for n in everything(pointer)):
         return None
     made = copy.deepcopy(pointer)
     if isinstance(made, c_ast.UnaryOp) and made.op == "&":

@@ -25,7 +25,7 @@ from polysched.scop.c_frontend.declarations.c_types import (
 )
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
-from polysched.scop.c_frontend.parse import c_text
+from polysched.scop.c_frontend.parse import c_text, is_step
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine
 from polysched.scop.scop import Array, Storage
@@ -153,7 +153,7 @@ def dereferenced(x: Extraction, node: c_ast.Node, pointer: c_ast.Node) -> Place:
         return subscripted(x, node, pointer_place(x, base), offset)
     if isinstance(pointer, c_ast.UnaryOp) and pointer.op == "&":
         return resolve_place(x, pointer.expr)
-    if isinstance(pointer, c_ast.UnaryOp) and pointer.op in ("++", "--", "p++", "p--"):
+    if is_step(pointer):
         raise x.refuse("a pointer walks through memory", pointer, hint="use an array with a subscript instead")
     return subscripted(x, node, pointer_place(x, pointer), zero)
 
