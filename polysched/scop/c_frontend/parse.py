@@ -20,6 +20,7 @@ PRELUDE = ('# 1 "<built-in>"\n'
            "typedef float _Float16; typedef float __bf16; typedef double _Float64; typedef float _Float32;"
            " typedef char *__builtin_va_list;\n")
 BUILT_IN_TYPES = ("_Float16", "__bf16", "_Float32", "_Float64")
+LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _PLACE = re.compile(r"^(?P<path>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)$", re.S)
 
 

@@ -14,9 +14,8 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything
+from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything
 
-LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.Break, c_ast.Continue)
 
 

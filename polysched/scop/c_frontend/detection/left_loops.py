@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from pycparser import c_ast
 
 from polysched.errors import PolyschedError, SourceLocation
-from polysched.scop.c_frontend.parse import everything
-
-LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+from polysched.scop.c_frontend.parse import LOOPS, everything
 
 
 def left_loops(node: c_ast.Node, is_own: Callable[[c_ast.Node], bool], taken: Set[c_ast.Node],

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import counted_down, one_less, replaced, touches
-
-LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
 class For(c_ast.For):  # type: ignore[misc]
@@ -65,10 +64,7 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
     if isinstance(node, c_ast.Compound):
         node.block_items = list(counted_loops(node.block_items or ()))
         return node
-    for name in ("stmt", "iftrue", "iffalse"):
-        below = getattr(node, name, None)
-        if below is not None:
-            setattr(node, name, _rewritten(below, ()))
+    rewrite_bodies(node, lambda below: (_rewritten(below, ()),))
     if isinstance(node, c_ast.While):
         return _countdown(node) or _counted(node, node.cond) or node
     if isinstance(node, c_ast.DoWhile):
@@ -78,18 +74,18 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
 
 def _counted(node: c_ast.While | c_ast.DoWhile, test: c_ast.Node) -> c_ast.For | None:
     """The loop whose body steps one variable of the condition, once."""
-    body = _block(node.stmt)
+    body = block(node.stmt)
     tested = identifiers_in(node.cond)
     steps = [at for at, item in enumerate(body) if stepped_name(item) in tested]
-    if len(steps) != 1 or _has_effect(node.cond) or _leaves(node.stmt, c_ast.Continue):
+    if len(steps) != 1 or _has_effect(node.cond) or leaves(node.stmt, c_ast.Continue):
         return None
     step, front, behind = body[steps[0]], body[:steps[0]], body[steps[0] + 1:]
     counter = str(stepped_name(step))
     if any(touches(item, counter) for item in (*front, *behind)):
         return None
-    if any(counter in identifiers_in(item) or _leaves(item, c_ast.Break) for item in behind):
+    if any(counter in identifiers_in(item) or leaves(item, c_ast.Break) for item in behind):
         after = _after_step(step, counter)
-        if after is None or any(_leaves(item, c_ast.Break) for item in behind):
+        if after is None or any(leaves(item, c_ast.Break) for item in behind):
             return None   # `break` leaves a counter that has been stepped
         behind = [replaced(copy.deepcopy(item), counter, after) for item in behind]
     made = ForOfDo if isinstance(node, c_ast.DoWhile) else For
@@ -118,7 +114,7 @@ def _countdown(node: c_ast.While) -> c_ast.Node | None:
     test = node.cond.left if isinstance(node.cond, c_ast.BinaryOp) else node.cond
     name = stepped_name(test)
     tested = None if name is None else counted_down(node.cond, name)
-    if name is None or tested is None or touches(node.stmt, name) or _leaves(node.stmt, c_ast.Break):
+    if name is None or tested is None or touches(node.stmt, name) or leaves(node.stmt, c_ast.Break):
         return None
     operator, coord = tested
     zero, step = c_ast.Constant("int", "0", coord), c_ast.UnaryOp("p--", c_ast.ID(name, coord), coord)
@@ -144,22 +140,6 @@ def _is_fixed(start: c_ast.Node, body: c_ast.Node, counter: str) -> bool:
     """Whether a first value is the same all through a loop: it reads no memory and nothing that the body changes."""
     plain = all(isinstance(n, c_ast.Constant | c_ast.ID | c_ast.BinaryOp) for n in everything(start))
     return plain and not identifiers_in(start) & ({counter} | set(assigned_names(body)))
-
-
-def _block(node: c_ast.Node) -> list[c_ast.Node]:
-    return list(node.block_items or ()) if isinstance(node, c_ast.Compound) else [node]
-
-
-def _leaves(node: c_ast.Node, kind: type[c_ast.Node]) -> bool:
-    """Whether a statement holds a `break` or `continue` of the loop around it."""
-    return any(isinstance(n, kind) for n in _of_this_loop(node))
-
-
-def _of_this_loop(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    yield node
-    if not isinstance(node, LOOPS):
-        for _, child in node.children():
-            yield from _of_this_loop(child)
 
 
 def _has_effect(node: c_ast.Node) -> bool:

@@ -9,8 +9,8 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import identifiers_in, stepped_name
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 
-LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _SPLIT = (c_ast.Assignment, c_ast.Decl, c_ast.UnaryOp)
 _SEQUENCED = ("&&", "||")
 
@@ -42,10 +42,7 @@ class Increments:
         if isinstance(node, c_ast.Compound):
             node.block_items = list(self.statements(node.block_items or ()))
             return (node,)
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None:
-                setattr(node, name, as_one(self._made_of(below), below))
+        rewrite_bodies(node, self._made_of)
         if isinstance(node, c_ast.For):
             return self._for(node)
         if isinstance(node, c_ast.DoWhile) and _runs_once(node):
@@ -141,29 +138,6 @@ def _other_than(parts: Sequence[tuple[str, c_ast.Node]], counter: str) -> list[i
             names[first + 1:]) & identifiers_in(parts[first][1]):
         return None
     return others
-
-
-def as_one(items: Sequence[c_ast.Node], node: c_ast.Node) -> c_ast.Node:
-    """Statements as one, in the place of `node`."""
-    return items[0] if len(items) == 1 else c_ast.Compound(list(items), node.coord)
-
-
-def block(node: c_ast.Node | None) -> list[c_ast.Node]:
-    """The statements of a loop's body; one that declares something stays a block."""
-    if node is None or isinstance(node, c_ast.EmptyStatement):
-        return []
-    if isinstance(node, c_ast.Compound):
-        return list(node.block_items or ())
-    return [node]
-
-
-def leaves(node: c_ast.Node | None, kind: type[c_ast.Node] | tuple[type[c_ast.Node], ...]) -> bool:
-    """Whether a statement holds a `break` or `continue` of the loop around it."""
-    if node is None:
-        return False
-    if isinstance(node, kind):
-        return True
-    return not isinstance(node, LOOPS) and any(leaves(child, kind) for _, child in node.children())
 
 
 def _used(step: c_ast.Node) -> frozenset[str]:

@@ -24,8 +24,8 @@ from polysched.scop.c_frontend.rewrites.amounts import (
     sum_of,
     wide_text,
 )
+from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
-from polysched.scop.c_frontend.rewrites.increments import as_one, block, leaves
 from polysched.scop.scop import SteppedVariable
 
 _PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp, c_ast.StructRef)
@@ -102,10 +102,7 @@ class Inductions:
         if isinstance(node, c_ast.Compound):
             node.block_items = self._folded(self._block(node.block_items or ()))
             return [node]
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None:
-                setattr(node, name, as_one(self._rewritten(below, ()), below))
+        rewrite_bodies(node, lambda below: self._rewritten(below, ()))
         loop = _counted(node, before) if isinstance(node, c_ast.For) else None
         return [node] if loop is None else self._stepped_in(loop)
 

@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import Scalar, element_type
 from polysched.scop.c_frontend.parse import everything, is_step
+from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.dtypes import DType
 
@@ -45,12 +46,7 @@ class MemoryCalls:
         if isinstance(node, c_ast.Compound):
             node.block_items = list(self.statements(node.block_items or ()))
             return node
-        if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.If):
-            for name in ("stmt", "iftrue", "iffalse"):
-                below = getattr(node, name, None)
-                if below is not None:
-                    setattr(node, name, self._made_of(below))
-            return node
+        rewrite_bodies(node, lambda below: (self._made_of(below),))
         name = node.name.name if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else ""
         arguments = node.args.exprs if name in ("memset", "memcpy") and node.args else ()
         if len(arguments) != 3 or name in self.defined:

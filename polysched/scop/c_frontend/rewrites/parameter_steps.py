@@ -13,6 +13,7 @@ from polysched.scop.c_frontend.declarations.c_types import Scalar, resolve
 from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.remarks import POSITIVE_STEP
+from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
 from polysched.scop.dtypes import INT32
 
@@ -50,10 +51,7 @@ class ParameterSteps:
         if isinstance(node, c_ast.Compound):
             node.block_items = [self._rewritten(item) for item in node.block_items or ()]
             return node
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None:
-                setattr(node, name, self._rewritten(below))
+        rewrite_bodies(node, lambda below: (self._rewritten(below),))
         return (self._counted(node) or node) if isinstance(node, c_ast.For) else node
 
     def _counted(self, node: c_ast.For) -> c_ast.Node | None:

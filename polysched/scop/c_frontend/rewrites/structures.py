@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.parse import everything, replace_child
+from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 
 MOST_MEMBERS = 64
@@ -46,11 +47,7 @@ class Structures:
         if isinstance(node, c_ast.Compound):
             node.block_items = [made for item in node.block_items or () for made in self._made_of(item)]
             return (node,)
-        for name in ("stmt", "iftrue", "iffalse"):
-            below = getattr(node, name, None)
-            if below is not None and not isinstance(node, c_ast.TernaryOp):
-                made = self._made_of(below)
-                setattr(node, name, made[0] if len(made) == 1 else c_ast.Compound(list(made), below.coord))
+        rewrite_bodies(node, self._made_of)
         if isinstance(node, c_ast.Decl) and node.init is not None:
             return self._declared(node)
         if isinstance(node, c_ast.Assignment) and node.op == "=":

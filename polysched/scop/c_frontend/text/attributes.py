@@ -7,7 +7,7 @@ arguments; a pragma at the end of the text says so.  Those that make another typ
 
 from __future__ import annotations
 
-from polysched.scop.c_frontend.text.text_scan import Token, line_ends, without_directives
+from polysched.scop.c_frontend.text.text_scan import Scanner, Token, line_ends, without_directives
 
 # Where it does not qualify a pointer (C11 6.7.3), an attribute has changed the type; `c_types.qualified` refuses it.
 CHANGED = "restrict"
@@ -38,7 +38,7 @@ def without_attributes(text: str) -> str:
         if any(t[0] in _CHANGING for t in tokens[at:behind]):
             start = tokens[_beginning(tokens, at)][1]
             edits.append((start, start, f"{CHANGED} "))
-        if _CONST & {t[0] for t in tokens[at:behind]} and (name := _function(tokens, _beginning(tokens, at))):
+        if _CONST & {t[0] for t in tokens[at:behind]} and (name := _function(scanner, _beginning(tokens, at))):
             pure[name] = None
         start, end = tokens[at][1], tokens[behind - 1][2]
         edits.append((start, end, line_ends(text[start:end])))
@@ -51,19 +51,16 @@ def without_attributes(text: str) -> str:
     return "".join(parts) + text[copied:] + declared
 
 
-def _function(tokens: list[Token], at: int) -> str | None:
+def _function(scanner: Scanner, at: int) -> str | None:
     """The function that a declaration which begins at a token declares."""
+    tokens = scanner.tokens
     while at + 1 < len(tokens) and tokens[at][0] not in (";", "{", "}", "=", ","):
         if tokens[at][0] in _WORDS:
-            depth = 0
-            while at + 1 < len(tokens):
-                at += 1
-                depth += (tokens[at][0] == "(") - (tokens[at][0] == ")")
-                if depth == 0:
-                    break
+            at = scanner.group(at + 1) or len(tokens)
         elif tokens[at + 1][0] == "(" and tokens[at][0].isidentifier():
             return tokens[at][0]
-        at += 1
+        else:
+            at += 1
     return None
 
 
