@@ -86,7 +86,7 @@ def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[
     loops = host_loops(mapping, kernels, taken)
     host = HostPrinter(mapping=mapping, buffers=buffers, kernels=kernels, index=index, names=on_host,
                        program=program_name)
-    lines = host.lines(loops)
+    lines = host.region(loops)
     text = "".join(f"{line}\n" for line in (*macros.definitions(), *lines, *macros.undefinitions()))
     tiled = TiledSchedule(schedule=mapping.schedule, tree=mapping.tree)
     return CSource(tiled=tiled, text=text, loops=loops, preamble=RUNTIME + _literal(program_name, program))

@@ -10,15 +10,14 @@ import islpy as isl
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast, read_condition
 from polysched.emit_c.loop_ir.index import Condition, Linear
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.emit_c.loop_ir.loops import Node, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
-from polysched.emit_c.scalar_code.index_printer import IndexPrinter
-from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
 from polysched.emit_gpu.kernel_text import Argument, Kernel
 from polysched.emit_gpu.limits import LIMITS
+from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
 from polysched.scop.scop import union_set
@@ -63,8 +62,13 @@ def _sets(domain: isl.UnionSet) -> list[isl.Set]:
     return [found.get_at(k) for k in range(found.n_set())]
 
 
+def _width(buffer: Buffer) -> str:
+    """C of the elements of a row, and of the bytes of one."""
+    return f"{buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostPrinter:
+class HostPrinter(LoopPrinter):
     """Prints the region on the host.
 
     Parameters
@@ -72,7 +76,6 @@ class HostPrinter:
     mapping : what is printed.
     buffers : by array.
     kernels : by the name of their launch.
-    index : prints sizes in C at the region.
     names : C names of the buffers on the host, by array.
     program : C name of the text of the device's program.
     """
@@ -80,21 +83,21 @@ class HostPrinter:
     mapping: GpuMapping
     buffers: dict[str, Buffer]
     kernels: dict[str, Kernel]
-    index: IndexPrinter
     names: dict[str, str]
     program: str
 
-    def lines(self, loops: Node) -> list[str]:
+    def region(self, loops: Node) -> list[str]:
         """The whole region."""
-        kept = [self.buffers[name] for name in self.names]
+        kept = self.buffers.values()
         table = ", ".join(f'"{kernel.name}"' for kernel in self.kernels.values())
         lines = [f"static cl_kernel polysched_kernels[{len(self.kernels)}];",
                  f"static const char *const polysched_names[] = {{{table}}};",
                  f"polysched_cl_build(polysched_kernels, {len(self.kernels)}, {self.program}, polysched_names);"]
         for buffer in kept:
-            lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({self._bytes(buffer, buffer.rows)});")
+            rows = f"(long)({self.index.bound(buffer.rows)})"
+            lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({rows}, {_width(buffer)});")
         lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
-        lines += self._node(loops)
+        lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
         lines += [f"polysched_cl_release({self._name(buffer)});" for buffer in kept]
         return ["{", *(INDENT + line for line in lines), "}"]
@@ -102,38 +105,18 @@ class HostPrinter:
     def _name(self, buffer: Buffer) -> str:
         return self.names[buffer.array.name]
 
-    def _bytes(self, buffer: Buffer, rows: Linear) -> str:
-        return f"(long)({self.index.bound(rows)}), {buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
-
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
         first, end = (self.index.bound(row) for row in rows)
-        width = f"{buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
-        call = f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {width});"
+        call = f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {_width(buffer)});"
         live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
         needed = when(live, self.mapping.scop.context.params())
         return [call if needed is None else f"if ({self.index.condition(needed)}) {call}"]
 
-    def _node(self, node: Node) -> list[str]:
-        match node:
-            case Block():
-                return [line for child in node.children for line in self._scoped(child)]
-            case For():
-                return [f"{loop_head(node, self.index)} {{", *self._inside(node.body), "}"]
-            case If():
-                otherwise = [] if node.otherwise is None else ["} else {", *self._inside(node.otherwise)]
-                return [f"if ({self.index.condition(node.condition)}) {{", *self._inside(node.then), *otherwise, "}"]
-            case Let():
-                return [f"const long {node.variable} = {self.index.bound(node.value)};", *self._node(node.body)]
-            case StatementInstance():
-                return self._launch(node)
-            case _:
-                raise UnsupportedScopError(f"no host code for {type(node).__name__}", where=self.mapping.scop.name)
-
-    def _scoped(self, node: Node) -> list[str]:
-        return ["{", *self._inside(node), "}"] if isinstance(node, Let) else self._node(node)
-
-    def _inside(self, node: Node) -> list[str]:
-        return [INDENT + line for line in self._node(node)]
+    def leaf(self, node: Node) -> list[str]:
+        """A launch."""
+        if isinstance(node, StatementInstance):
+            return self._launch(node)
+        raise UnsupportedScopError(f"no host code for {type(node).__name__}", where=self.mapping.scop.name)
 
     def _launch(self, node: StatementInstance) -> list[str]:
         """One launch: its arguments, and the index space that covers all coordinates."""
@@ -148,10 +131,7 @@ class HostPrinter:
             lines += [f"const long {own_first} = {self.index.bound(first)};",
                       f"const long {own_count} = {self.index.bound(end)} - {own_first};"]
         own = f"polysched_kernels[{position}]"
-        last = [Argument(declaration="", c_type="long", value=name)
-                for name in (*loops.firsts, *loops.host)]
-        for k, argument in enumerate((*kernel.arguments, *last)):
-            lines.append(self._argument(own, k, argument))
+        lines += [self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)]
         counts = loops.counts or ("1",)
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
         lines.append(f"polysched_cl_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "

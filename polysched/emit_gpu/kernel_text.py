@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary, instances
+from polysched.emit_c.loop_ir.loops import Local, Node, StatementInstance, Temporary, instances
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges
-from polysched.emit_c.scalar_code.loop_head import loop_head
-from polysched.emit_c.scalar_code.statements import INDENT, braced, print_body
+from polysched.emit_c.scalar_code.statements import INDENT, print_body
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.dialect import DevicePrinter
 from polysched.emit_gpu.kernel_loops import KernelLoops
+from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.emit_gpu.names import DeviceNames
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import ParameterRef, statement_expressions, walk
@@ -48,7 +48,7 @@ class Kernel:
     ----------
     loops : of one work item.
     name : in the program of the device.
-    arguments : in order; those of the launch itself (first coordinates, loops of the host) come behind.
+    arguments : in order; last are those of the launch itself: first coordinates, loops of the host.
     text : the function.
     """
 
@@ -82,9 +82,8 @@ class KernelPrinter:
                              macros=self.macros)
         device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
         body = _Body(scop=device, index=index).lines(loops.loops)
-        arguments = tuple(self._arguments(loops))
-        first = [f"const long {first}" for first in loops.firsts]
-        head = [*(a.declaration for a in arguments), *first, *(f"const long {h}" for h in loops.host)]
+        arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
+        head = [argument.declaration for argument in arguments]
         ids = [f"const long {c} = {first} + (long)get_global_id({k});"
                for k, (c, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True))]
         lines = [f"__kernel void {name}({', '.join(head)})", "{", *(INDENT + line for line in (*ids, *body)), "}"]
@@ -113,8 +112,7 @@ class KernelPrinter:
         const = "" if written else "const "
         pointer = Argument(declaration=f"__global {const}{c_type} *restrict {name}", c_type="cl_mem", value=name,
                            buffer=array.name)
-        extents = [Argument(declaration=f"const long {own}", c_type="long", value=text)
-                   for own, text in zip(buffer.extent_names, buffer.extents, strict=True)
+        extents = [_long(own, text) for own, text in zip(buffer.extent_names, buffer.extents, strict=True)
                    if own != text and buffer.fields > 1]
         return [pointer, *extents]
 
@@ -125,40 +123,25 @@ def _value(dtype: DType, name: str, value: str) -> Argument:
     return Argument(declaration=f"const {c_type} {name}", c_type=c_type, value=value)
 
 
+def _long(name: str, value: str) -> Argument:
+    """A size, or a place in the index space."""
+    return Argument(declaration=f"const long {name}", c_type="long", value=value)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Body:
+class _Body(LoopPrinter):
     """Prints the nodes of a kernel."""
 
     scop: Scop
-    index: IndexPrinter
 
-    def lines(self, node: Node) -> list[str]:
+    def leaf(self, node: Node) -> list[str]:
         match node:
-            case Block():
-                return [line for child in node.children for line in self._scoped(child)]
-            case For():
-                return braced(loop_head(node, self.index), self.lines(node.body))
-            case If():
-                return self._branch(node)
-            case Let():
-                return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body)]
             case Local():
                 return [*map(self._declaration, node.temporaries), *self.lines(node.body)]
             case StatementInstance():
                 return self._instance(node)
             case _:
                 raise UnsupportedScopError(f"no device code for {type(node).__name__}", where=self.scop.name)
-
-    def _scoped(self, node: Node) -> list[str]:
-        """The lines of a node, in a block of their own where they declare something."""
-        lines = self.lines(node)
-        return ["{", *(INDENT + line for line in lines), "}"] if isinstance(node, Let | Local) else lines
-
-    def _branch(self, node: If) -> list[str]:
-        lines = [f"if ({self.index.condition(node.condition)}) {{", *(INDENT + x for x in self.lines(node.then))]
-        if node.otherwise is not None:
-            lines += ["} else {", *(INDENT + x for x in self.lines(node.otherwise))]
-        return [*lines, "}"]
 
     def _declaration(self, temporary: Temporary) -> str:
         extents = "".join(f"[{extent}]" for extent in temporary.extents)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
-from polysched.emit_c import guarded
 from polysched.emit_gpu import emit_opencl
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.gpu import GpuMapping, map_to_device
@@ -18,7 +17,7 @@ from polysched.scop.scop import Scop
 
 
 def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
-    """All stages for one region whose loops run on a device.
+    """All stages for one region whose loops run on a device, without the original code.
 
     Raises
     ------
@@ -31,12 +30,9 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
         raise UnsupportedScopError("no loop can run on many work items: every one has a dependence between its "
                                    "iterations", where=scop.name, hint="leave --target opencl out")
     made = timed(seconds, "emitted", lambda: emit_opencl(mapping))
-    source = made.source
-    if options.guard or (options.is_guarded and scop.source is not None):
-        source = guarded(source, scop)
-    return Optimized(scop=scop, dependences=expansion.dependences, schedule=mapping.schedule, tiled=source.tiled,
-                     source=source, options=options, seconds=seconds, expanded=expansion.arrays, moved=expansion.moved,
-                     last_values=expansion.last_values, mapped=mapping.lines())
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=mapping.schedule, tiled=made.source.tiled,
+                     source=made.source, options=options, seconds=seconds, expanded=expansion.arrays,
+                     moved=expansion.moved, last_values=expansion.last_values, mapped=mapping.lines())
 
 
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:

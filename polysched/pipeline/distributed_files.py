@@ -16,7 +16,8 @@ from polysched.errors import BudgetExceededError, IllegalScheduleError, Polysche
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file
-from polysched.scop.scop import Scop
+from polysched.scop.c_frontend.detection.left_loops import left_line
+from polysched.scop.scop import Scop, SourceRegion
 
 logger = logging.getLogger(__name__)
 
@@ -59,26 +60,25 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     scops = all_from_c_file(str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
                             pure=options.pure)
     _refuse_own_names(scops)
-    refusals: list[tuple[Scop, PolyschedError]] = []
-    made: list[tuple[Scop, Distributed, str, str]] = []
+    refusals: list[tuple[SourceRegion, PolyschedError]] = []
+    made: list[tuple[SourceRegion, Distributed, str, str]] = []
     for scop in scops:
+        assert scop.source is not None
         try:
             found = distribute(scop, axis, partition=partition, owners=owners)
             text, preamble = _region_text(found, options)
         except (UsageError, UnsupportedScopError, IllegalScheduleError, BudgetExceededError) as error:
-            refusals.append((scop, error))
+            refusals.append((scop.source, error))
         else:
-            made.append((scop, found, text, preamble))
+            made.append((scop.source, found, text, preamble))
     if not made:
         raise refusals[0][1]
-    lines = tuple(f"{path}:{_line(scop)}: every rank runs the region as a whole: {error}" for scop, error in refusals)
+    lines = tuple(left_line(source.location, "every rank runs the region as a whole", error)
+                  for source, error in refusals)
     for line in lines:
         logger.warning("%s", line)
-    source = made[0][0].source
-    assert source is not None
     preambles = "".join(dict.fromkeys([RUNTIME, *(preamble for *_, preamble in made)]))
-    emitted = [(scop.source, text) for scop, _, text, _ in made if scop.source is not None]
-    text = put_back(source.text, emitted, preambles)
+    text = put_back(made[0][0].text, [(source, text) for source, _, text, _ in made], preambles)
     return DistributedFile(path=Path(path), text=text, regions=tuple(found for _, found, _, _ in made), whole=lines)
 
 
@@ -108,8 +108,3 @@ def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[st
     chosen = replace(options.but(math="libm"), tensorize=None, guard=False, safe=False, database=None)
     optimized = optimized_region(part, chosen, {})
     return distributed_text(distributed, optimized.source), optimized.source.preamble
-
-
-def _line(scop: Scop) -> int:
-    assert scop.source is not None
-    return scop.source.text.count("\n", 0, scop.source.start) + 1

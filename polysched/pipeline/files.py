@@ -196,8 +196,7 @@ def _accepted(scops: Sequence[Scop], options: PipelineOptions, region: Region, b
             yield budget.run(scop, partial(region, scop, options))
         except (UnsupportedScopError, BudgetExceededError) as error:
             assert scop.source is not None
-            line = scop.source.text.count("\n", 0, scop.source.start) + 1
-            refusals.append((SourceLocation(scop.source.path, line), error))
+            refusals.append((scop.source.location, error))
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:

@@ -67,7 +67,7 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     PolyschedError : any stage refuses.
     """
     if options.device is not None:
-        return device_region(scop, options, seconds)
+        return _with_guard(device_region(scop, options, seconds))
     return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))
 
 
@@ -178,14 +178,19 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
 
 def _with_original(made: Optimized) -> Optimized:
     """The region with its original code: for all sizes, for those where ours does not pay, or for what is assumed."""
-    scop, source, options, pays = made.scop, made.source, made.options, made.pays
+    source, options, pays = made.source, made.options, made.pays
     if reason := reason_for_original(made):
         return replace(made, source=as_written(source), pays=None, as_written=reason)
     if options.safe and pays is not None:
         source = original_when_small(source, pays)
-    if options.guard or (options.is_guarded and scop.source is not None):
-        source = guarded(source, scop)
-    return replace(made, source=source, pays=pays if options.safe else None)
+    return _with_guard(replace(made, source=source, pays=pays if options.safe else None))
+
+
+def _with_guard(made: Optimized) -> Optimized:
+    """The region with its original code for what is assumed, where that is tested."""
+    if made.options.guard or (made.options.is_guarded and made.scop.source is not None):
+        return replace(made, source=guarded(made.source, made.scop))
+    return made
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,

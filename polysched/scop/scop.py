@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 
 import islpy as isl
 
+from polysched.errors import SourceLocation
 from polysched.scop.body import BodyStatement, Expr, references
 from polysched.scop.dtypes import DType
 from polysched.scop.shown import Shown
@@ -280,6 +281,11 @@ class SourceRegion:
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()
     stepped: tuple[SteppedVariable, ...] = ()
+
+    @property
+    def location(self) -> SourceLocation:
+        """Where the region begins."""
+        return SourceLocation(self.path, self.text.count("\n", 0, self.start) + 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
