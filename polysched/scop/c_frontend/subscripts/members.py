@@ -10,7 +10,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, StructType
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.parse import place
@@ -77,16 +77,10 @@ def memory_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
         return inner and inner.element("0", 0)
     if not isinstance(node, c_ast.ArrayRef):
         return None
-    inner, index = memory_path(x, node.name), _number(node.subscript)
+    inner, index = memory_path(x, node.name), integer_constant(node.subscript)
     if inner is None or (index is None and not _is_parameter(x, node.subscript)):
         return None
     return inner.element(str(index) if index is not None else node.subscript.name, index)
-
-
-def _number(node: c_ast.Node | None) -> int | None:
-    """The value of an integer constant that is not negative."""
-    found = literal(node.value) if isinstance(node, c_ast.Constant) else None
-    return found.value if found is not None and isinstance(found.value, int) else None
 
 
 def _is_parameter(x: Extraction, node: c_ast.Node) -> bool:
