@@ -57,7 +57,7 @@ class MemoryPath:
             return replace(self, ctype=self.ctype.target, spelling=spelling, names=names, through=spelling)
         if not isinstance(self.ctype, ArrayOf):
             return None
-        extent = _number(self.ctype.extent)
+        extent = integer_constant(self.ctype.extent)
         inside = (index is not None and extent is not None and index < extent
                   and not (self.base.origin is Origin.PARAMETER and not self.names))
         return replace(self, ctype=self.ctype.element, spelling=spelling, names=names,
@@ -100,7 +100,7 @@ def constant_element(x: Extraction, node: c_ast.Node) -> Affine | None:
     initial = getattr(path.base.node, "init", None)
     if not isinstance(path.base.ctype, ArrayOf) or not isinstance(initial, c_ast.InitList):
         return None
-    values = [_number(value) for value in initial.exprs]
+    values = [integer_constant(value) for value in initial.exprs]
     index = int(path.names[0]) if path.names[0].isdigit() else len(values)
     value = values[index] if index < len(values) and None not in values else None
     return None if value is None else Affine(polyhedra.constant(value), path.ctype.dtype)
