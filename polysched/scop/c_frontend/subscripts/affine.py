@@ -208,11 +208,13 @@ def constant_symbol(x: Extraction, symbol: Symbol, domain: isl.Set) -> Affine | 
     initial = getattr(symbol.node, "init", None)
     if not isinstance(ctype, Scalar) or not ctype.constant or ctype.volatile or not ctype.dtype.is_integer:
         return None
-    negative = isinstance(initial, c_ast.UnaryOp) and initial.op == "-"
-    value = integer_constant(initial.expr if negative else initial)
+    sign = 1
+    if isinstance(initial, c_ast.UnaryOp) and initial.op == "-":
+        sign, initial = -1, initial.expr
+    value = integer_constant(initial)
     if value is None:
         return None
-    value = -value if negative else value
+    value *= sign
     low, high = ctype.dtype.value_range()
     return Affine(polyhedra.constant(value), ctype.dtype) if low <= value <= high else None
 
