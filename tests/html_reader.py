@@ -27,6 +27,11 @@ class Page(HTMLParser):
     def text(self) -> str:
         return "".join(self.words)
 
+    @property
+    def rows(self) -> int:
+        """Rows of tables, without those of headings."""
+        return self.counts["tr"] - self.counts["thead"]
+
     def handle_starttag(self, tag, attrs):
         assert tag not in ("script", "style", "link", "iframe"), f"{tag} is not self-contained"
         for name, value in attrs:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, report: Output | None) -> int:
-    from polysched.tensorize.decision import TensorizeOptions
+    from polysched.tensorize.options import TensorizeOptions
     wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
     function = wanted.function() or wanted.unit()
     if function is not None:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from polysched.pipeline.options import PipelineOptions
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
-    from polysched.tensorize.decision import TensorizeOptions
     from polysched.tensorize.matching.facts import Numerics
+    from polysched.tensorize.options import TensorizeOptions
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
 FUSIONS = ("none", "smart", "max", "typed", "cost")
@@ -299,7 +299,7 @@ def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:
     """The choice of instructions from the command line's; None with `--intrinsic none`."""
     from dataclasses import replace
 
-    from polysched.tensorize.decision import BY_DEFAULT, NONE, TensorizeOptions
+    from polysched.tensorize.options import BY_DEFAULT, NONE, TensorizeOptions
     wanted = getattr(arguments, "intrinsic", None)
     if wanted == NONE:
         return None

@@ -121,12 +121,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _page(found: Tuned | TunedAll | TunedRange) -> str:
-    """The page of a search; of several, one below the other."""
+    """The page of one search or several."""
     from polysched.search import TunedAll, TunedRange
     from polysched.search.page import page_html
     several = found.found.values() if isinstance(found, TunedRange) else found.found if isinstance(
         found, TunedAll) else (found,)
-    return "".join(page_html(one) for one in several if one is not None)
+    return page_html(*(one for one in several if one is not None))
 
 
 def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]:

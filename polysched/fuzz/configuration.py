@@ -23,7 +23,7 @@ from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.budget import in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.target import Target
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best

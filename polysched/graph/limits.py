@@ -39,7 +39,8 @@ class GraphLimits:
 
     # passes/rewriting.py
     most_rewritings: int = constant(
-        1000, unit="rounds", source="of the rules of one pass over a graph; each round makes a chain one node shorter")
+        1000, unit="rounds", source="of the rules of one pass over a graph, against rules without end: chains of 200 "
+                                    "nodes end in 3")
 
     # passes/layout.py
     most_rows_of_narrow_panels: int = constant(

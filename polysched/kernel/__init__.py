@@ -30,7 +30,7 @@ from polysched.kernel.scop_function import ScopFunction
 from polysched.kernel.timing import KernelTiming
 from polysched.pipeline.options import PipelineOptions
 from polysched.target.build_cache import cache_folder
-from polysched.tensorize.decision import NONE, TensorizeOptions
+from polysched.tensorize.options import NONE, TensorizeOptions
 
 __all__ = ["CFileFunction", "Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "ScopFunction",
            "SharedMemoryError", "cache_folder", "compile", "kernel"]

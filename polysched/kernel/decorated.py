@@ -28,7 +28,7 @@ from polysched.scop.python_frontend.environment import outer_names
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
-from polysched.tensorize.decision import DEFAULT
+from polysched.tensorize.options import DEFAULT
 
 logger = logging.getLogger(__name__)
 

@@ -26,9 +26,10 @@ from polysched.pipeline.timing import timed
 from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import DEFAULT, Decision, decide
+from polysched.tensorize.decision import Decision, decide
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
+from polysched.tensorize.options import DEFAULT
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 

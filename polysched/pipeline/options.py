@@ -16,8 +16,9 @@ from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
-from polysched.tensorize.decision import BY_DEFAULT, TensorizeOptions, may_gain
+from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice
+from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss

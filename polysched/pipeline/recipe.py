@@ -15,8 +15,8 @@ from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
 from polysched.scop.shown import LONGEST_REPR
-from polysched.tensorize.decision import DEFAULT, NONE, TensorizeOptions
 from polysched.tensorize.instruction_choice import InstructionChoice
+from polysched.tensorize.options import DEFAULT, NONE, TensorizeOptions
 from polysched.tiling.options import BandOptions
 
 FORMAT = "polysched recipe 1"

@@ -9,7 +9,8 @@ from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
 from polysched.search.bands import is_over_time
 from polysched.search.chooser import Chooser
-from polysched.tensorize.decision import DEFAULT, NONE, may_gain
+from polysched.tensorize.decision import may_gain
+from polysched.tensorize.options import DEFAULT, NONE
 from polysched.tiling.best_schedule import POLICIES
 from polysched.tiling.options import BandOptions
 

@@ -1,4 +1,4 @@
-"""A tuned result as a page of its own: what was gained, the search curve, what mattered, model against measurement."""
+"""Tuned results as a page of their own: what was gained, the search curve, what mattered, model against measurement."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ WIDTH, HEIGHT, MARGIN = 640, 240, 40
 STYLE = "body{font:15px sans-serif;max-width:60em;margin:2em auto}td,th{padding:.2em .8em;text-align:left}"
 
 
-def page_html(found: Tuned) -> str:
-    """The page; it needs no other file."""
+def page_html(*found: Tuned) -> str:
+    """The page, one result below the other; it needs no other file."""
+    title = escape(f"tuned {', '.join(one.name for one in found)}")
+    return (f"<!doctype html><html><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style></head>"
+            f"<body>{''.join(map(_part, found))}</body></html>\n")
+
+
+def _part(found: Tuned) -> str:
+    """One result."""
     rows = [(name, f"{share:.0%}") for name, share in importance(found.trials).items()]
     best = sorted((t for t in found.trials if t.ratio), key=lambda t: -(t.ratio or 0.0))[:10]
-    parts = [f"<h1>{escape(found.headline())}</h1>", *(f"<p>{escape(line)}</p>" for line in found.lines()),
-             "<h2>Search curve</h2>", _curve(found.curve), "<h2>What mattered</h2>",
-             _table(("choice", "share of the spread that it explains"), rows),
-             "<h2>The space</h2>", _table(("choice", "values that were tried"), _space(found.trials)),
-             "<h2>Model against measurement</h2>", _scatter(found.trials), "<h2>The fastest trials</h2>",
-             _table(("times as fast", "recipe"), [(f"{t.ratio:.3f}", str(t.recipe)) for t in best])]
-    title = escape(f"tuned {found.name}")
-    return (f"<!doctype html><html><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style></head>"
-            f"<body>{''.join(parts)}</body></html>\n")
+    return "".join([
+        f"<h1>{escape(found.headline())}</h1>", *(f"<p>{escape(line)}</p>" for line in found.lines()),
+        "<h2>Search curve</h2>", _curve(found.curve),
+        "<h2>What mattered</h2>", _table(("choice", "share of the spread that it explains"), rows),
+        "<h2>The space</h2>", _table(("choice", "values that were tried"), _space(found.trials)),
+        "<h2>Model against measurement</h2>", _scatter(found.trials),
+        "<h2>The fastest trials</h2>",
+        _table(("times as fast", "recipe"), [(f"{t.ratio:.3f}", str(t.recipe)) for t in best])])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

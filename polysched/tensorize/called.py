@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.scop.scop import Scop, Storage
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.function_match import FunctionMatch, match_function
 from polysched.tensorize.functions.ordering import place
 from polysched.tensorize.functions.units import match_unit
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import part
 
 

@@ -3,156 +3,38 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
-from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Assign
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
 from polysched.target import Target
 from polysched.tensorize.choice import best_few
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
-from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_for_all_sizes
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
-from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
-from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
-from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.options import DEFAULT, TensorizeOptions
 from polysched.tensorize.plan_candidates import candidate_plans
-from polysched.tensorize.probes import executes_here, is_listed_here, may_execute_here
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
-from polysched.tensorize.registry import (
-    FUNCTIONS,
-    INTRINSICS,
-    find_function,
-    find_intrinsic,
-    load_functions,
-    load_intrinsics,
-)
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
-AUTO = "auto"
-DEFAULT = "default"
-NONE = "none"
 MEASURED_MATCHES = LIMITS.measured_matches
 HALF_IDLE = LIMITS.half_idle_share
 NARROW_BITS = LIMITS.narrow_bits
-
-
-@dataclass(frozen=True, kw_only=True)
-class TensorizeOptions:
-    """Which instructions may compute statements of a program.
-
-    Parameters
-    ----------
-    intrinsic : the name of one, which is then used wherever it matches; or `auto`: of all that this machine executes
-        the cheapest, where that promises more than vector code could do at best; or `default`: the same of those whose
-        integers are equal bit for bit, and nothing is compiled to find out what the machine executes.
-    files : Python files that describe further instructions.
-    sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code. Without
-        a value for every parameter it is made for all sizes, where a match holds for all of them.
-    samples : sizes for which blocks and tiles are chosen where there is no value; the typical size otherwise.
-    numerics : what may change in floating-point results.
-    measure : of the models' plans for the chosen instruction take the one that runs fastest here.
-    chosen : what computes single statements, by their names, in place of what `intrinsic` says.
-    """
-
-    intrinsic: str = AUTO
-    files: tuple[str, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    samples: Mapping[str, int] = field(default_factory=dict)
-    numerics: Numerics = field(default_factory=Numerics)
-    measure: bool = False
-    chosen: Mapping[str, InstructionChoice] = field(default_factory=dict)
-
-    def allows(self, candidate: Match) -> bool:
-        """Whether a match may be taken for its statement: any, but where somebody chose one."""
-        own = self.chosen.get(candidate.fragment.statement.name)
-        return candidate.intrinsic.name not in self.also_named if own is None else own.fits(candidate)
-
-    @cached_property
-    def also_named(self) -> frozenset[str]:
-        """Instructions that are looked at only for the statements that they were chosen for."""
-        named = {c.name for c in self.chosen.values()} - {NO_INSTRUCTION}
-        return frozenset(named - {i.name for i in replace(self, chosen={}).considered()}) if named else frozenset()
-
-    @property
-    def by_model(self) -> bool:
-        """Whether the model chooses, so that nothing is used where nothing is faster."""
-        return self.intrinsic in (AUTO, DEFAULT)
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether somebody asked for instructions, for all statements or for one."""
-        return self.intrinsic != DEFAULT or bool(self.chosen)
-
-    def executes(self, intrinsic: Intrinsic) -> bool:
-        """Whether an instruction counts as one that this machine executes; those considered by default all do."""
-        return self.intrinsic == DEFAULT or executes_here(intrinsic)
-
-    def function(self) -> LibraryFunction | None:
-        """The function of this name that is described by its C code; None for an instruction.
-
-        Raises
-        ------
-        PolyschedError : a file does not load.
-        """
-        also: dict[str, LibraryFunction] = {}
-        for path in self.files if self.intrinsic not in FUNCTIONS and not self.by_model else ():
-            also |= load_functions(path)
-        return find_function(self.intrinsic, also=also)
-
-    def unit(self) -> Intrinsic | None:
-        """The instruction of this name where it computes in several stages; None for any other.
-
-        Raises
-        ------
-        UsageError : there is none of this name, or a file does not load.
-        """
-        if self.intrinsic in (AUTO, DEFAULT):
-            return None
-        found = self.considered()[0]
-        return found if is_unit(found) else None
-
-    def considered(self) -> list[Intrinsic]:
-        """The instructions to look at.
-
-        Raises
-        ------
-        UsageError : there is none of this name, or a file does not load.
-        """
-        also: dict[str, Intrinsic] = {}
-        for path in self.files:
-            also |= load_intrinsics(path, wanted="" if self.by_model else self.intrinsic)
-        found = self._usual(also)
-        named = dict.fromkeys(c.name for c in self.chosen.values() if c.name != NO_INSTRUCTION)
-        chosen = [find_intrinsic(name, also=also) for name in named if name not in {i.name for i in found}]
-        return [*found, *chosen]
-
-    def _usual(self, also: dict[str, Intrinsic]) -> list[Intrinsic]:
-        """The instructions that `intrinsic` stands for."""
-        if self.intrinsic == DEFAULT:
-            usual = [i for i in shipped_for(platform.machine()) if is_listed_here(i)]
-            return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
-        if self.intrinsic != AUTO:
-            return [find_intrinsic(self.intrinsic, also=also)]
-        return [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -184,10 +66,6 @@ class Decision:
         if self.program is None or self.program.match.intrinsic.library:
             return None
         return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
-
-
-BY_DEFAULT = TensorizeOptions(intrinsic=DEFAULT, numerics=Numerics(reassociate=False, contract=False, flush=False))
-"""What nobody asked for changes no bit."""
 
 
 def may_gain(scop: Scop) -> bool:
@@ -248,8 +126,7 @@ def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: t
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
-    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, ASSUMED.typical_size))
-             for p in scop.parameters}
+    sizes = options.sizes_of(scop)
     if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
@@ -265,8 +142,7 @@ def offered(scop: Scop, options: TensorizeOptions, target: Target) -> dict[str, 
 
     Sizes that are not stated count as typical ones.
     """
-    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, ASSUMED.typical_size))
-             for p in scop.parameters}
+    sizes = options.sizes_of(scop)
     if fix_parameters(scop.context.params(), sizes).is_empty():
         return {}
     found, _ = _candidates(analyse(scop), options.considered(), options, sizes, kept=0,

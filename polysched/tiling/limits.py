@@ -67,11 +67,11 @@ class TilingLimits:
 
     # planning/read_in_place.py
     fewest_panel_reads: int = constant(
-        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
+        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: on AVX-512 a product of 16 rows "
         "had 0.77 of ONNX Runtime with panels and 1.46 without")
     shortest_step_cycles: int = constant(
         8, unit="cycles", source="of multiply-adds per row that hide a row from the last cache: blocks of 6 x 16 (6 "
-        "cycles, Zen 3) took 1.2 to 1.8 times as long without panels, those of AVX-512 (24, Zen 4) half as long")
+        "cycles, Zen 3) took 1.2 to 1.8 times as long without panels; for AVX-512 (24 cycles), see fewest_panel_reads")
 
     # planning/register_shape.py
     most_block_rows: int = constant(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.loop_ir.facts import Facts
@@ -19,12 +21,12 @@ HEAD = ("void f(int n, int m, float A[restrict n][m], float B[restrict n][m], do
 TAIL = "\n#pragma endscop\n}\n"
 
 
-def printer_of(body: str, head: str = HEAD, **options: object) -> RegionPrinter:
+def printer_of(body: str, head: str = HEAD, **options: Any) -> RegionPrinter:
     """What prints the statements `S0`, `S1`, ... of a program, as nodes of the loop IR call them."""
     tiled = tile(original(analyse(from_c_text(head + body + TAIL))), TilingOptions(
         sizes="off", parallel=False, simd=False))
     given = {"vector_bits": 128, "vector_registers": 16, "comments": False} | options
-    context = pass_context(tiled, EmitOptions(**given), own_memory=True)   # type: ignore[arg-type]
+    context = pass_context(tiled, EmitOptions(**given), own_memory=True)
     return with_bodies(context, Block(())).code
 
 

@@ -7,31 +7,13 @@ import sys
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import emit
 from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
-from polysched.scheduling.schedule import Schedule
 from polysched.scop import html
-from polysched.scop.c_frontend.frontend import from_c_text
 from polysched.tiling import TilingOptions, tile
 from tests.html_reader import Page
-
-STENCIL = """\
-void smooth(int steps, int n, double a[n])
-{
-#pragma scop
-    for (int t = 0; t < steps; t++)
-        for (int i = 1; i < n - 1; i++)
-            a[i] = (a[i - 1] < a[i + 1]) ? a[i - 1] : a[i + 1];
-#pragma endscop
-}
-"""
-
-
-def smooth() -> Schedule:
-    scop = from_c_text(STENCIL)
-    return Schedule(dependences=analyse(scop), tree=scop.schedule, algorithm="original")
+from tests.smooth import smooth
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pygments") is None, reason="Pygments is not installed")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from polysched.dependence import analyse
@@ -17,10 +19,10 @@ SUM = "for (int i = 0; i < n; i++) r[0] += b[i];"
 FLOATS = "for (int i = 0; i < n; i++) y[0] += x[i];"
 
 
-def context(body: str = SUM, *, own_memory: bool = True, **options: object) -> PassContext:
+def context(body: str = SUM, *, own_memory: bool = True, **options: Any) -> PassContext:
     scop = from_c_text(HEAD + body + "\n#pragma endscop\n}\n")
     tiled = tile(original(analyse(scop)), TilingOptions(sizes="off", parallel=False, simd=False))
-    return pass_context(tiled, EmitOptions(vector_bits=256, **options), own_memory=own_memory)  # type: ignore[arg-type]
+    return pass_context(tiled, EmitOptions(vector_bits=256, **options), own_memory=own_memory)
 
 
 def test_passes_ahead_of_the_bodies_have_no_printer() -> None:

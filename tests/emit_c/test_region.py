@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.parser import parse_loops
 from tests.emit_c.printers import facts_of, printed, printer_of
 
 ROWS = "for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n    "
 COPY = printer_of(ROWS + "A[i][j] = 2 * B[i][j];")
+
+
+def loop_of(text: str) -> For:
+    loop = parse_loops(text)
+    assert isinstance(loop, For)
+    return loop
 
 
 @pytest.mark.parametrize(("loops", "text"), [
@@ -59,14 +66,14 @@ def test_a_trace_tells_each_instance() -> None:
     ("A[i][j] = B[i][j];", 0)])      # a copy is left to the compiler below 512 bits
 def test_widths_of_vectors(statement: str, width: int) -> None:
     made = printer_of(ROWS + statement)
-    loop = parse_loops("for j in range(0, m, mark='role=loop simd=1'):\n    S0(i, j)")
-    assert made.vector_width(loop, facts_of(made)) == width  # type: ignore[arg-type]
+    loop = loop_of("for j in range(0, m, mark='role=loop simd=1'):\n    S0(i, j)")
+    assert made.vector_width(loop, facts_of(made)) == width
 
 
 def test_sizes_that_only_parameters_decide_have_a_text() -> None:
-    loop = parse_loops("for j in range(0, 3*n + 1):\n    S0(0, j)")
-    assert COPY.size_text(loop.upper) is not None  # type: ignore[union-attr]
-    assert COPY.size_text(parse_loops("for j in range(0, min(n, 7)):\n    pass").upper) is None  # type: ignore[union-attr]
+    loop = loop_of("for j in range(0, 3*n + 1):\n    S0(0, j)")
+    assert COPY.size_text(loop.upper) is not None
+    assert COPY.size_text(loop_of("for j in range(0, min(n, 7)):\n    pass").upper) is None
 
 
 def test_functions_of_vectors_are_seen() -> None:

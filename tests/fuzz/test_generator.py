@@ -16,7 +16,7 @@ from polysched.target import find_compiler
 
 ZERO = Affine()
 N = Affine((("n", 1),), -1)
-I = Affine((("i", 1),))  # noqa: E741
+I_ = Affine((("i", 1),))
 
 
 def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
@@ -36,7 +36,7 @@ def test_a_number_gives_one_program() -> None:
 def test_everything_that_a_program_can_hold_prints() -> None:
     s = Reference("s")
     body = (Loop("i", (Affine((), 1), Affine((("m", 1),))), (N, Affine((), 4)), 2, True, (
-        Guard(((I, 3), (I.plus(N, -1), None)), "||", (assign(s, Term("2", I), Term("3", None, True), op="+="),),
+        Guard(((I_, 3), (I_.plus(N, -1), None)), "||", (assign(s, Term("2", I_), Term("3", None, True), op="+="),),
               (Statement(s, "=", (Term("1", s),), modulus=7, when=s),)),
         Statement(s, "=", (Term("1"),), choose=True))),)
     text = Program("f", ("n", "m"), {"s": "int"}, body).text()
@@ -68,10 +68,10 @@ def test_programs_compile_and_their_accesses_stay_inside(first: int, tmp_path: P
 
 def test_every_program_computes_something() -> None:
     assert all(any(computes(generate(seed), sizes) for sizes in TRIED_SIZES) for seed in range(200))
-    empty = Program("f", ("n",), {"A": "int"}, (loop("i", assign(Reference("A", (I,)), Term("1")), lower=Affine((), 2),
+    empty = Program("f", ("n",), {"A": "int"}, (loop("i", assign(Reference("A", (I_,)), Term("1")), lower=Affine((), 2),
                                                      upper=Affine((), 1)),))
     assert not computes(empty, {"n": 8})
-    guarded = Guard(((I.plus(Affine((), -3)), None), (I, 2)), "&&", (assign(Reference("A", (I,)), Term("1")),))
+    guarded = Guard(((I_.plus(Affine((), -3)), None), (I_, 2)), "&&", (assign(Reference("A", (I_,)), Term("1")),))
     late = Program("f", ("n",), {"A": "int"}, (loop("i", guarded),))
     assert [computes(late, {"n": n}) for n in (3, 4, 5)] == [False, False, True]
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,8 @@ def test_a_graph_that_kills_its_child_is_a_record(monkeypatch: pytest.MonkeyPatc
               "print(json.dumps({'seed': s, 'verdict': 'right', 'reason': ''}), flush=True)\n")
     start = subprocess.Popen
 
-    def instead(command: list[str], **how: object) -> object:
-        return start([sys.executable, "-c", script, *command[3:]], **how)  # type: ignore[call-overload]
+    def instead(command: list[str], **how: Any) -> object:
+        return start([sys.executable, "-c", script, *command[3:]], **how)
     monkeypatch.setattr(graph_campaign.subprocess, "Popen", instead)
     records = run_graphs(GraphCampaign(count=3, seed=3))
     assert [(r.seed, r.verdict) for r in records] == [(3, "right"), (4, "crash"), (5, "right")]

@@ -9,7 +9,7 @@ from polysched.fuzz.shrinking import shrink, smaller
 
 ZERO = Affine()
 N = Affine((("n", 1),), -1)
-I = Affine((("i", 1),))  # noqa: E741
+I_ = Affine((("i", 1),))
 
 
 def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
@@ -42,6 +42,6 @@ def test_shrinking_stops_after_its_tries() -> None:
 
 
 def test_a_loop_that_goes_leaves_its_first_iteration() -> None:
-    body = assign(Reference("A", (I,)), Term("1", I))
+    body = assign(Reference("A", (I_,)), Term("1", I_))
     program = Program("f", ("n",), {"A": "int"}, (loop("i", body, lower=Affine((), 2)),))
     assert any("A[0] = 1 * (2);" in candidate.text() for candidate in smaller(program))

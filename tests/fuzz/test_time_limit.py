@@ -26,6 +26,7 @@ def test_a_block_that_takes_too_long_is_left() -> None:
 def test_waiting_takes_no_processor_time() -> None:
     with time_limit(0.05):
         time.sleep(0.15)
+        assert signal.getitimer(signal.ITIMER_PROF)[0] > 0, "the limit still waits for processor time"
 
 
 def test_what_was_set_before_is_set_again() -> None:

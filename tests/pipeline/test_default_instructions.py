@@ -11,9 +11,10 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import all_from_c_file, from_c_text
 from polysched.target.processor import processor_flags
 from polysched.tensorize import decision, probes
-from polysched.tensorize.decision import DEFAULT, may_gain
+from polysched.tensorize.decision import may_gain
 from polysched.tensorize.description.isa_features import features_of, is_listed
 from polysched.tensorize.intrinsics import amx, arm_i8mm, avx512_vnni
+from polysched.tensorize.options import DEFAULT
 
 PRODUCT = """void product(int m, int n, int q, int C[m][n], const unsigned char A[m][q], const signed char B[q][n])
 {

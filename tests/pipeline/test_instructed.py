@@ -11,7 +11,7 @@ from polysched.pipeline.verified_replacements import BegunVerdict
 from polysched.pipeline.way import started_region
 from polysched.scop import from_c_text
 from polysched.target.processor import processor_flags
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 
 PRODUCT = """void product(int m, int n, int q, int C[m][n], const unsigned char A[m][q], const signed char B[q][n])
 {

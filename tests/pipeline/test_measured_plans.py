@@ -18,9 +18,9 @@ from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import match
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.emission import EmissionOptions, Emitted
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import tensorize
 from tests.pipeline.replacements import PRODUCT, RIGHT
 

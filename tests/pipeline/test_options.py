@@ -15,7 +15,7 @@ from polysched.pipeline.short_options import SHORT, Short, ShortOptions
 from polysched.scheduling import SchedulerOptions
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 
 WIDE = Target(name="wide", vector_bits=512, vector_registers=32, cores=4)

@@ -21,11 +21,11 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import registry
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.emission import packing
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import part
 from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
 

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from polysched.dependence import analyse
-from polysched.scheduling.schedule import Schedule
 from polysched.scop.c_frontend.frontend import from_c_text
 from tests.html_reader import Page
-
-STENCIL = """\
-void smooth(int steps, int n, double a[n])
-{
-#pragma scop
-    for (int t = 0; t < steps; t++)
-        for (int i = 1; i < n - 1; i++)
-            a[i] = (a[i - 1] < a[i + 1]) ? a[i - 1] : a[i + 1];
-#pragma endscop
-}
-"""
-INSTANCES = 7 * (7 - 2)   # a picture takes steps = 7, n = 7
-
-
-def smooth() -> Schedule:
-    scop = from_c_text(STENCIL)
-    return Schedule(dependences=analyse(scop), tree=scop.schedule, algorithm="original")
-
-
-def rows(page: Page) -> int:
-    return page.counts["tr"] - page.counts["thead"]
+from tests.smooth import INSTANCES, STENCIL, smooth
 
 
 def test_scop_shows_source_domains_and_accesses():
     scop = smooth().scop
     page = Page(scop._repr_html_())
     assert page.counts["circle"] == INSTANCES
-    assert rows(page) == len(scop.statements) + len(scop.arrays)
+    assert page.rows == len(scop.statements) + len(scop.arrays)
     assert "a[i] = (a[i - 1] < a[i + 1])" in page.text.replace("\n", " ")
 
 

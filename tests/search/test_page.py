@@ -51,6 +51,13 @@ def test_it_has_the_curve_the_space_what_mattered_and_the_model():
     assert page.tags["table"] == 3
 
 
+def test_several_results_are_one_page():
+    result = found(1)
+    page = read(page_html(result, result))
+    assert (page.tags["html"], page.tags["title"], page.tags["h1"]) == (1, 1, 2)
+    assert page.text.startswith(f"tuned {result.name}, {result.name}")
+
+
 def test_few_trials_say_so():
     page = read(page_html(found(1)))
     assert "Too few trials tell." in page.text

@@ -10,7 +10,8 @@ from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler, host
-from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.decision import decide
+from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize.functions.replaced import openblas
 
 PRODUCT = """#include <stdint.h>

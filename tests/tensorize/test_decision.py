@@ -7,10 +7,11 @@ import pytest
 from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize.choice import executes_here
-from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.decision import decide
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.plan import block_cases
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.registry import find_intrinsic
 
 PRODUCT = """
@@ -101,7 +102,7 @@ def test_an_instruction_that_is_not_here_is_named_and_what_can_be_tried(monkeypa
         asked.append(intrinsic.name)
         return intrinsic.isa.name == "avx2_fma"
 
-    monkeypatch.setattr("polysched.tensorize.decision.executes_here", executes)
+    monkeypatch.setattr("polysched.tensorize.options.executes_here", executes)
     text = PRODUCT.replace("int32_t", "float").replace("uint8_t", "float").replace("int8_t", "float")
     lanes = replace(host(), vector_bits=128)   # ordinary code is slower than avx512f, faster than avx2_fma
     decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 256}), lanes)
@@ -118,7 +119,7 @@ def test_an_instruction_that_is_not_here_is_named_and_what_can_be_tried(monkeypa
 
 def test_auto_takes_exact_pairs_of_bytes_where_there_are_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
     """With AVX2 alone bytes are widened once, where they are packed, and multiplied in pairs without saturation."""
-    monkeypatch.setattr("polysched.tensorize.decision.executes_here", lambda i: i.isa.name in ("avx2", "avx2_fma"))
+    monkeypatch.setattr("polysched.tensorize.options.executes_here", lambda i: i.isa.name in ("avx2", "avx2_fma"))
     target = replace(host(), vector_bits=256)
     for left in ("uint8_t", "int8_t"):
         text = PRODUCT.replace("uint8_t A", f"{left} A")

@@ -13,8 +13,9 @@ from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scheduling.primitives import UseInstruction
 from polysched.scop import from_c_text
 from polysched.target import host
-from polysched.tensorize.decision import BY_DEFAULT, offered
+from polysched.tensorize.decision import offered
 from polysched.tensorize.instruction_choice import InstructionChoice
+from polysched.tensorize.options import BY_DEFAULT
 from polysched.tensorize.probes import is_listed_here
 from polysched.tensorize.registry import find_intrinsic
 

@@ -9,7 +9,7 @@ import pytest
 from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 
 PROGRAMS = {   # instruction: parameters, body
     "compare_exchange_ub_avx2": (

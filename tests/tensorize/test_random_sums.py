@@ -19,7 +19,7 @@ from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 
 # program by number, each with an instruction that matches it
 CHOSEN = {14: "arm_sdot", 23: "vpdpbusd_vector", 38: "vpdpwssd", 42: "vpmaddwd", 44: "vpmaddwd_vector",

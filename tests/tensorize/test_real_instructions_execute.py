@@ -17,9 +17,9 @@ from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize import MatchOptions, find_intrinsic, match, operators
 from polysched.tensorize.conformance.conformance import Verdict, conformance
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize.compiled import call, compiled
 
 INTEGER = {

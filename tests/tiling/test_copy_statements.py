@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
 
 from polysched.dependence import analyse
@@ -24,8 +26,8 @@ TEXT = """void f(float C[96][96], float A[96][96], float B[96][96]) {
 """
 
 
-def tiled(sizes: object, text: str = TEXT) -> TiledSchedule:
-    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=sizes))  # type: ignore[arg-type]
+def tiled(sizes: Any, text: str = TEXT) -> TiledSchedule:
+    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=sizes))
 
 
 def names(tree: isl.Schedule) -> set[str]:

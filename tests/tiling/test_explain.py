@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import sympy
@@ -27,8 +28,8 @@ TEXT = """void f(float C[700][700], float A[700][700], float B[700][700]) {
 """
 
 
-def explained(sizes: object = "auto") -> BandExplanation:
-    tiled = tile(pluto(analyse(from_c_text(TEXT))), TilingOptions(target=MACHINE, sizes=sizes))  # type: ignore[arg-type]
+def explained(sizes: Any = "auto") -> BandExplanation:
+    tiled = tile(pluto(analyse(from_c_text(TEXT))), TilingOptions(target=MACHINE, sizes=sizes))
     (found,) = explanations(tiled, MACHINE)
     return found
 

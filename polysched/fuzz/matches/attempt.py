@@ -21,13 +21,13 @@ from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import ALGORITHMS
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import tensorize
 from polysched.tensorize.registry import load_intrinsics
 from polysched.tensorize.software.surroundings import inside_loops

@@ -5,7 +5,7 @@ Descriptions and programs are both written in it.  It shares no code with what r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -318,32 +318,33 @@ def mapped(tree: Tree, change: Callable[[Any], Any]) -> Tree:
     ----------
     change : gives the value itself for what stays.
     """
+    made: Tree
     if isinstance(tree, tuple):
-        parts: list[Any] = []
-        for part in tree:
-            new = mapped(part, change)
-            parts += new if isinstance(new, list) else [new]
-        return tuple(parts)  # type: ignore[return-value]
+        made = _flat(mapped(part, change) for part in tree)
+        return made
     if not is_dataclass(tree) or isinstance(tree, Affine | type):
         return tree
     old = {name: getattr(tree, name) for name in _parts(type(tree))}
     new = {name: mapped(value, change) for name, value in old.items()}
     same = all(new[name] is old[name] or new[name] == old[name] for name in old)
-    return change(tree if same else replace(tree, **new))  # type: ignore[no-any-return]
+    made = change(tree if same else replace(tree, **new))
+    return made
+
+
+def _flat(parts: Iterable[Any]) -> Any:
+    """A tuple of nodes, each of which may have become several."""
+    return tuple(one for part in parts for one in (part if isinstance(part, list) else (part,)))
 
 
 def replaced_at(tree: Tree, at: int, new: Any) -> Tree:
     """The tree with another value at a position of `walk`; positions count from 0."""
-    return _replaced(tree, [at], new)  # type: ignore[no-any-return]
+    made: Tree = _replaced(tree, [at], new)
+    return made
 
 
 def _replaced(tree: Any, left: list[int], by: Any) -> Any:
     if isinstance(tree, tuple):
-        parts: list[Any] = []
-        for part in tree:
-            new = _replaced(part, left, by)
-            parts += new if isinstance(new, list) else [new]
-        return tuple(parts)
+        return _flat(_replaced(part, left, by) for part in tree)
     if not is_dataclass(tree) or isinstance(tree, Affine | type) or left[0] < 0:
         return tree
     left[0] -= 1

@@ -6,17 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from polysched.graph.evaluation.inference import infer, site_of
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.builder import Builder
-from polysched.graph.operators.operator import Site
 from polysched.graph.operators.windows import windows
-from polysched.graph.passes.names import fresh_names
+from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 from polysched.scop.dtypes import DType
 
 LETTERS = "abcdefghij"
-Replace = Callable[[Site, Builder], "str | None"]
 
 
 def pack_weights(graph: Graph, *, lanes: Callable[[DType], int]) -> Graph:
@@ -31,25 +27,25 @@ def pack_weights(graph: Graph, *, lanes: Callable[[DType], int]) -> Graph:
     """
     packed: dict[tuple[str, int], str] = {}
 
-    def replace(site: Site, build: Builder) -> str | None:
-        width = _panel(site, graph, lanes)
+    def in_panels(node: Node, rw: Rewriting) -> Sequence[str] | None:
+        width = _panel(node, rw, lanes) if node.op == "MatMul" else None
         if width is None:
             return None
-        x, w = site.node.inputs
-        depth, columns = site.type(1).extents
+        x, w = node.inputs
+        depth, columns = rw.type(w).extents
         if (w, width) not in packed:
-            panels = graph.constants[w].reshape(depth, columns // width, width)
-            packed[w, width] = build.constant(np.ascontiguousarray(panels.transpose(1, 0, 2)))
-        lead = LETTERS[:site.type(0).rank - 1]
-        made = build.op("Einsum", x, packed[w, width], equation=f"{lead}k,qkr->{lead}qr")
-        return build.op("Reshape", made, build.constant([0] * len(lead) + [columns]))
-    return _rewritten(graph, "MatMul", replace)
+            panels = rw.constants[w].reshape(depth, columns // width, width)
+            packed[w, width] = rw.constant(np.ascontiguousarray(panels.transpose(1, 0, 2)))
+        lead = LETTERS[:rw.type(x).rank - 1]
+        made = rw.op("Einsum", x, packed[w, width], equation=f"{lead}k,qkr->{lead}qr")
+        return (rw.op("Reshape", made, rw.constant([0] * len(lead) + [columns])),)
+    return rewritten(graph, in_panels)
 
 
-def _panel(site: Site, graph: Graph, lanes: Callable[[DType], int]) -> int | None:
+def _panel(node: Node, rw: Rewriting, lanes: Callable[[DType], int]) -> int | None:
     """How many columns stand side by side; None where the product stays as it is."""
-    x, w = site.type(0), site.type(1)
-    if site.node.inputs[1] not in graph.constants or w.rank != 2 or not 2 <= x.rank <= len(LETTERS):
+    x, w = map(rw.type, node.inputs)
+    if node.inputs[1] not in rw.constants or w.rank != 2 or not 2 <= x.rank <= len(LETTERS):
         return None
     if not x.dtype.is_float or 0 in w.extents:
         return None
@@ -64,27 +60,29 @@ def drop_unit_dimensions(graph: Graph) -> Graph:
     Rewrite:  let y = Conv(x: [N, C, L, 1], w: [K, C, R, 1])
     ->  let u = Reshape(x, [N, C, L]); let v = Conv(u, w: [K, C, R]); let y = Unsqueeze(v, [3])
     """
-    return _rewritten(graph, "Conv", _without_units)
+    return rewritten(graph, _without_units)
 
 
-def _without_units(site: Site, build: Builder) -> str | None:
-    x, w = site.type(0), site.type(1)
-    rank = x.rank - 2
-    if site.attribute("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
+def _without_units(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    if node.op != "Conv":
         return None
-    pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
+    x, w = map(rw.type, node.inputs[:2])
+    rank = x.rank - 2
+    if node.attribute("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
+        return None
+    pads = tuple(node.attribute("pads", (0,) * (2 * rank)))
     units = [d for d in range(rank) if x.shape[d + 2] == 1 and w.shape[d + 2] == 1 and not pads[d] + pads[d + rank]]
     kept = [d for d in range(rank) if d not in units] or [0]
     dropped = [d + 2 for d in range(rank) if d not in kept]
     if not dropped:
         return None
-    axes = build.constant(dropped)
-    attributes = {name: _at(site.attribute(name), kept) for name in ("strides", "dilations", "kernel_shape")
-                  if site.attribute(name) is not None}
+    axes = rw.constant(dropped)
+    attributes = {name: _at(node.attribute(name), kept) for name in ("strides", "dilations", "kernel_shape")
+                  if node.attribute(name) is not None}
     attributes["pads"] = (*_at(pads, kept), *_at(pads[rank:], kept))
-    operands = [build.op("Squeeze", name, axes) for name in site.node.inputs[:2]]
-    made = build.op("Conv", *operands, *site.node.inputs[2:], group=site.attribute("group", 1), **attributes)
-    return build.op("Unsqueeze", made, axes)
+    operands = [rw.op("Squeeze", name, axes) for name in node.inputs[:2]]
+    made = rw.op("Conv", *operands, *node.inputs[2:], group=node.attribute("group", 1), **attributes)
+    return (rw.op("Unsqueeze", made, axes),)
 
 
 def pad_explicitly(graph: Graph) -> Graph:
@@ -92,39 +90,19 @@ def pad_explicitly(graph: Graph) -> Graph:
 
     Rewrite:  let y = Conv(x, w; pads=[1, 1])  ->  let p = Pad(x, [0, 0, 1, 0, 0, 1]); let y = Conv(p, w)
     """
-    return _rewritten(graph, "Conv", _padded)
+    return rewritten(graph, _padded)
 
 
-def _padded(site: Site, build: Builder) -> str | None:
-    view = windows(site, [int(e) for e in site.type(1).shape[2:]])
+def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    if node.op != "Conv":
+        return None
+    view = windows(rw.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
     if not any((*view.before, *view.behind)):
         return None
-    kept = {name: value for name, value in site.node.attributes if name not in ("pads", "auto_pad")}
-    padded = build.op("Pad", site.node.inputs[0], build.constant([0, 0, *view.before, 0, 0, *view.behind]))
-    return build.op("Conv", padded, *site.node.inputs[1:], **kept)
+    kept = {name: value for name, value in node.attributes if name not in ("pads", "auto_pad")}
+    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]))
+    return (rw.op("Conv", padded, *node.inputs[1:], **kept),)
 
 
 def _at(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
     return tuple(values[p] for p in places)
-
-
-def _rewritten(graph: Graph, op: str, replace: Replace) -> Graph:
-    """The graph with nodes of one operator replaced by what a function builds; None keeps a node."""
-    if not any(n.op == op for n in graph.nodes):
-        return graph
-    inferred, fresh = infer(graph), fresh_names(graph)
-    nodes: list[Node] = []
-    constants = dict(graph.constants)
-    for node in graph.nodes:
-        builder = Builder(fresh)
-        result = None
-        if node.op == op:
-            result = replace(site_of(node, inferred.types, inferred.known, results=True), builder)
-        if result is None:
-            nodes.append(node)
-            continue
-        last = builder.nodes[-1]
-        nodes += [*builder.nodes[:-1], Node(op=last.op, inputs=last.inputs, attributes=last.attributes,
-                                            outputs=node.outputs, name=node.name)]
-        constants |= builder.constants
-    return graph.but(nodes=tuple(nodes), constants=constants, types={})

@@ -8,19 +8,22 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import Inference, site_of
+from polysched.graph.evaluation.inference import Inference, at_node, site_of
+from polysched.graph.evaluation.inference import with_outputs as site_with_outputs
 from polysched.graph.limits import LIMITS
+from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
-from polysched.graph.values.graph import Attribute, Graph, Node
+from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
 
 Rule: TypeAlias = "Callable[[Node, Rewriting], Sequence[str] | None]"
 
 
-class Rewriting:
+class Rewriting(Builder):
     """A graph on its way from before to after.
 
     A rule gets each node with its operands as they are called by then.  It returns the values that stand for the
@@ -32,11 +35,10 @@ class Rewriting:
     """
 
     def __init__(self, graph: Graph) -> None:
+        super().__init__(fresh_names(graph))
         self.before = graph
         self.inference = Inference(graph.but(nodes=()))
-        self.fresh = fresh_names(graph)
-        self.constants = dict(graph.constants)
-        self.nodes: list[Node] = []
+        self.constants |= graph.constants
         self.producers: dict[str, Node] = {}
         self.names: dict[str, str] = {}
         self.use_count = {name: len(nodes) for name, nodes in graph.users.items()}
@@ -51,6 +53,7 @@ class Rewriting:
 
     def take(self, node: Node, rules: Sequence[Rule], original: Node) -> None:
         """One node: replaced or kept."""
+        self.origin = original.name or next(filter(None, original.outputs), "")
         for rule in rules:
             results = rule(node, self)
             if results is not None:
@@ -62,24 +65,12 @@ class Rewriting:
     def emit(self, node: Node) -> None:
         """A node of the graph after."""
         self.inference.take(node)
-        self.nodes.append(node)
+        super().emit(node)
         self.producers |= {o: node for o in node.outputs if o}
 
-    def op(self, op: str, *inputs: str, **attributes: Attribute) -> str:
-        """The name of the only result of one more node."""
-        return self.ops(op, 1, inputs, attributes)[0]
-
-    def ops(self, op: str, count: int, inputs: Sequence[str], attributes: Mapping[str, Attribute]) -> tuple[str, ...]:
-        """The names of the results of one more node."""
-        outputs = tuple(self.fresh(op.lower()) for _ in range(count))
-        self.emit(Node.of(op, inputs, outputs, attributes))
-        return outputs
-
-    def constant(self, value: np.ndarray | Sequence[int]) -> str:
+    def constant(self, value: np.ndarray | np.generic | Sequence[int]) -> str:
         """The name of one more constant; whole numbers in a list are int64."""
-        array = value if isinstance(value, np.ndarray | np.generic) else np.array(value, np.int64)
-        name = self.fresh("c")
-        self.constants[name] = np.asarray(array)
+        name = super().constant(value)
         self.inference.bind(name, self.constants[name])
         return name
 
@@ -89,9 +80,15 @@ class Rewriting:
             raise UnsupportedGraphError(f"the value {name!r} is used before it is bound")
         return self.inference.types[name]
 
+    def site(self, node: Node) -> Site:
+        """The use of an operator by a node, which is not emitted, with the types of its results."""
+        site = site_of(node, self.inference.types, self.inference.known)
+        with at_node(node):
+            return site_with_outputs(site, operator_of(node).types(site))
+
     def result(self, node: Node) -> TensorType:
         """The type that the first result of a node has, which is not emitted."""
-        return operator_of(node).types(site_of(node, self.inference.types, self.inference.known))[0]
+        return self.site(node).output
 
     def value(self, name: str) -> np.ndarray | None:
         """What is known of a value, without symbols."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,9 @@ TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
 """
 
 
-def source(n: str, **options: object) -> CSource:
+def source(n: str, **options: Any) -> CSource:
     tiled = tile(pluto(analyse(from_c_text(TEXT.format(n=n)))), TilingOptions(target=MACHINE))
-    return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16, **options))  # type: ignore[arg-type]
+    return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16, **options))
 
 
 def test_sizes_that_parameters_decide_are_asked_for() -> None:

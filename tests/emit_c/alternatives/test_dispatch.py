@@ -11,8 +11,8 @@ from polysched.emit_c.alternatives.dispatch import dispatch
 from polysched.errors import UsageError
 from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.intrinsics import amx, arm_i8mm, avx2_integer, riscv_v
+from polysched.tensorize.options import TensorizeOptions
 
 PROGRAM = """#include <stdint.h>
 #include <stdio.h>

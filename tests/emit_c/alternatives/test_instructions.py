@@ -9,7 +9,7 @@ import pytest
 from polysched.pipeline import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 
 TWO_PRODUCTS = """#include <stdint.h>
 #ifdef SOMETHING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,8 @@ def test_both_functions_compute_the_same(whole: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("program", "equality"), [(integers, Equality.BITS), (floats, Equality.NUMBERS)])
-def test_what_the_match_promises(program: object, equality: Equality) -> None:
-    made: TensorizedProgram = program()  # type: ignore[operator]
+def test_what_the_match_promises(program: Callable[[], TensorizedProgram], equality: Equality) -> None:
+    made = program()
     check = replacement_check(made, entry="e", parallel=False, emulated=True)
     assert check.equality is equality
     assert (check.statement, check.instruction) == (made.match.fragment.statement.name, made.match.intrinsic.name)

@@ -27,7 +27,7 @@ def run(lines: list[str], n: int, folder: Path) -> list[int]:
 def rows(text: str, n: int, folder: Path) -> list[tuple[int, int, int]]:
     given = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[n] -> {{ {text} }}")
     found = run(row_loops(SCOP, given, ["r"], lambda e: [f"seen[count++] = {x};" for x in e]), n, folder)
-    return [tuple(found[k:k + 3]) for k in range(0, len(found), 3)]  # type: ignore[misc]
+    return list(zip(found[::3], found[1::3], found[2::3], strict=True))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])

@@ -17,11 +17,12 @@ from polysched.emit_c.alternatives.smaller_programs import (
     work_of,
 )
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.program import TensorizedProgram
 from tests.emit_c.alternatives.matched_programs import integers
 
 
-def extents(program: object) -> dict[str, int]:
-    return {loop.name: loop.extent for loop in program.match.fragment.loops}  # type: ignore[attr-defined]
+def extents(program: TensorizedProgram) -> dict[str, int]:
+    return {loop.name: loop.extent for loop in program.match.fragment.loops}
 
 
 def test_a_few_executions_and_a_remainder() -> None:

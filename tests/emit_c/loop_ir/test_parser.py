@@ -10,7 +10,7 @@ from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.errors import SourceSyntaxError
 from polysched.scheduling.marks import LoopMark, Role
 
-I, N = variable("i"), variable("n")  # noqa: E741
+I_, N = variable("i"), variable("n")
 PANEL = ("with packed(Panel(name='P', statement='S', value=Load(reference='S_r0', dtype=dtype('float32')), "
          "subscripts=(linear(i), ), extents=(8, ), loops=(loop(i, 0, 8), ), in_lanes=True), S(0)):\n")
 TILE = "    with register_tile(loops=(), edges=(edge(i, 0, 8, simd=True), ), panels=('{}', )):\n        S(i)\n"
@@ -18,7 +18,7 @@ TILE = "    with register_tile(loops=(), edges=(edge(i, 0, 8, simd=True), ), pan
 
 def test_a_step_and_a_mark_stand_behind_the_bounds() -> None:
     read = parse_loops("for i in range(0, n - 1, 4, mark='role=tile parallel=1', depth=2):\n    S(2*i - 3)")
-    assert read == For("i", constant(0), N - 1, 4, StatementInstance("S", (I * 2 - 3,)),
+    assert read == For("i", constant(0), N - 1, 4, StatementInstance("S", (I_ * 2 - 3,)),
                        LoopMark(role=Role.TILE, parallel=True), 2)
 
 
@@ -31,14 +31,14 @@ def test_names_that_are_no_names_in_python_are_elements_of_names() -> None:
     (only,) = [n for n in walk_nodes(parse_loops("with let(names['min'], names['a->n'] + 1):\n    S()"))
                if isinstance(n, Let)]
     assert (only.variable, only.value) == ("min", variable("a->n") + 1)
-    assert parse_loops("statements['1st'](i)") == StatementInstance("1st", (I,))
+    assert parse_loops("statements['1st'](i)") == StatementInstance("1st", (I_,))
 
 
 def test_conditions_nest() -> None:
     read = parse_loops("if any(i < n, all(i == 3, n >= 4)):\n    S(i)\nelse:\n    T(i)")
-    assert read == If(Junction("||", (Comparison("<", I, N), Junction("&&", (
-        Comparison("==", I, constant(3)), Comparison(">=", N, constant(4)))))),
-        StatementInstance("S", (I,)), StatementInstance("T", (I,)))
+    assert read == If(Junction("||", (Comparison("<", I_, N), Junction("&&", (
+        Comparison("==", I_, constant(3)), Comparison(">=", N, constant(4)))))),
+        StatementInstance("S", (I_,)), StatementInstance("T", (I_,)))
 
 
 def test_a_tile_names_the_panels_that_are_filled_around_it() -> None:

@@ -11,14 +11,14 @@ from polysched.emit_c.loop_ir.loops import Block, Edge, For, RegisterTile, State
 from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 
-I, J, K, L, N = (variable(x) for x in "ijkln")  # noqa: E741
+I_, J, K, L, N = (variable(x) for x in "ijkln")
 ZERO = constant(0)
 FACTS = Facts(context=isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 32 }"))
-EDGES = (Edge("i", I, 2, False), Edge("j", J, 8, True))
+EDGES = (Edge("i", I_, 2, False), Edge("j", J, 8, True))
 
 
 def tile(*loops: For) -> RegisterTile:
-    return RegisterTile(loops, EDGES, StatementInstance("S", (I, J, K)))
+    return RegisterTile(loops, EDGES, StatementInstance("S", (I_, J, K)))
 
 
 def loop(name: str, lower: Linear = ZERO, upper: Linear = N) -> For:
@@ -26,12 +26,12 @@ def loop(name: str, lower: Linear = ZERO, upper: Linear = N) -> For:
 
 
 def access(*subscripts: Linear, writes: bool = False, lanes: Lanes = Lanes.UNIT, array: str = "C") -> TileAccess:
-    keys = tuple(Reach(array, tuple(form + (k if form == I else 0) for form in subscripts), lanes, 8) for k in (0, 1))
+    keys = tuple(Reach(array, tuple(form + (k if form == I_ else 0) for form in subscripts), lanes, 8) for k in (0, 1))
     return TileAccess(Reach(array, subscripts, lanes, 8), keys, writes)
 
 
-SUM = (access(I, J, writes=True), access(I, J))
-OPERANDS = (access(I, K, array="A", lanes=Lanes.UNIFORM), access(K, J, array="B"))
+SUM = (access(I_, J, writes=True), access(I_, J))
+OPERANDS = (access(I_, K, array="A", lanes=Lanes.UNIFORM), access(K, J, array="B"))
 
 
 def test_sums_live_around_all_loops_of_a_tile() -> None:
@@ -40,7 +40,7 @@ def test_sums_live_around_all_loops_of_a_tile() -> None:
 
 
 def test_an_element_that_a_loop_moves_lives_around_those_inside() -> None:
-    moved = (access(I, J + L * 8, writes=True), access(I, J + L * 8))
+    moved = (access(I_, J + L * 8, writes=True), access(I_, J + L * 8))
     assert promotion_levels(tile(loop("l"), loop("k")), moved, FACTS) == {"C": 1}
     assert promotion_levels(tile(loop("k"), loop("l")), moved, FACTS) == {}
 
@@ -52,24 +52,24 @@ def test_a_loop_that_may_not_run_keeps_elements_inside_of_it() -> None:
 
 @pytest.mark.parametrize("other", [
     access(K, J),                       # may be a row of the tile
-    access(I, J + 1),                   # shares elements of a vector
+    access(I_, J + 1),                   # shares elements of a vector
     TileAccess(Reach("C", None, Lanes.UNKNOWN, 1), (), False),
-    access(I, J, lanes=Lanes.SPREAD),
+    access(I_, J, lanes=Lanes.SPREAD),
 ])
 def test_another_access_of_the_array_forbids_it(other: TileAccess) -> None:
     assert promotion_levels(tile(loop("k")), (*SUM, other), FACTS) == {}
 
 
 def test_another_access_that_never_meets_the_sums_does_not() -> None:
-    below = tile(loop("k", constant(0), I))
+    below = tile(loop("k", constant(0), I_))
     apart = access(K, J)
     assert promotion_levels(below, (*SUM, apart), FACTS) == {"C": 0}, "k < i"
-    one_more = tile(loop("k", constant(0), extreme("min", (I + 1, N))))
+    one_more = tile(loop("k", constant(0), extreme("min", (I_ + 1, N))))
     assert promotion_levels(one_more, (*SUM, apart), FACTS) == {}
 
 
 def test_vectors_side_by_side_share_no_element() -> None:
-    beside = (access(I, J + 8, writes=True), access(I, J + 8))
+    beside = (access(I_, J + 8, writes=True), access(I_, J + 8))
     assert promotion_levels(tile(loop("k")), (*SUM, *beside), FACTS) == {"C": 0}
 
 
@@ -78,7 +78,7 @@ def test_what_is_only_read_has_no_level() -> None:
 
 
 def test_names_of_registers_say_how_far_they_are_from_the_first() -> None:
-    origin = Reach("C", (I, J), Lanes.UNIT, 8)
-    assert offset_name("C", Reach("C", (I + 2, J + 8), Lanes.UNIT, 8), origin, 5) == "C_2_8"
-    assert offset_name("C", Reach("C", (I - 1, J), Lanes.UNIT, 8), origin, 5) == "C_5"
+    origin = Reach("C", (I_, J), Lanes.UNIT, 8)
+    assert offset_name("C", Reach("C", (I_ + 2, J + 8), Lanes.UNIT, 8), origin, 5) == "C_2_8"
+    assert offset_name("C", Reach("C", (I_ - 1, J), Lanes.UNIT, 8), origin, 5) == "C_5"
     assert offset_name("C", Reach("C", (K, J), Lanes.UNIT, 8), origin, 5) == "C_5"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,11 +20,11 @@ def stated(statement: str, *, loops: str = "S0({})", at: str = "i") -> str:
     return printed(printer_of(f"for (int i = 0; i < n; i++)\n  {statement}"), loops.format(at))
 
 
-def printer(statement: str, **given: object) -> ExpressionPrinter:
+def printer(statement: str, **given: Any) -> ExpressionPrinter:
     region = printer_of(f"for (int i = 0; i < n; i++)\n  {statement}")
     own = region.scop.statements[0]
     return ExpressionPrinter(scop=region.scop, statement=own, iterators={"i": variable("i")}, index=region.index,
-                             local_names={}, **given)  # type: ignore[arg-type]
+                             local_names={}, **given)
 
 
 @pytest.mark.parametrize(("statement", "text"), [

@@ -7,7 +7,7 @@ import pytest
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, parse, primitive, type_letters
-from polysched.scop.dtypes import FLOAT32, FLOAT64
+from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 
 TWO_LINES = """
     R z = x * x;
@@ -62,8 +62,8 @@ def test_every_primitive_has_all_bits_but_the_sign_of_its_type() -> None:
 
 @pytest.mark.parametrize(("name", "dtype", "count"), [
     ("to_real", FLOAT32, 1), ("to_real", FLOAT64, 2), ("wide_to_real", FLOAT32, 2), ("real", FLOAT64, 1)])
-def test_what_converts_64_bits_has_a_second_body(name: str, dtype: object, count: int) -> None:
-    assert len(primitive(name, dtype)[1]) == count  # type: ignore[arg-type]
+def test_what_converts_64_bits_has_a_second_body(name: str, dtype: DType, count: int) -> None:
+    assert len(primitive(name, dtype)[1]) == count
 
 
 def test_letters_stand_for_types_of_as_many_lanes() -> None:

@@ -60,7 +60,9 @@ def test_floats_have_no_interval() -> None:
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "%", "&", "|", "^"])
 def test_every_value_of_small_operands_is_inside(sign: str) -> None:
     left, right = op("-", IteratorRef("i", INT32), number(4)), op("+", IteratorRef("k", INT32), number(1))
-    low, high = interval(op(sign, left, right), {"i": 10, "k": 5})  # type: ignore[misc]
+    found = interval(op(sign, left, right), {"i": 10, "k": 5})
+    assert found is not None
+    low, high = found
     for a, b in itertools.product(range(-4, 6), range(1, 6)):
         quotient = abs(a) // b * (1 if a >= 0 else -1)
         value = {"+": a + b, "-": a - b, "*": a * b, "/": quotient, "%": a - b * quotient, "&": a & b, "|": a | b,

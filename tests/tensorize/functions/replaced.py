@@ -17,9 +17,9 @@ from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize.called import CallDecision, call_function
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.options import TensorizeOptions
 
 OPTIONS = TensorizeOptions()
 EXACT = ["-O1", "-ffp-contract=off", "-fwrapv", "-w", "-Werror=incompatible-pointer-types", "-shared", "-fPIC"]

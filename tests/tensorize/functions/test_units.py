@@ -16,9 +16,9 @@ from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
 from polysched.tensorize.functions.tilings import with_counts
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.probes import executes_here
 from tests.tensorize.functions.replaced import region, same_results
 

@@ -16,7 +16,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize import Matches, find_intrinsic, match
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.options import TensorizeOptions
 
 CUT = "if (t > INT32_MAX) t = INT32_MAX; if (t < INT32_MIN) t = INT32_MIN;"
 NARROW = {   # start of the sum, one step, what becomes of it, the type of C, the instruction

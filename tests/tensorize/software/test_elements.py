@@ -11,8 +11,8 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize import find_intrinsic, match
-from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize.compiled import call, compiled
 
 SIZES = {"m": 11, "n": 19, "q": 13, "la": 14, "lb": 21, "lc": 23}

@@ -12,7 +12,8 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.target import find_compiler, host
-from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.decision import decide
+from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.software.surroundings import inside_loops, kept_loop, surroundings
 
 STEP = """  for (int m = 0; m < 3; m++) for (int i = 0; i < n; i++) y[m][i] = b[i];
