@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from polysched.dependence.legality import filtered_sets
 from polysched.emit_c.generation.ast_reader import read_index
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, quotient, shifted, variable
 from polysched.gpu.mapping import Launch
@@ -28,7 +29,7 @@ def _identity(name: str) -> isl.Id:
     return isl.Set(f"[{name}] -> {{ : }}").get_dim_id(isl.dim_type.param, 0)
 
 
-def values_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:
+def image_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:
     """`{ [x] }`: the values of a function over some instances."""
     images = isl.UnionMap.from_union_pw_aff(function).intersect_domain(domain).range()
     return isl.Set.from_union_set(images).coalesce()
@@ -41,9 +42,7 @@ def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
     some that do nothing.
     """
     found = []
-    sets = launch.domain.intersect_params(context).get_set_list()
-    for position in range(sets.n_set()):
-        instances = sets.get_at(position)
+    for instances in filtered_sets(launch.domain.intersect_params(context)).values():
         relation = isl.Map.from_domain(instances)
         for function in launch.host:
             own = isl.UnionMap.from_union_pw_aff(function).intersect_domain(isl.UnionSet.from_set(instances))

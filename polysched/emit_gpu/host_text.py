@@ -7,6 +7,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polysched.dependence.legality import filtered_sets
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast, read_condition
 from polysched.emit_c.loop_ir.index import Condition, Linear
@@ -14,7 +15,7 @@ from polysched.emit_c.loop_ir.loops import Node, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
-from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
+from polysched.emit_gpu.fixed_values import host_instances
 from polysched.emit_gpu.kernel_text import Argument, Kernel
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter
@@ -37,13 +38,12 @@ def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule
         case Launch():
             return isl.Schedule.from_domain(isl.UnionSet.from_set(host_instances(node, context)))
         case HostSequence():
-            return reduce(lambda tree, part: tree.sequence(part),
-                          [_host_schedule(part, depth, context) for part in node.parts])
+            return reduce(isl.Schedule.sequence, [_host_schedule(part, depth, context) for part in node.parts])
         case HostLoop():
             tree = _host_schedule(node.body, depth + 1, context)
             domain = union_set(host_instances(launch, context) for launch in launches(node))
             members = [isl.PwAff.var_on_domain(isl.LocalSpace.from_space(s.get_space()), isl.dim_type.set, depth)
-                       for s in _sets(domain)]
+                       for s in filtered_sets(domain).values()]
             value = reduce(lambda total, member: total.union_add(isl.UnionPwAff.from_pw_aff(member)), members[1:],
                            isl.UnionPwAff.from_pw_aff(members[0]))
             return tree.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(value))
@@ -55,11 +55,6 @@ def when(elements: isl.Set, context: isl.Set) -> Condition | None:
     if needed.plain_is_universe():
         return None
     return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
-
-
-def _sets(domain: isl.UnionSet) -> list[isl.Set]:
-    found = domain.get_set_list()
-    return [found.get_at(k) for k in range(found.n_set())]
 
 
 def _width(buffer: Buffer) -> str:
@@ -125,9 +120,7 @@ class HostPrinter(LoopPrinter):
         position = list(self.kernels).index(node.statement)
         lines = [f"const long {name} = {self.index.bound(value)};"
                  for name, value in zip(loops.host, node.iterators, strict=True)]
-        outside = fixed(loops.launch.domain, dict(zip(loops.host, loops.launch.host, strict=True)))
-        for own_first, own_count, function in zip(loops.firsts, loops.counts, loops.launch.coordinates, strict=True):
-            first, end = bounds(values_of(outside, function), loops.context)
+        for own_first, own_count, (first, end) in zip(loops.firsts, loops.counts, loops.ranges, strict=True):
             lines += [f"const long {own_first} = {self.index.bound(first)};",
                       f"const long {own_count} = {self.index.bound(end)} - {own_first};"]
         own = f"polysched_kernels[{position}]"

@@ -12,10 +12,11 @@ from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
+from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.nests.contraction import contract, contracted
-from polysched.emit_gpu.fixed_values import fixed
+from polysched.emit_gpu.fixed_values import bounds, fixed, image_of
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.gpu.bands import values_of
@@ -32,7 +33,7 @@ class KernelLoops:
     loops : over the instances of one work item; coordinates and loops of the host are parameters.
     host, coordinates : the names of these parameters.
     firsts, counts : names for the least value of each coordinate, and for how many there are.
-    context : the parameter values that can occur.
+    ranges : the least value of each coordinate in one launch, and one past the last.
     private : arrays that became variables of the work item.
     """
 
@@ -42,7 +43,7 @@ class KernelLoops:
     coordinates: tuple[str, ...]
     firsts: tuple[str, ...]
     counts: tuple[str, ...]
-    context: isl.Set
+    ranges: tuple[tuple[Linear, Linear], ...]
     private: frozenset[str]
 
 
@@ -66,7 +67,8 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     loops = name_loops(loops, iterators=names.iterators, taken=names.taken)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
-    return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, context=runs,
+    return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates,
+                       ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
                        counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),
                        private=frozenset(contracted(loops)))

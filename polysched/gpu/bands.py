@@ -95,7 +95,7 @@ class _Mapper:
         if free:
             return self._launch(free, place)
         inside = place.inside(members[0])
-        peeled = max(len(free_members(members[k:], below, reduce(_below, members[1:k], inside).active))
+        peeled = max(len(free_members(members[k:], below, reduce(_Place.inside, members[1:k], inside).active))
                      for k in range(1, len(members) + 1))
         wave = self._wavefront(members, place)
         if wave is not None and len(next(launches(wave)).coordinates) > peeled:
@@ -121,10 +121,6 @@ class _Mapper:
 
     def _alone(self, place: _Place) -> Launch:
         return Launch(name=str(next(self.numbers)), domain=place.domain, host=place.host)
-
-
-def _below(place: _Place, function: isl.UnionPwAff) -> _Place:
-    return place.inside(function)
 
 
 def _members(band: isl.ScheduleNode) -> tuple[isl.UnionPwAff, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import islpy as isl
 
 from polysched.dependence.legality import check_legal
@@ -39,11 +41,7 @@ def mapped_tree(schedule: Schedule, host: HostNode) -> isl.Schedule:
     """The order of all instances as mapped: host loops, then coordinates, marked parallel, then the schedule itself."""
     match host:
         case HostSequence():
-            parts = [mapped_tree(schedule, part) for part in host.parts]
-            tree = parts[0]
-            for part in parts[1:]:
-                tree = tree.sequence(part)
-            return tree
+            return reduce(isl.Schedule.sequence, [mapped_tree(schedule, part) for part in host.parts])
         case HostLoop():
             return _inside(mapped_tree(schedule, host.body), host.function, LoopMark())
         case Launch():

@@ -6,7 +6,8 @@ import pytest
 
 from polysched.scop import from_c_file
 from tests.emit_gpu.emitted import EXACT, emitted, largest_difference, needs_device, verified
-from tests.gpu.mapped import PRODUCT, STENCIL
+from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
+from tests.tiers import and_campaign
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 
@@ -17,15 +18,17 @@ def device(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path_factory.mktemp("pocl")))
 
 
-@pytest.mark.parametrize(("text", "n"), [(STENCIL, 7)])
-def test_small_programs(text: str, n: int, tmp_path: Path) -> None:
+SMALL = [(SCALE, {"n": 33}), (PRODUCT, {"n": 1}), (PRODUCT, {"n": 33}), (WAVEFRONT, {"n": 33})]
+
+
+@pytest.mark.parametrize(("text", "sizes"), and_campaign([(STENCIL, {"n": 7, "t": 3})], SMALL))
+def test_small_programs(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
     needs_device(tmp_path)
     (tmp_path / "f.c").write_text(text)
-    sizes = {"n": n, "t": 3} if text == STENCIL else {"n": n}
     assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0
 
 
-@pytest.mark.parametrize("name", ["gramschmidt"])
+@pytest.mark.parametrize("name", and_campaign(["gramschmidt"], ["nussinov", "row_statistics", "smooth_border"]))
 def test_kernels(name: str, tmp_path: Path) -> None:
     needs_device(tmp_path)
     path = KERNELS / f"{name}.c"

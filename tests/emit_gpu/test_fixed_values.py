@@ -4,7 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.emit_c.loop_ir.index import constant, variable, variables
-from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, values_of
+from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, image_of
 from tests.gpu.mapped import STENCIL, mapped
 
 DOMAIN = isl.UnionSet("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }")
@@ -17,7 +17,7 @@ def test_a_function_equals_a_parameter() -> None:
 
 
 def test_values_of_a_function() -> None:
-    assert values_of(DOMAIN, MEMBER).is_equal(isl.Set("[n] -> { [x] : 1 <= x <= 2n - 3 }"))
+    assert image_of(DOMAIN, MEMBER).is_equal(isl.Set("[n] -> { [x] : 1 <= x <= 2n - 3 }"))
 
 
 @pytest.mark.parametrize(("values", "first", "end"), [
