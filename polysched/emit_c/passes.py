@@ -41,7 +41,7 @@ from polysched.emit_c.register_tiles.shared_panels import Sharing, share_panels
 from polysched.emit_c.register_tiles.turned_rows import TurnedRows, turn_rows
 from polysched.errors import BrokenLoopsError
 from polysched.scheduling.marks import Copy
-from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
+from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.rewriting.copies import LARGEST_COPY_BYTES
 
 

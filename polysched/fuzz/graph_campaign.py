@@ -5,26 +5,25 @@ A graph that kills or hangs its child is a record, and the others go on.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from polysched.errors import PolyschedError, UnsupportedGraphError, WrongResultError
+from polysched.errors import OutputError, PolyschedError, UnsupportedGraphError, WrongResultError
 from polysched.fuzz.operator_graphs import graph_inputs, random_graph
 from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.registry import PASSES, GraphPass
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
+from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import Arrays, check
 
+WORKER = "polysched.fuzz.graph_worker"
 RIGHT, WRONG, REFUSED, CRASH, TIMEOUT = "right", "wrong", "refused", "crash", "timeout"
 FAULTS = (WRONG, CRASH, TIMEOUT)
 APPROXIMATE = frozenset({"mixed_precision", "fast_math"})
@@ -61,7 +60,8 @@ class GraphCampaign:
     count, seed : graphs `seed` to `seed + count - 1`.
     jobs : child processes at a time.
     chunk : graphs per child.
-    limit_seconds : wall-clock time of one graph, on average over its child.
+    limit_seconds : wall-clock time of one graph.
+    limit_bytes : memory of one child.
     """
 
     count: int
@@ -69,6 +69,7 @@ class GraphCampaign:
     jobs: int = 1
     chunk: int = 16
     limit_seconds: float = 120.0
+    limit_bytes: int = 4 << 30
 
 
 def check_graph(seed: int) -> GraphRecord:
@@ -107,42 +108,38 @@ def run_graphs(options: GraphCampaign, *, on_record: Callable[[GraphRecord], Non
 
     Parameters
     ----------
-    on_record : called for every graph as it is done.
+    on_record : called for every graph as its chunk ends.
     """
     last = options.seed + options.count
     chunks = [range(first, min(first + options.chunk, last)) for first in range(options.seed, last, options.chunk)]
 
-    def run(chunk: range) -> list[GraphRecord]:
-        records = []
-        for record in _in_children(chunk, options.limit_seconds):
-            records.append(record)
-            if on_record is not None:
-                on_record(record)
-        return records
+    records: list[GraphRecord] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        return [record for records in pool.map(run, chunks) for record in records]
+        for chunk in pool.map(lambda seeds: list(_chunk(seeds, options)), chunks):
+            records += chunk
+            for record in chunk if on_record else ():
+                on_record(record) if on_record else None
+    return records
 
 
-def _in_children(seeds: range, limit: float) -> Iterator[GraphRecord]:
-    """The records of some graphs, from one child after another: a new one behind a graph that was a child's last."""
-    waiting = list(seeds)
-    while waiting:
-        command = [sys.executable, "-m", "polysched.fuzz.graph_worker", *map(str, waiting)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        verdict, started = CRASH, time.monotonic()
-        try:
-            out, errors = child.communicate(timeout=limit * len(waiting))
-        except subprocess.TimeoutExpired:
-            child.kill()
-            out, errors = child.communicate()
-            verdict = TIMEOUT
-        done = [GraphRecord(**json.loads(line)) for line in out.splitlines() if line.endswith("}")]
+def _chunk(seeds: range, options: GraphCampaign) -> Iterator[GraphRecord]:
+    """The records of some graphs: one that ends its child is taken out, and a new child takes the rest."""
+    left = list(seeds)
+    while left:
+        with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
+            limits = Limits(seconds=options.limit_seconds, memory_bytes=options.limit_bytes)
+            end = run_isolated(WORKER, {"check": left}, folder=Path(folder), limits=limits)
+        done = [GraphRecord(**report["result"]) for report in end.reports if "result" in report]
         yield from done
-        waiting = waiting[len(done):]
-        if waiting:
-            said = errors.strip().splitlines()
-            reason = said[-1] if said else f"exit {child.returncode} after {time.monotonic() - started:.0f} s"
-            yield GraphRecord(waiting.pop(0), verdict, reason[:500])
+        left = left[len(done):]
+        if left:
+            yield _ended(left.pop(0), end)
+
+
+def _ended(seed: int, end: ChildEnd) -> GraphRecord:
+    """The record of a graph whose child did not finish."""
+    return GraphRecord(seed, TIMEOUT if end.end is End.HUNG else CRASH,
+                       f"{end.describe()} {end.error_output[-400:]}".strip())
 
 
 def summary(records: Sequence[GraphRecord]) -> str:
@@ -154,17 +151,22 @@ def summary(records: Sequence[GraphRecord]) -> str:
         f"{counts[v]} {v}" for v in (RIGHT, REFUSED, *FAULTS))])
 
 
-def save(records: Sequence[GraphRecord], path: Path) -> None:
-    """One JSON line per graph."""
-    path.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records), encoding="utf-8")
-
-
 def save_faults(records: Sequence[GraphRecord], folder: Path) -> list[Path]:
-    """The text of every graph with a fault, as `from_text` reads it."""
+    """The text of every graph with a fault, as `from_text` reads it.
+
+    Raises
+    ------
+    OutputError : a file cannot be written.
+    """
     paths = []
     for record in records:
         if record.is_fault:
-            folder.mkdir(parents=True, exist_ok=True)
-            paths.append(folder / f"graph_{record.seed}.txt")
-            paths[-1].write_text(to_text(random_graph(record.seed)) + "\n", encoding="utf-8")
+            path = folder / f"graph_{record.seed}.txt"
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(to_text(random_graph(record.seed)) + "\n", encoding="utf-8")
+            except OSError as error:
+                raise OutputError(f"cannot write {path}: {error.strerror}",
+                                  hint="name another folder with --save") from None
+            paths.append(path)
     return paths

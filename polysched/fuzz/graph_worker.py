@@ -1,20 +1,21 @@
-"""A child of `graph_campaign`: `python -m polysched.fuzz.graph_worker SEED ...` prints a JSON line per graph."""
+"""The child process of `graph_campaign`: check some graphs, each told as soon as it is done."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from polysched.fuzz.graph_campaign import check_graph
+from polysched.measure.processes.child_side import start
 
 
-def main(seeds: Sequence[str]) -> None:
-    """Check graphs one after the other; each is told as soon as it is done."""
-    for seed in seeds:
-        print(json.dumps(asdict(check_graph(int(seed)))), flush=True)
+def main(arguments: list[str]) -> None:
+    """Check graphs one after the other."""
+    request, reporter = start(arguments)
+    for seed in request["check"]:
+        reporter.report(result=asdict(check_graph(seed)))
+    reporter.report(end="finished")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv)

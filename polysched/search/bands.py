@@ -14,9 +14,9 @@ from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Level
 from polysched.tiling.options import BandOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, Untiled, plan_structure
+from polysched.tiling.planning.block_orders import with_blocks
 from polysched.tiling.planning.choices import BandChoices
 from polysched.tiling.planning.cost_models import Projected
-from polysched.tiling.planning.plan import with_blocks
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
 from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, innermost_choice, is_skewed
 from polysched.tiling.planning.tile_search import exceeded

@@ -56,10 +56,12 @@ class TilingLimits:
         100_000, unit="isl operations",
         source="for one access; those of the tests' kernels take less than a tenth of it")
 
+    # planning/block_orders.py
+    largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
+
     # planning/plan.py
     wavefront_edge: int = constant(
         16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
-    largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
     most_uneven_share: float = constant(
         0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
     least_gain_share: float = constant(

@@ -12,7 +12,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.target import Target
-from polysched.tiling.planning import plan
+from polysched.tiling.planning import block_orders
 
 FILE = Path(__file__).parents[2] / "experiments" / "ablation" / "run.py"
 
@@ -44,7 +44,7 @@ def test_limits_vary_but_for_budgets() -> None:
 def test_a_limit_is_found_where_it_is_read() -> None:
     assert (independent_rows, "ROWS") in ROOM.places("emit_c", "jammed_rows")
     assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows")   # a limit of its own
-    assert (plan, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
+    assert (block_orders, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
 
 
 def test_what_a_forked_process_changes_is_gone_with_it() -> None:

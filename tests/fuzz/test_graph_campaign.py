@@ -1,13 +1,11 @@
 """A campaign over random graphs: records in order; what kills a child is one of them."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from polysched.errors import OutputError
 from polysched.fuzz import graph_campaign
 from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, check_graph, run_graphs, save_faults, summary
 from polysched.fuzz.operator_graphs import random_graph
@@ -27,18 +25,46 @@ def test_records_are_in_order_and_right() -> None:
     assert summary(records) == "2 graphs, 2 right, 0 refused, 0 wrong, 0 crash, 0 timeout"
 
 
-def test_a_graph_that_kills_its_child_is_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = ("import json, os, sys\nfor s in map(int, sys.argv[1:]):\n    os.kill(os.getpid(), 9) if s == 4 else "
-              "print(json.dumps({'seed': s, 'verdict': 'right', 'reason': ''}), flush=True)\n")
-    start = subprocess.Popen
+DIES_WITH_4 = """
+import os, sys
+from polysched.measure.processes.child_side import start
+request, reporter = start(sys.argv)
+for seed in request["check"]:
+    if seed == 4:
+        os.abort()
+    reporter.report(result={"seed": seed, "verdict": "right", "reason": ""})
+reporter.report(end="finished")
+"""
 
-    def instead(command: list[str], **how: Any) -> object:
-        return start([sys.executable, "-c", script, *command[3:]], **how)
-    monkeypatch.setattr(graph_campaign.subprocess, "Popen", instead)
+
+def another_worker(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "another_graph_worker.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(graph_campaign, "WORKER", "another_graph_worker")
+
+
+def test_a_graph_that_kills_its_child_is_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    another_worker(DIES_WITH_4, monkeypatch, tmp_path / "worker")
     records = run_graphs(GraphCampaign(count=3, seed=3))
     assert [(r.seed, r.verdict) for r in records] == [(3, "right"), (4, "crash"), (5, "right")]
-    assert [p.name for p in save_faults(records, tmp_path)] == ["graph_4.txt"]
-    assert os.listdir(tmp_path) == ["graph_4.txt"]
+    assert "SIGABRT" in records[1].reason
+    saved = tmp_path / "saved"
+    assert [p.name for p in save_faults(records, saved)] == ["graph_4.txt"]
+    assert os.listdir(saved) == ["graph_4.txt"]
+
+
+def test_a_graph_that_takes_too_long_is_a_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    another_worker(DIES_WITH_4.replace("os.abort()", "import time; time.sleep(60)"), monkeypatch,
+                   tmp_path / "worker")
+    records = run_graphs(GraphCampaign(count=3, seed=3, limit_seconds=3))
+    assert [(r.seed, r.verdict) for r in records] == [(3, "right"), (4, "timeout"), (5, "right")]
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"):
+        save_faults([GraphRecord(4, "crash")], tmp_path / "file")
 
 
 def test_a_wrong_compiled_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
-"""The child prints one line of JSON per graph."""
+"""The child reports one record per graph, and that it is done."""
 
-import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -8,8 +9,11 @@ from polysched.fuzz import graph_worker
 from polysched.fuzz.graph_campaign import GraphRecord
 
 
-def test_a_line_per_graph(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_per_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dict[str, Any]] = []
     monkeypatch.setattr(graph_worker, "check_graph", lambda seed: GraphRecord(seed, "refused", "why"))
-    graph_worker.main(["3", "5"])
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines == [{"seed": s, "verdict": "refused", "reason": "why"} for s in (3, 5)]
+    monkeypatch.setattr(graph_worker, "start", lambda _: ({"check": [3, 5]}, SimpleNamespace(
+        report=lambda **values: told.append(values))))
+    graph_worker.main(["worker", "request", "3"])
+    assert told == [*({"result": {"seed": s, "verdict": "refused", "reason": "why"}} for s in (3, 5)),
+                    {"end": "finished"}]

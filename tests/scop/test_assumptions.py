@@ -5,10 +5,7 @@ import pytest
 
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import from_c_text
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+from tests.scop.c_frontend.one_region import one
 
 
 def test_no_wrap_becomes_an_assumption_with_a_condition():

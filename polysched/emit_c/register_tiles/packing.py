@@ -32,7 +32,7 @@ from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import LINE_BYTES
-from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
+from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
 ROW_GRID_BYTES = LIMITS.row_grid_bytes

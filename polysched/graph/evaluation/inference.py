@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,15 +90,19 @@ class Inference:
             check_regions(node)
             self.bind_results(node, [self.region(r, node.inputs if node.op == CALL else ()) for r in node.regions])
             return
+        site = self.site(node)
+        for name, its_type in zip(node.outputs, site.outputs, strict=False):
+            if name:
+                self.types[name] = its_type
+        self.known |= _known_results(node, operator_of(node), site)
+
+    def site(self, node: Node) -> Site:
+        """The use of an operator by a node whose operands are known by now, with the types of the results."""
         operator, site = operator_of(node), site_of(node, self.types, self.known)
         with at_node(node):
             results = operator.types(site)
         _check(node, results)
-        for name, its_type in zip(node.outputs, results, strict=False):
-            if name:
-                self.types[name] = its_type
-        self.known |= _known_results(node, operator, with_outputs(site, results))
-
+        return replace(site, outputs=results)
 
     def region(self, region: Graph, given: Sequence[str]) -> Inferred:
         """What is known of the values around a region and in it.
@@ -135,11 +139,6 @@ class Inference:
             known = regions[0].known.get(node.regions[0].outputs[place])
             if output and node.op == CALL and known is not None:
                 self.known[output] = known
-
-
-def with_outputs(site: Site, results: tuple[TensorType, ...]) -> Site:
-    """The site with the types of the results."""
-    return Site(node=site.node, inputs=site.inputs, known=site.known, outputs=results)
 
 
 def site_of(node: Node, types: Mapping[str, TensorType], known: Mapping[str, np.ndarray],

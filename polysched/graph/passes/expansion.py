@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import at_node, infer, site_of
+from polysched.graph.evaluation.inference import at_node
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.registry import operator_of
-from polysched.graph.passes.names import fresh_names
+from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 
 
@@ -25,41 +24,14 @@ def expand_compositions(graph: Graph) -> Graph:
     for _ in range(LIMITS.most_expansions):
         if all(operator_of(node).composition is None for node in graph.nodes):
             return graph
-        graph = _expanded_once(graph)
+        graph = rewritten(graph, _composed)
     raise UnsupportedGraphError("compositions contain each other without end", where=f"graph {graph.name}")
 
 
-def _expanded_once(graph: Graph) -> Graph:
-    inferred, fresh = infer(graph), fresh_names(graph)
-    nodes: list[Node] = []
-    constants: dict[str, np.ndarray] = dict(graph.constants)
-    for node in graph.nodes:
-        composition = operator_of(node).composition
-        if composition is None:
-            nodes.append(node)
-            continue
-        builder = Builder(fresh)
-        site = site_of(node, inferred.types, inferred.known, results=True)
-        with at_node(node):
-            results = composition(site, builder, *node.inputs)
-        names = results if isinstance(results, tuple) else (results,)
-        nodes += _renamed(node, builder, names)
-        constants |= builder.constants
-    return graph.but(nodes=tuple(nodes), constants=constants, types={})
-
-
-def _renamed(node: Node, builder: Builder, results: tuple[str, ...]) -> list[Node]:
-    """The nodes of a composition, with the results under the names that the replaced node bound."""
-    own = {o for n in builder.nodes for o in n.outputs}
-    final: dict[str, str] = {}
-    extra: list[Node] = []
-    for wanted, made in zip(node.outputs, results, strict=False):
-        if not wanted:
-            continue
-        if made in own and made not in final:
-            final[made] = wanted
-        else:
-            extra.append(Node.of("Identity", (final.get(made, made),), (wanted,), name=node.name))
-    return [Node(op=n.op, inputs=tuple(final.get(i, i) for i in n.inputs), attributes=n.attributes, regions=n.regions,
-                 outputs=tuple(final.get(o, o) for o in n.outputs), name=node.name or node.outputs[0])
-            for n in builder.nodes] + extra
+def _composed(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    composition = operator_of(node).composition
+    if composition is None:
+        return None
+    with at_node(node):
+        results = composition(rw.inference.site(node), rw, *node.inputs)
+    return results if isinstance(results, tuple) else (results,)

@@ -96,7 +96,7 @@ def pad_explicitly(graph: Graph) -> Graph:
 def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if node.op != "Conv":
         return None
-    view = windows(rw.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
+    view = windows(rw.inference.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
     if not any((*view.before, *view.behind)):
         return None
     kept = {name: value for name, value in node.attributes if name not in ("pads", "auto_pad")}

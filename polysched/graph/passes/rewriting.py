@@ -8,12 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import Inference, at_node, site_of
-from polysched.graph.evaluation.inference import with_outputs as site_with_outputs
+from polysched.graph.evaluation.inference import Inference
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
-from polysched.graph.operators.operator import Site
-from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
@@ -80,15 +77,9 @@ class Rewriting(Builder):
             raise UnsupportedGraphError(f"the value {name!r} is used before it is bound")
         return self.inference.types[name]
 
-    def site(self, node: Node) -> Site:
-        """The use of an operator by a node, which is not emitted, with the types of its results."""
-        site = site_of(node, self.inference.types, self.inference.known)
-        with at_node(node):
-            return site_with_outputs(site, operator_of(node).types(site))
-
     def result(self, node: Node) -> TensorType:
         """The type that the first result of a node has, which is not emitted."""
-        return self.site(node).output
+        return self.inference.site(node).output
 
     def value(self, name: str) -> np.ndarray | None:
         """What is known of a value, without symbols."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
 
 import islpy as isl
 
@@ -13,15 +12,15 @@ from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
-from polysched.tiling.footprints.balance import first_share, uneven_share
+from polysched.tiling.footprints.balance import first_share
 from polysched.tiling.footprints.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.footprints.traffic import traffic_bytes
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
+from polysched.tiling.planning.block_orders import around_panels, waiting_seconds, with_blocks, without_tiles
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
 from polysched.tiling.planning.read_in_place import (
-    FEWEST_PANEL_READS,
     lies_well,
     read_by_few_rows,
     stays_near,
@@ -47,7 +46,6 @@ from polysched.tiling.tree.loops import has_loops, loops_below
 from polysched.tiling.tree.position import Position, branch, inside, is_independent, top
 
 WAVEFRONT_EDGE = LIMITS.wavefront_edge
-LARGEST_PANEL_BYTES = LIMITS.largest_panel_bytes
 MOST_UNEVEN = LIMITS.most_uneven_share
 LEAST_GAIN = LIMITS.least_gain_share
 
@@ -132,7 +130,7 @@ class Planner:
         if options.sizes == "auto":
             return self.search(nest, shape, band, position, threads=threads)
         if options.sizes == "off":
-            return _without_tiles(nest, shape, options) or Untiled(
+            return without_tiles(nest, shape, options.target) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
         return self.by_hand(options.sizes, nest, shape, band, position, threads=threads)
 
@@ -166,9 +164,9 @@ class Planner:
         members = (*band.members, *below)
         nest = nest_of(self.scop, position, members, self.parameters, self.named)
         shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
-        plan = _without_tiles(nest, shape, self.options)
+        plan = without_tiles(nest, shape, self.options.target)
         if plan is not None and shape is not None and shape.transposed:
-            plan = min(_around_panels(plan, self.options), key=lambda p: _waiting_seconds(p, self.options))
+            plan = min(around_panels(plan, self.options), key=lambda p: waiting_seconds(p, self.options))
         return None if plan is None else replace(plan, below=len(below))
 
     def note_misfit(self, band: Band, nest: Nest, position: Position) -> None:
@@ -205,7 +203,7 @@ class Planner:
             whatever_the_tiles or misfit(shape, nest, self.options, len(members) - len(inside_block)) is None)]
         independent: dict[tuple[str, tuple[int, ...], int], bool] = {}
         for shape, name in sorted(allowed, key=lambda pair: (not pair[0].transposed, pair[0].cycles)):
-            if shape.transposed and not (inside_block and _around_panels(BandPlan(
+            if shape.transposed and not (inside_block and around_panels(BandPlan(
                     nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), self.options)):
                 continue
             key = (name, (*shape.outer, *shape.inner, shape.rows), shape.columns)
@@ -288,7 +286,7 @@ class Planner:
             return plan if share_saved(plan, self.options.target) > LEAST_GAIN else Untiled(
                 reason=f"they would save less than {LEAST_GAIN:.0%} of the projected time", nest=nest,
                 candidate=plan, level=level)
-        bare = _without_tiles(nest, shape, self.options)
+        bare = without_tiles(nest, shape, self.options.target)
         if _saves_traffic(plan, bare, problem):
             return self.with_outer_level(plan, problem, free)
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
@@ -317,7 +315,7 @@ class Planner:
         """What there is where no tile fits."""
         if self.options.outer_sizes:
             return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
-        return _without_tiles(nest, shape, self.options) or Untiled(
+        return without_tiles(nest, shape, self.options.target) or Untiled(
             reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
 
     def skewed_tile(self, problem: TileProblem, band: Band,
@@ -455,56 +453,3 @@ def _saves_traffic(plan: BandPlan, bare: BandPlan | None, problem: TileProblem) 
     sets = problem.cache if problem.shape is None else None
     before = _traffic(bare or BandPlan(nest=plan.nest, edges=(None,) * plan.nest.depth, order=()), problem, sets)
     return _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
-
-
-def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:
-    if shape is None:
-        return None
-    return with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options.target)
-
-
-def _around_panels(plan: BandPlan, options: TilingOptions) -> tuple[BandPlan, ...]:
-    """The orders of a transposed block's loops in which its columns are packed for several blocks of rows.
-
-    Either all threads share the panel of each block of columns, and the outermost loop of the others runs on threads,
-    or every thread has blocks of columns to itself, and keeps their panel while all the other loops run.  No panel has
-    room for a sum of unknown length.
-    """
-    shape, nest = plan.shape, plan.nest
-    assert shape is not None
-    steps = nest.density * prod(nest.extents[loop] for loop in shape.inner)
-    if not all(nest.constant[loop] for loop in shape.inner) or (
-            steps * shape.column_count * nest.element_bytes > LARGEST_PANEL_BYTES):
-        return ()
-    rows, columns = (-(-nest.extents[loop] // count) for loop, count in (
-        (shape.rows, shape.row_count), (shape.columns, shape.column_count)))
-    reuses = rows * prod(nest.extents[loop] for loop in shape.outer)
-    plan = replace(plan, rows_first=False)
-    found = [plan] if shape.outer and rows >= FEWEST_PANEL_READS else []
-    threads = options.target.cores if options.parallel else 1
-    if columns >= threads and reuses >= FEWEST_PANEL_READS:
-        found.append(replace(plan, columns_outside=True))
-    return tuple(found)
-
-
-def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
-    """What the data moved into the last private cache and the last iterations on threads cost."""
-    shape, nest, target = plan.shape, plan.nest, options.target
-    assert shape is not None
-    private = target.last_private
-    kept = int(private.size_bytes * target.costs.usable_share)
-    moved = sum(traffic_bytes(nest, plan_structure(plan), kept, private.line_bytes))
-    first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
-    waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
-    cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)
-    return moved / target.bandwidth(target.beyond(private)) + waits * cycles * target.cores / target.frequency_hz
-
-
-def with_blocks(plan: BandPlan, target: Target) -> BandPlan:
-    """Choose the order of the block loops that moves less into the first cache, operands being packed there."""
-    if plan.shape is None:
-        return plan
-    first = target.caches[0]
-    orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
-    element = min((r.element_bytes for r in plan.nest.references), default=1)
-    return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, element)))

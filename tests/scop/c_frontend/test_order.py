@@ -2,11 +2,7 @@
 
 import islpy as isl
 
-from polysched.scop import from_c_text
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+from tests.scop.c_frontend.one_region import one
 
 
 def test_schedule_as_written_has_one_band_member_per_loop():

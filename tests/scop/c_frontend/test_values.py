@@ -6,11 +6,7 @@ import pytest
 from polysched.errors import UnsupportedScopError
 from polysched.scop import body, from_c_text
 from polysched.scop.scop import AccessKind, Storage
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
-
+from tests.scop.c_frontend.one_region import one
 
 DOMAINS = [
     ("for (int i = 0; i < n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),

@@ -10,7 +10,7 @@ from polysched.errors import UndefinedBehaviourError
 from polysched.scop import dtypes
 from polysched.scop.body import ARITHMETIC
 from polysched.scop.c_arithmetic import integer_operation
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.dtypes import DType
 
 Known = Callable[[str], int | None]
@@ -54,8 +54,7 @@ def value_of(node: c_ast.Node, known: Known) -> int | None:
     """The value of an integer constant expression of numbers, characters and enumeration constants; else None."""
     match node:
         case c_ast.Constant():
-            found = literal(node.value)
-            return found.value if found is not None and isinstance(found.value, int) else None
+            return integer_constant(node)
         case c_ast.ID():
             return known(node.name)
         case c_ast.UnaryOp(op="+" | "-" | "~"):

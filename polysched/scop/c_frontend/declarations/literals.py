@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from pycparser import c_ast
+
 from polysched.scop import dtypes
 from polysched.scop.body import Literal
 from polysched.scop.dtypes import DType
@@ -30,6 +32,12 @@ def literal(text: str) -> Literal | None:
     if text.startswith("'") and text.endswith("'"):
         return _character(text)
     return None
+
+
+def integer_constant(node: c_ast.Node | None) -> int | None:
+    """The value of an integer constant, which is not negative but for a character; None for anything else."""
+    found = literal(node.value) if isinstance(node, c_ast.Constant) else None
+    return found.value if found is not None and isinstance(found.value, int) else None
 
 
 def _integer_value(digits: str) -> int:

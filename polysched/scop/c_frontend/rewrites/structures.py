@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.parse import everything, replace_child
 from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
@@ -123,7 +123,7 @@ def _members(target: c_ast.Node, value: c_ast.Node, ctype: CType) -> Iterator[c_
     elif isinstance(ctype, StructType) and ctype.members:
         for name, member in ctype.members:
             yield from _members(_member(target, name), _member(value, name), member)
-    elif isinstance(ctype, ArrayOf) and 0 < (count := _count(ctype)) <= MOST_MEMBERS:
+    elif isinstance(ctype, ArrayOf) and 0 < (count := integer_constant(ctype.extent) or 0) <= MOST_MEMBERS:
         for at in range(count):
             index = c_ast.Constant("int", str(at), target.coord)
             yield from _members(c_ast.ArrayRef(target, index, target.coord),
@@ -146,12 +146,6 @@ def _listed(target: c_ast.Node, struct: StructType, values: c_ast.InitList) -> l
 
 def _member(node: c_ast.Node, name: str) -> c_ast.Node:
     return c_ast.StructRef(node, ".", c_ast.ID(name, node.coord), node.coord)
-
-
-def _count(ctype: ArrayOf) -> int:
-    """The number of elements of an array, 0 where it is no constant."""
-    found = literal(ctype.extent.value) if isinstance(ctype.extent, c_ast.Constant) else None
-    return found.value if found is not None and isinstance(found.value, int) else 0
 
 
 def _is_fixed(node: c_ast.Node) -> bool:

@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polysched.scop import dtypes
 from polysched.scop.c_frontend.declarations.bindings import describe
 from polysched.scop.c_frontend.declarations.c_types import CType, Scalar, StructType
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant, literal
 from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.subscripts import polyhedra
@@ -208,14 +208,13 @@ def constant_symbol(x: Extraction, symbol: Symbol, domain: isl.Set) -> Affine | 
     initial = getattr(symbol.node, "init", None)
     if not isinstance(ctype, Scalar) or not ctype.constant or ctype.volatile or not ctype.dtype.is_integer:
         return None
+    sign = 1
     if isinstance(initial, c_ast.UnaryOp) and initial.op == "-":
-        found = literal(initial.expr.value) if isinstance(initial.expr, c_ast.Constant) else None
-        value = -found.value if found is not None else None
-    else:
-        found = literal(initial.value) if isinstance(initial, c_ast.Constant) else None
-        value = found.value if found is not None else None
-    if not isinstance(value, int):
+        sign, initial = -1, initial.expr
+    value = integer_constant(initial)
+    if value is None:
         return None
+    value *= sign
     low, high = ctype.dtype.value_range()
     return Affine(polyhedra.constant(value), ctype.dtype) if low <= value <= high else None
 

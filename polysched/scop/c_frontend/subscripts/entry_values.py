@@ -8,7 +8,7 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names
 from polysched.scop.c_frontend.declarations.c_types import Scalar
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction
 from polysched.scop.c_frontend.parse import everything
@@ -74,8 +74,7 @@ def _constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
             isinstance(item, c_ast.Assignment) and item.op == "=" and isinstance(item.lvalue, c_ast.ID)
             and item.lvalue.name == name) else None
         if value is not None:
-            found = literal(value.value) if isinstance(value, c_ast.Constant) else None
-            return found.value if found is not None and isinstance(found.value, int) else None
+            return integer_constant(value)
         if name in assigned_names(item) or name in addressed_names(item):
             return None
     return None

@@ -10,7 +10,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, StructType
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.parse import place
@@ -57,7 +57,7 @@ class MemoryPath:
             return replace(self, ctype=self.ctype.target, spelling=spelling, names=names, through=spelling)
         if not isinstance(self.ctype, ArrayOf):
             return None
-        extent = _number(self.ctype.extent)
+        extent = integer_constant(self.ctype.extent)
         inside = (index is not None and extent is not None and index < extent
                   and not (self.base.origin is Origin.PARAMETER and not self.names))
         return replace(self, ctype=self.ctype.element, spelling=spelling, names=names,
@@ -77,16 +77,10 @@ def memory_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
         return inner and inner.element("0", 0)
     if not isinstance(node, c_ast.ArrayRef):
         return None
-    inner, index = memory_path(x, node.name), _number(node.subscript)
+    inner, index = memory_path(x, node.name), integer_constant(node.subscript)
     if inner is None or (index is None and not _is_parameter(x, node.subscript)):
         return None
     return inner.element(str(index) if index is not None else node.subscript.name, index)
-
-
-def _number(node: c_ast.Node | None) -> int | None:
-    """The value of an integer constant that is not negative."""
-    found = literal(node.value) if isinstance(node, c_ast.Constant) else None
-    return found.value if found is not None and isinstance(found.value, int) else None
 
 
 def _is_parameter(x: Extraction, node: c_ast.Node) -> bool:
@@ -106,7 +100,7 @@ def constant_element(x: Extraction, node: c_ast.Node) -> Affine | None:
     initial = getattr(path.base.node, "init", None)
     if not isinstance(path.base.ctype, ArrayOf) or not isinstance(initial, c_ast.InitList):
         return None
-    values = [_number(value) for value in initial.exprs]
+    values = [integer_constant(value) for value in initial.exprs]
     index = int(path.names[0]) if path.names[0].isdigit() else len(values)
     value = values[index] if index < len(values) and None not in values else None
     return None if value is None else Affine(polyhedra.constant(value), path.ctype.dtype)

@@ -1,11 +1,8 @@
 """Types of expressions are those of C."""
 
 
-from polysched.scop import body, from_c_text
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+from polysched.scop import body
+from tests.scop.c_frontend.one_region import one
 
 
 def test_types_are_those_of_c():

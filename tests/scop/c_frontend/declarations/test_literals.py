@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pycparser import c_ast
 
-from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.literals import integer_constant, literal
 from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, UINT32, UINT64, DType
 
 
@@ -27,3 +28,12 @@ def test_type_and_value(text: str, value: float, dtype: DType) -> None:
 @pytest.mark.parametrize("text", ['"text"', "99999999999999999999", "'ab'", "x", "1.5.5q", "L'a'", "''"])
 def test_no_constant_of_a_number(text: str) -> None:
     assert literal(text) is None
+
+
+@pytest.mark.parametrize(("text", "value"), [("017", 15), ("3u", 3), ("'a'", 97), ("1.5", None), ('"text"', None)])
+def test_integers(text: str, value: int | None) -> None:
+    assert integer_constant(c_ast.Constant("", text)) == value
+
+
+def test_other_nodes_are_no_integers() -> None:
+    assert integer_constant(None) is integer_constant(c_ast.ID("n")) is None

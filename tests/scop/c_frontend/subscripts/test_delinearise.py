@@ -3,12 +3,8 @@
 import islpy as isl
 import pytest
 
-from polysched.scop import from_c_text
 from polysched.scop.scop import AccessKind
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+from tests.scop.c_frontend.one_region import one
 
 
 def test_delinearised_when_rows_are_long_enough():

@@ -4,10 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.scop import from_c_text
-
-
-def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
-    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+from tests.scop.c_frontend.one_region import one
 
 
 def test_an_integer_stands_for_the_polynomial_that_it_is_set_to():
