@@ -363,6 +363,12 @@ def direction(form: Linear, name: str) -> int | None:
     return None if None in signs or len(signs) > 1 else next(iter(signs), 0)
 
 
+def growth(form: Linear, name: str) -> int | None:
+    """By how much the form grows with a variable; None where that also occurs inside a quotient or the like."""
+    inside = any(name in variables(of_atom(atom)) for atom, _ in form.terms if not isinstance(atom, Variable))
+    return None if inside else form.coefficient(Variable(name))
+
+
 def _atoms(form: Linear | Condition) -> Iterator[Atom]:
     """Every atom of a form or condition, at any depth."""
     match form:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.index import Linear, constant, substitute, variable, variables
+from polysched.emit_c.loop_ir.index import growth, variables
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance, map_children
 from polysched.emit_c.loop_ir.subscripts import linear_form
@@ -110,11 +110,5 @@ def _is_along(name: str, instance: StatementInstance, access: Access, scop: Scop
     for temporary in instance.temporaries:
         if temporary.array == access.array:
             forms = temporary.subscripts(forms)
-    steps = [_step(form, name) for form in forms]
+    steps = [growth(form, name) for form in forms]
     return all(step == 0 for step in steps[:-1]) and (not steps or steps[-1] in (0, 1))
-
-
-def _step(form: Linear, name: str) -> int | None:
-    """By how much the value grows from one iteration to the next; None where that is not one number."""
-    grown = substitute(form, {name: variable(name) + constant(1)}) - form
-    return grown.constant if grown.is_constant else None

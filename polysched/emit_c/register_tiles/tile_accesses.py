@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
-from polysched.emit_c.loop_ir.index import Atom, Linear, Variable, substitute, variable, variables
+from polysched.emit_c.loop_ir.index import Linear, growth, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Edge, PackedOperand, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.strided_reads import MOST_APART
@@ -126,7 +126,7 @@ def packed_reach(operand: PackedOperand, lanes: int) -> Reach:
 def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> Lanes:
     if vector is None:
         return Lanes.UNIFORM
-    steps = [_step(form, vector) for form in subscripts]
+    steps = [growth(form, vector) for form in subscripts]
     if None in steps:
         return Lanes.UNKNOWN
     if not any(steps):
@@ -143,7 +143,7 @@ def is_contiguous(array: Array) -> bool:
 
 def _memory_step(subscripts: tuple[Linear, ...], vector: str, extents: tuple[str | None, ...]) -> int | None:
     """Elements of memory by which an access moves; None where that depends on an extent that is no number."""
-    steps = [_step(form, vector) or 0 for form in subscripts]
+    steps = [growth(form, vector) or 0 for form in subscripts]
     if len(extents) != len(steps):
         extents = (None,) * len(steps)
     size, total = 1, 0
@@ -153,16 +153,6 @@ def _memory_step(subscripts: tuple[Linear, ...], vector: str, extents: tuple[str
         total += step * size
         size *= int(extent) if extent is not None and extent.isdigit() else 0
     return total
-
-
-def _step(form: Linear, name: str) -> int | None:
-    """The coefficient of a variable; None when it also occurs inside a quotient or the like."""
-    inner = [atom for atom, _ in form.terms if not isinstance(atom, Variable) and name in _names(atom)]
-    return None if inner else form.coefficient(Variable(name))
-
-
-def _names(atom: Atom) -> Iterator[str]:
-    yield from variables(Linear(((atom, 1),), 0))
 
 
 def is_whole(tile: RegisterTile) -> bool:

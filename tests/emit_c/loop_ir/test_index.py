@@ -17,6 +17,7 @@ from polysched.emit_c.loop_ir.index import (
     differ,
     direction,
     extreme,
+    growth,
     junction,
     of_atom,
     quotient,
@@ -82,6 +83,12 @@ def test_where_a_form_goes_as_a_variable_grows() -> None:
     assert direction(half + I, "i") is None
     assert direction(remainder(I, 3), "i") is None
     assert direction(remainder(I, 3), "j") == 0
+
+
+def test_growth_is_a_number_where_a_variable_stands_at_the_top_only() -> None:
+    half = quotient(I, 2, truncates=False)
+    assert [growth(form, "i") for form in (I * 3 + J, J - I, N, quotient(J, 2, truncates=False) + I)] == [3, -1, 0, 1]
+    assert growth(half + I, "i") is None
 
 
 @pytest.mark.parametrize(("op", "number"), [("%", 2), ("%", 3), ("/", 3), ("&", 1), ("&", 7), (">>", 2)])
