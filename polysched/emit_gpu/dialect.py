@@ -36,7 +36,7 @@ def refuse_unsupported(scop: Scop) -> None:
         for expression in (e for top in tops for e in walk(top)):
             where = f"{scop.name}, line {statement.line}"
             _check_type(expression.dtype, where)
-            if isinstance(expression, Call) and device_function(expression) is None:
+            if isinstance(expression, Call) and device_function(expression, scop) is None:
                 raise UnsupportedScopError(f"no device has the function {expression.function}", where=where,
                                            hint="functions of math.h can be called")
 
@@ -47,11 +47,13 @@ def _check_type(dtype: DType, where: str) -> None:
                                    hint="use float or double")
 
 
-def device_function(expr: Call) -> str | None:
+def device_function(expr: Call, scop: Scop) -> str | None:
     """The name of a function in OpenCL C; None where it has none."""
     name = expr.function
-    if name in ("abs", "labs", "llabs", "floordiv", "floormod"):
+    if name in ("abs", "labs", "llabs"):
         return name
+    if name in ("floordiv", "floormod"):   # Python's operators; in C they are functions of the program
+        return name if scop.source is None else None
     single = name.removesuffix("f") if expr.dtype == FLOAT32 else name
     return single if single in FUNCTIONS else name if name in FUNCTIONS else None
 
@@ -73,10 +75,10 @@ class DevicePrinter(ExpressionPrinter):
 
     def _call(self, expr: Call) -> CText:
         arguments = [self.value(argument) for argument in expr.arguments]
-        operator = python_call(expr, arguments, self.index.macros)
+        operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
         if operator is not None:
             return operator
-        name = device_function(expr)
+        name = device_function(expr, self.scop)
         assert name is not None, "refused before"
         if name in ("abs", "labs", "llabs"):   # OpenCL's has an unsigned result
             return cast(expr.dtype.c_name, call("abs", arguments))

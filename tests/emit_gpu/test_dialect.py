@@ -2,8 +2,10 @@
 
 import pytest
 
+from polysched.emit_gpu import emit_opencl
 from polysched.errors import UnsupportedScopError
 from tests.emit_gpu.emitted import emitted
+from tests.gpu.mapped import mapped
 
 
 def program(statement: str, declaration: str = "float A[n]") -> str:
@@ -17,6 +19,13 @@ def program(statement: str, declaration: str = "float A[n]") -> str:
 ])
 def test_functions_have_no_suffix(statement: str, words: str) -> None:
     assert words in emitted(program(statement)).program
+
+
+@pytest.mark.parametrize("function", ["g", "floordiv"])
+def test_functions_of_the_program_are_refused(function: str) -> None:
+    text = program(f"A[i] = {function}(A[i], 3);", "int A[n]").replace("int g(int);", f"int {function}(int, int);")
+    with pytest.raises(UnsupportedScopError, match=f"no device has the function {function}"):
+        emit_opencl(mapped(text, pure=(function,)))
 
 
 @pytest.mark.parametrize(("declaration", "words"), [

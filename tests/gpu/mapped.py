@@ -7,7 +7,6 @@ from polysched.gpu.mapping import HostNode
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
-from polysched.scop.scop import Scop
 
 SCALE = ("void f(int n, double A[n][n], double B[n][n]) {\n#pragma scop\n"
          "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      A[i][j] = 2 * B[j][i];\n"
@@ -27,13 +26,10 @@ CHAIN = ("void f(int n, double a[n]) {\n#pragma scop\n  for (int i = 1; i < n; i
          "#pragma endscop\n}\n")
 
 
-def mapped(text: str, scheduler: str = "original") -> GpuMapping:
+def mapped(text: str, scheduler: str = "original", *, pure: tuple[str, ...] = ()) -> GpuMapping:
     """The mapping of a program in the order of one scheduler."""
-    return map_to_device(scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler=scheduler)))
-
-
-def scop_of(text: str) -> Scop:
-    return from_c_text(text)
+    dependences = analysed(from_c_text(text, pure=pure)).dependences
+    return map_to_device(scheduled(dependences, PipelineOptions(scheduler=scheduler)))
 
 
 def shape(node: HostNode) -> str:
