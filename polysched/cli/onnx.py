@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_size
 from polysched.cli.shown.output import prepared
+from polysched.cli.shown.programs import check_sizes
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,14 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _values(arguments: argparse.Namespace, graph: Graph) -> dict[str, int]:
     """The values of sizes, fixed and assumed; all of them where something is done with the model."""
     at = dict(arguments.assume) | dict(arguments.size)
-    unknown = [name for name in at if name not in graph.symbols]
-    if unknown:
-        raise UsageError(f"the model has no size {unknown[0]!r}",
-                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
-    missing = [name for name in graph.symbols if name not in at]
-    if missing and (arguments.verify or arguments.time or arguments.output or arguments.save):
-        raise UsageError(f"these sizes are open: {', '.join(missing)}",
-                         hint=f"--size {missing[0]}=1, or --assume {missing[0]}=1 to leave it open")
+    check_sizes(graph, at, closed=bool(arguments.verify or arguments.time or arguments.output or arguments.save),
+                hint="--size {0}=1, or --assume {0}=1 to leave it open")
     return at
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
 from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
-from polysched.cli.shown.programs import is_named, named_scop
+from polysched.cli.shown.programs import check_sizes, is_named, named_scop
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import UsageError
@@ -157,7 +157,7 @@ def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll
 
     Raises
     ------
-    UsageError : a size of the model is open.
+    UsageError : a size of the model is open, or it has none of a given name.
     """
     from polysched.graph import load
     from polysched.graph.passes.simple import bind
@@ -165,11 +165,7 @@ def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll
     from polysched.model.tasks import kernel_tasks
     from polysched.search import Weighted, tune_all
     graph, sizes = load(arguments.source), dict(arguments.size)
-    if unknown := [name for name in sizes if name not in graph.symbols]:
-        raise UsageError(f"the model has no size {unknown[0]!r}",
-                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
-    if missing := [name for name in graph.symbols if name not in sizes]:
-        raise UsageError(f"these sizes are open: {', '.join(missing)}", hint=f"--size {missing[0]}=1")
+    check_sizes(graph, sizes, closed=True, hint="--size {0}=1")
     tasks = kernel_tasks(planned(bind(graph, sizes)))
     programs = [Weighted(program=task.scop, weight=float(task.count)) for task in tasks]
     with workspace() as folder:

@@ -29,7 +29,7 @@ class GraphLimits:
     most_fused_by_kind: int = constant(
         256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
 
-    # passes/convolution_layout.py
+    # passes/channel_layout.py
     channel_block: int = constant(
         8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
 
@@ -42,7 +42,7 @@ class GraphLimits:
         1000, unit="rounds", source="of the rules of one pass over a graph, against rules without end: chains of 200 "
                                     "nodes end in 3")
 
-    # passes/layout.py
+    # passes/kernel_layout.py
     most_rows_of_narrow_panels: int = constant(
         64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "
                                 "are up to a third faster than panels of two, with 512 and 2,048 a third slower")

@@ -9,7 +9,7 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.graph.passes.expansion import expand_compositions
-from polysched.graph.passes.layout import drop_unit_dimensions, pack_weights, pad_explicitly
+from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind, fold_constants, with_types
 from polysched.graph.planning.plan import Plan, plan

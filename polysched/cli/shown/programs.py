@@ -1,4 +1,4 @@
-"""Programs that a command line names: C files, and Python expressions as MODULE:EXPRESSION."""
+"""Programs that a command line names: C files, Python expressions as MODULE:EXPRESSION, models with their sizes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.graph import Graph
     from polysched.scop.scop import Scop
 
 
@@ -68,6 +69,25 @@ def named_scop(what: str, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int
         return build(items, name=name), left
     raise UsageError(f"{what} is a {type(found).__name__}",
                      hint="MODULE:NAME is a tensor expression, a Scop, or a function that returns one")
+
+
+def check_sizes(graph: Graph, given: Collection[str], *, closed: bool, hint: str) -> None:
+    """Refuse sizes that a model does not have.
+
+    Parameters
+    ----------
+    closed : open sizes are refused as well.
+    hint : what to do about an open one, with {0} for its name.
+
+    Raises
+    ------
+    UsageError : with the first such size.
+    """
+    if unknown := [name for name in given if name not in graph.symbols]:
+        raise UsageError(f"the model has no size {unknown[0]!r}",
+                         hint=f"its sizes: {', '.join(graph.symbols) or 'none'}")
+    if closed and (missing := [name for name in graph.symbols if name not in given]):
+        raise UsageError(f"these sizes are open: {', '.join(missing)}", hint=hint.format(missing[0]))
 
 
 def _called(function: Any, what: str, sizes: dict[str, int]) -> tuple[Any, dict[str, int]]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from polysched.graph.passes.arguments import split_arguments
 from polysched.graph.passes.calls import basic_block_form, defuse, inline_calls
 from polysched.graph.passes.canonical import canonicalise
+from polysched.graph.passes.channel_layout import alter_layout, convert_layout
 from polysched.graph.passes.common import common_subexpressions
 from polysched.graph.passes.compilers import merge_compiler_regions
 from polysched.graph.passes.control import resolve_control
-from polysched.graph.passes.convolution_layout import alter_layout, convert_layout
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.expressions import simplify_expression
@@ -19,7 +19,7 @@ from polysched.graph.passes.fast_math import fast_math
 from polysched.graph.passes.filled import lazy_initialisation
 from polysched.graph.passes.for_inference import simplify_inference
 from polysched.graph.passes.fusion import fuse_by_dominators
-from polysched.graph.passes.layout import drop_unit_dimensions, pad_explicitly
+from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly
 from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types

@@ -1,12 +1,13 @@
-"""MODULE:EXPRESSION."""
+"""MODULE:EXPRESSION, and the sizes of models."""
 
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from polysched.cli.shown.programs import is_named, named_scop
+from polysched.cli.shown.programs import check_sizes, is_named, named_scop
 from polysched.errors import UsageError
 
 MODULE = """\
@@ -48,3 +49,15 @@ def test_expressions_scops_and_functions_become_scops():
 def test_what_is_none_is_refused(what, message):
     with pytest.raises(UsageError, match=message):
         named_scop(what, {})
+
+
+@pytest.mark.parametrize(("given", "closed", "problem", "hint"), [
+    ({"batch": 1, "N": 3}, False, "the model has no size 'N'", "its sizes: batch, length"),
+    ({"batch": 1}, True, "these sizes are open: length", "--size length=1")])
+def test_sizes_of_a_model(given, closed, problem, hint):
+    graph = SimpleNamespace(symbols=("batch", "length"))
+    with pytest.raises(UsageError, match=problem) as refused:
+        check_sizes(graph, given, closed=closed, hint="--size {0}=1")
+    assert refused.value.hint == hint
+    check_sizes(graph, {"batch": 1}, closed=False, hint="")
+    check_sizes(graph, {"batch": 1, "length": 2}, closed=True, hint="")

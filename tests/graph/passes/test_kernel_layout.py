@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.graph import from_text, interpret
-from polysched.graph.passes.layout import drop_unit_dimensions, pack_weights, pad_explicitly
+from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.simple import with_types
 from polysched.graph.values.graph import Graph
 

@@ -1,6 +1,6 @@
 """Convolutions in other layouts, before and after."""
 
-from polysched.graph.passes.convolution_layout import alter_layout, convert_layout
+from polysched.graph.passes.channel_layout import alter_layout, convert_layout
 from tests.graph.passes.golden import behind
 
 
