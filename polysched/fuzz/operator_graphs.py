@@ -174,7 +174,6 @@ class _Drawing:
             factors = rng.integers(-1, 2, (own.extents[-1], self.draw.choice(EXTENTS)))
             self.add("MatMul", x, self.constant(factors, own.dtype))
 
-
     def pool(self) -> None:
         x = self.any(lambda t: t.rank in (3, 4) and t.dtype.is_float)
         if x is None:

@@ -39,6 +39,7 @@ class CompiledScop:
     """
 
     def __init__(self, scop: Scop, options: PipelineOptions, key_parts: Mapping[str, object]) -> None:
+        options.refuse_device()
         self.scop = by_address(scop)
         self.options = options
         self.key_parts = key_parts

@@ -51,6 +51,7 @@ class CompiledModel:
     """
 
     def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions) -> None:
+        options.refuse_device()
         self.graph = graph
         self.plan = plan
         self.options = options

@@ -181,10 +181,22 @@ class PipelineOptions:
         by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
         refused = [name for name, given in (
             ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
-            ("portable", self.portable), *((name, name != "steps") for name in by_hand)) if given]
+            ("portable", self.portable), ("database", self.database is not None),
+            *((name, name != "steps") for name in by_hand)) if given]
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
+
+    def refuse_device(self) -> None:
+        """Refuse a device, for what is compiled to be called here.
+
+        Raises
+        ------
+        UsageError : the options name one.
+        """
+        if self.device is not None:
+            raise UsageError(f"only C files are made for {self.device}", witness=f"device {self.device}",
+                             hint="leave the device out, or use polysched.source_to_source")
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from polysched.fuzz.affine import Affine
-from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term
+from polysched.fuzz.program import Program, Reference, Term
+from tests.fuzz.loops import I_, assign, loop
 
-ZERO = Affine()
-N = Affine((("n", 1),), -1)
-I_ = Affine((("i", 1),))
 J = Affine((("j", 1),))
-
-
-def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
-         downward: bool = False) -> Loop:
-    return Loop(iterator, (lower,), (upper,), step, downward, body)
-
-
-def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
-    return Statement(target, op, terms)
 
 
 def test_subscripts_are_moved_into_the_array() -> None:

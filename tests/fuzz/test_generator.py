@@ -13,19 +13,7 @@ from polysched.fuzz.generator import TRIED_SIZES, Shape, generate
 from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term, computes, walk
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
-
-ZERO = Affine()
-N = Affine((("n", 1),), -1)
-I_ = Affine((("i", 1),))
-
-
-def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
-         downward: bool = False) -> Loop:
-    return Loop(iterator, (lower,), (upper,), step, downward, body)
-
-
-def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
-    return Statement(target, op, terms)
+from tests.fuzz.loops import I_, N, assign, loop
 
 
 def test_a_number_gives_one_program() -> None:

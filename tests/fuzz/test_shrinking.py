@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.generator import generate
-from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term, walk
+from polysched.fuzz.program import Program, Reference, Statement, Term, walk
 from polysched.fuzz.shrinking import shrink, smaller
-
-ZERO = Affine()
-N = Affine((("n", 1),), -1)
-I_ = Affine((("i", 1),))
-
-
-def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
-         downward: bool = False) -> Loop:
-    return Loop(iterator, (lower,), (upper,), step, downward, body)
-
-
-def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
-    return Statement(target, op, terms)
+from tests.fuzz.loops import I_, assign, loop
 
 
 def test_shrinking_keeps_what_fails_and_drops_the_rest() -> None:

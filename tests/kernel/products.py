@@ -44,3 +44,14 @@ def refuses(call: Callable[[], object], *parts: str, error: type[Exception] = Us
         call()
     for part in parts:
         assert part in str(caught.value)
+
+
+def loops(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """A product of bytes, for `polysched.kernel`."""
+    M, N = C.shape
+    K = A.shape[1]
+    for i in range(M):
+        for j in range(N):
+            C[i, j] = 0
+            for k in range(K):
+                C[i, j] += np.int32(A[i, k]) * np.int32(B[k, j])

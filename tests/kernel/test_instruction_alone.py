@@ -12,18 +12,9 @@ from polysched.errors import BudgetExceededError
 from polysched.kernel import FallbackWarning, compiled_scop
 from polysched.pipeline import verified_replacements, way
 from polysched.target.processor import processor_flags
+from tests.kernel.products import loops
 
 pytestmark = pytest.mark.skipif("avx2" not in processor_flags(), reason="this machine does not list AVX2")
-
-
-def loops(C, A, B):  # type: ignore[no-untyped-def]
-    M, N = C.shape
-    K = A.shape[1]
-    for i in range(M):
-        for j in range(N):
-            C[i, j] = 0
-            for k in range(K):
-                C[i, j] += np.int32(A[i, k]) * np.int32(B[k, j])
 
 
 def arrays(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,17 +5,9 @@ import pytest
 
 import polysched
 from polysched.errors import UsageError
+from tests.kernel.products import loops
 
-
-@polysched.kernel(intrinsics="vpdpbusd")
-def product(C, A, B):  # type: ignore[no-untyped-def]
-    M, N = C.shape
-    K = A.shape[1]
-    for i in range(M):
-        for j in range(N):
-            C[i, j] = 0
-            for k in range(K):
-                C[i, j] += np.int32(A[i, k]) * np.int32(B[k, j])
+product = polysched.kernel(intrinsics="vpdpbusd")(loops)
 
 
 def test_every_size_gets_its_own_code(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

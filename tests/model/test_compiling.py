@@ -7,6 +7,7 @@ import polysched
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text
 from polysched.model.compiling import compile_graph
+from tests.kernel.products import product_of
 
 GRAPH = from_text("""graph f(x: float32[N, 6], s: int64[2]) {
   let y = Reshape(x, s)
@@ -22,6 +23,15 @@ def test_steering_values_are_given_when_it_is_compiled() -> None:
 def test_values_that_decide_about_shapes_are_wanted_before_anything_is_compiled() -> None:
     with pytest.raises(UnsupportedGraphError, match="operand 1 decides about shapes and is not known"):
         compile_graph(GRAPH, sizes={"N": 2})
+
+
+def test_a_device_is_for_c_files() -> None:
+    options = polysched.PipelineOptions(device="opencl")
+    graph = from_text("graph f(x: float32[4]) {\n  let y = Relu(x)\n  return y\n}")
+    with pytest.raises(UsageError, match="only C files are made for opencl"):
+        compile_graph(graph, options=options)
+    with pytest.raises(UsageError, match="only C files are made for opencl"):
+        polysched.compile(product_of("int32"), options=options)
 
 
 def test_sizes_are_of_graphs() -> None:

@@ -38,7 +38,8 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"scheduler": "best"}, "scheduler best is for"),
+    ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"database": "t.db"}, "database is for"),
+    ({"scheduler": "best"}, "scheduler best is for"),
     ({"register_block": (2, 4)}, "register_block is for"),
     ({"steps": (UseInstruction(statement="S0", name="avx2.vpmaddwd"),)}, "an instruction is for")])
 def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> None:

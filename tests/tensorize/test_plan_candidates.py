@@ -6,25 +6,14 @@ import numpy as np
 import pytest
 
 from polysched.target import host
-from polysched.tensorize import find_intrinsic, match, operators
+from polysched.tensorize import find_intrinsic
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
-from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, block_cases, make_plan
-from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.emission.plan import PlanChoice, Tiling, block_cases, make_plan
 from polysched.tensorize.plan_candidates import candidate_plans, kept_operands
 from polysched.tiling.footprints import streams
 from tests.tensorize.compiled import call, compiled
-
-BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
-
-
-def product(name: str, *, m: int, n: int, k: int) -> Match:
-    """The cheapest match of an instruction in a product of bytes."""
-    return match(operators.gmm(m=m, n=n, k=k, **BYTES), find_intrinsic(name)).matches[0]
-
-
-def plan(found: Match, tiling: Tiling) -> Plan:
-    return make_plan(found, emulated=False, target=host(), choice=PlanChoice(tiling=tiling))
+from tests.tensorize.products import plan, product
 
 
 def test_tiles_that_threads_take_are_neither_few_nor_short() -> None:

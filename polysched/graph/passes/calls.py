@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -94,16 +95,12 @@ def _only_side(node: Node, user: Node) -> Graph | None:
 
 def with_regions(node: Node, regions: Sequence[Graph]) -> Node:
     """A node with other regions."""
-    if not node.regions:
-        return node
-    return Node(op=node.op, inputs=node.inputs, outputs=node.outputs, attributes=node.attributes, name=node.name,
-                regions=tuple(regions))
+    return replace(node, regions=tuple(regions)) if node.regions else node
 
 
 def _fits(node: Node, region: Graph) -> bool:
     """Whether a node means the same in a region: nothing that it uses is bound anew there."""
-    own = {*region.parameters, *region.constants, *(o for n in region.nodes for o in n.outputs)}
-    return not own & {*node.used, *node.outputs}
+    return not region.bound & {*node.used, *node.outputs}
 
 
 def basic_blocks(graph: Graph) -> str:

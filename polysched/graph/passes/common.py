@@ -66,7 +66,7 @@ class _Scope:
         """A node whose regions use what is known here, under names that they do not bind anew."""
         regions = []
         for region in node.regions:
-            own = {*region.parameters, *region.constants, *(o for n in region.nodes for o in n.outputs)}
+            own = region.bound
             results = {key: made for key, made in self.results.items() if not own & {*made, *key[1]}}
             constants = {key: name for key, name in self.constants.items() if name not in own}
             inner = _Scope(constants, results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -156,13 +157,13 @@ class _Resolving:
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """A node with other names; in its regions, too, where they mean values around them."""
-    regions = tuple(_renamed_region(region, names) for region in node.regions)
-    return Node(op=node.op, inputs=tuple(names.get(i, i) for i in node.inputs), attributes=node.attributes,
-                outputs=tuple(names.get(o, o) for o in node.outputs), regions=regions, name=node.name)
+    return replace(node, inputs=tuple(names.get(i, i) for i in node.inputs),
+                   outputs=tuple(names.get(o, o) for o in node.outputs),
+                   regions=tuple(_renamed_region(region, names) for region in node.regions))
 
 
 def _renamed_region(region: Graph, names: Mapping[str, str]) -> Graph:
-    own = {*dict(region.inputs), *region.parameters, *region.constants, *(o for n in region.nodes for o in n.outputs)}
+    own = region.bound
     outer = {name: new for name, new in names.items() if name not in own}
     return region.but(nodes=tuple(renamed(n, outer) for n in region.nodes),
                       outputs=tuple(outer.get(o, o) for o in region.outputs))

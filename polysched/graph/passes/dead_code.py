@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched.graph.operators.control import CALL, IF, LOOP, SCAN
 from polysched.graph.values.graph import Attribute, Graph, Node
 
@@ -32,9 +34,9 @@ def _with_less(node: Node, needed: set[str]) -> Node:
     for region in node.regions:
         own = [*range(min(first + behind, len(region.outputs))), *(p + behind for p in kept if p >= first)]
         regions.append(remove_dead_code(region.but(outputs=tuple(region.outputs[p] for p in own))))
-    less = Node(op=node.op, inputs=node.inputs, outputs=tuple(node.outputs[p] for p in kept), name=node.name,
-                attributes=_attributes(node, kept, first), regions=tuple(regions))
-    return without_parameters(less) if node.op == CALL else less
+    less = replace(node, outputs=tuple(node.outputs[p] for p in kept), regions=tuple(regions),
+                   attributes=_attributes(node, kept, first))
+    return _without_parameters(less) if node.op == CALL else less
 
 
 def _first_optional(node: Node) -> int:
@@ -55,11 +57,10 @@ def _attributes(node: Node, kept: list[int], first: int) -> tuple[tuple[str, Att
                   else value) for name, value in node.attributes)
 
 
-def without_parameters(node: Node) -> Node:
+def _without_parameters(node: Node) -> Node:
     """A call without operands that its function does not use."""
     region = node.regions[0]
     used = {name for inner in region.nodes for name in inner.used} | set(region.outputs)
     kept = [place for place, name in enumerate(region.parameters) if name in used]
     region = region.but(parameters=tuple(region.parameters[p] for p in kept))
-    return Node(op=node.op, inputs=tuple(node.inputs[p] for p in kept), outputs=node.outputs, name=node.name,
-                attributes=node.attributes, regions=(region,))
+    return replace(node, inputs=tuple(node.inputs[p] for p in kept), regions=(region,))

@@ -108,9 +108,15 @@ class Graph:
         return self.types[name]
 
     @property
+    def bound(self) -> frozenset[str]:
+        """The values that it binds."""
+        return frozenset((*dict(self.inputs), *self.parameters, *self.constants,
+                          *(o for n in self.nodes for o in n.outputs)))
+
+    @property
     def free(self) -> tuple[str, ...]:
         """The values that it uses and does not bind: of a region, those around it."""
-        own = {*dict(self.inputs), *self.parameters, *self.constants, *(o for n in self.nodes for o in n.outputs)}
+        own = self.bound
         wanted = [*(name for node in self.nodes for name in node.used), *self.outputs]
         return tuple(dict.fromkeys(name for name in wanted if name not in own))
 

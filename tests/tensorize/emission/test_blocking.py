@@ -7,14 +7,7 @@ from polysched.target import Target, host
 from polysched.tensorize import find_intrinsic, match, operators
 from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
 from polysched.tensorize.emission.plan import make_plan
-from polysched.tensorize.matching.mapping import Match
-
-BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
-
-
-def product(name: str, *, m: int, n: int, k: int) -> Match:
-    """The cheapest match of an instruction in a product of bytes."""
-    return match(operators.gmm(m=m, n=n, k=k, **BYTES), find_intrinsic(name)).matches[0]
+from tests.tensorize.products import BYTES, product
 
 
 @pytest.mark.parametrize(("name", "block"), [

@@ -13,22 +13,7 @@ from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tensorize import find_intrinsic, match
 from polysched.tensorize.software.conflicts import conflicts
-
-SIZES = {"n": 5, "m": 7}
-BYTES = "int32_t C[n][19][2], uint8_t A[n][m][2], int8_t B[m][19][2], int32_t D[n][19][m]"
-EACH = "for (int i = 0; i < n; i++) for (int j = 0; j < 19; j++) for (int k = 0; k < m; k++)"
-IN_ONE = {   # a statement that adds several products
-    "complex": ("float c[5][19], float d[5][19], float a[5][7], float b[5][7], float x[7][19], float y[7][19]",
-                f"{EACH} {{ c[i][j] += a[i][k] * x[k][j] - b[i][k] * y[k][j]; d[i][j] += a[i][k] * y[k][j] + b[i][k] * "
-                "x[k][j]; }", "cblas_sgemm", {"S0", "S0_2", "S1", "S1_2"}),
-    "scaled": (BYTES, f"{EACH} C[i][j][0] = C[i][j][0] - (A[i][k][0] * B[k][j][0] - A[i][k][1] * (B[k][j][1] >> 1)) + "
-                      "k;", "vpdpbusd", {"S0_2"}),   # the other one's factor is -B, which no byte holds
-}
-
-
-def text(name: str, arrays: str, region: str) -> str:
-    return (f"#include <stdint.h>\nvoid {name}(int n, int m, {arrays})\n{{\n#pragma scop\n{region}\n"
-            "#pragma endscop\n}\n")
+from tests.tensorize.test_several_sums import IN_ONE, SIZES, text
 
 
 def test_the_dependences_of_a_program_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
