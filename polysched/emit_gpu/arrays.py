@@ -56,10 +56,9 @@ class Buffer:
             return f"{self.name}[0]"
         if self.fields == 1:
             return f"{self.name}[{{}}]"
-        index = "{}"
-        for position in range(1, self.fields):
-            index = f"({index}) * {self.extent_names[position - 1]} + {{}}" if position > 1 else (
-                f"{{}} * {self.extent_names[0]} + {{}}")
+        index = f"{{}} * {self.extent_names[0]} + {{}}"
+        for extent in self.extent_names[1:]:
+            index = f"({index}) * {extent} + {{}}"
         return f"{self.name}[{index}]"
 
     @property

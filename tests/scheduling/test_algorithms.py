@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from polysched.dependence.legality import check_legal
@@ -12,8 +14,8 @@ from tests.scheduling.primitives.programs import product, stencil, two_loops
 
 @pytest.mark.parametrize("program", [product, stencil, two_loops])
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
-def test_schedules_are_legal_and_signed(name: str, program: object) -> None:
-    given = program().dependences  # type: ignore[operator]
+def test_schedules_are_legal_and_signed(name: str, program: Callable[[], Schedule]) -> None:
+    given = program().dependences
     made = ALGORITHMS[name](given)
     assert isinstance(made, Schedule)
     check_legal(given, made.tree, what=name)

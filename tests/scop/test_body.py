@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from polysched.scop.body import (
@@ -29,9 +31,9 @@ TREE = Select(Binary("<", X, ONE, INT32), Cast(Unary("-", X, FLOAT32), FLOAT32),
     lambda: Unary("*", X, FLOAT32), lambda: Binary("**", X, X, FLOAT32), lambda: Binary("=", X, X, FLOAT32),
     lambda: Assign("S0_w0", X, FLOAT32, op="+"), lambda: Assign("S0_w0", X, FLOAT32, read="S0_r0"),
     lambda: Assign("S0_w0", X, FLOAT32, op="<", read="S0_r0")])
-def test_what_means_nothing_is_refused(make: object) -> None:
+def test_what_means_nothing_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match=r"operator|assignment"):
-        make()  # type: ignore[operator]
+        make()
 
 
 def test_a_walk_goes_through_everything_in_order() -> None:

@@ -313,7 +313,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))
     plain = _plain_names(written, scope, made)
     made = counted_loops(Increments(plain).statements(made), written.before)
-    inductions = Inductions(scope, StepTypes(types, plain), Liveness(written), inliner.fresh)
+    inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh)
     made = inductions.statements(made)
     made = LocalPointers(written, scope, inliner.fresh).statements(made)
     steps = ParameterSteps(scope, changed_names(made), inliner.fresh)

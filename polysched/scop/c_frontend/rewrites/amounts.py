@@ -17,7 +17,6 @@ from polysched.scop.dtypes import INT32, INT64, DType, promote
 
 ZERO = c_ast.Constant("int", "0")
 ONE = c_ast.Constant("int", "1")
-_INT = Scalar(INT32)
 _SMALL = 1 << 16
 """Numbers below it are steps whose sums cannot overflow an int."""
 
@@ -44,39 +43,28 @@ class StepTypes:
 
     Parameters
     ----------
-    lvalues : the types at the region.
+    lvalues : the types at the region, which `declare` fills.
     plain : the variables of the function whose address nobody takes.
-    declared, static : the types of what the region declares, by name, and the names of static variables.
+    static : the names of static variables that the region declares.
     """
 
     lvalues: LvalueTypes
     plain: frozenset[str]
-    declared: dict[str, list[CType]] = field(default_factory=dict)
     static: set[str] = field(default_factory=set)
 
     def declare(self, nodes: Sequence[c_ast.Node]) -> None:
         """Enter what statements declare."""
-        for node in (n for item in nodes for n in everything(item)):
-            if isinstance(node, c_ast.Decl) and node.name is not None and not isinstance(node.type, c_ast.FuncDecl):
-                self.declared.setdefault(node.name, []).append(self.lvalues.resolved(node.type))
-                if node.storage:
-                    self.static.add(node.name)
-
-    def _meanings(self, name: str) -> list[CType]:
-        symbol = self.lvalues.scope.lookup(name)
-        outside = [] if symbol is None else [_INT if symbol.is_enumerator else symbol.ctype]
-        return [*self.declared.get(name, ()), *outside]
+        self.lvalues.declare(nodes)
+        self.static |= {n.name for item in nodes for n in everything(item)
+                        if isinstance(n, c_ast.Decl) and n.name is not None and n.storage}
 
     def _type(self, name: str) -> CType | None:
         """The type of a variable that may be stepped; None for a name with several meanings."""
-        found = self._meanings(name)
-        if name not in self.plain or name in self.static or len(found) != 1:
+        if name not in self.plain or name in self.static:
             return None
-        if name in self.declared:
-            return found[0]
         symbol = self.lvalues.scope.lookup(name)
-        own = symbol is not None and not symbol.static and symbol.origin in (Origin.LOCAL, Origin.PARAMETER)
-        return found[0] if own else None
+        own = symbol is None or (not symbol.static and symbol.origin in (Origin.LOCAL, Origin.PARAMETER))
+        return self.lvalues.of(c_ast.ID(name)) if own else None
 
     def is_pointer(self, name: str) -> bool:
         return isinstance(self._type(name), Pointer)
@@ -96,7 +84,7 @@ class StepTypes:
         if isinstance(node, c_ast.Constant):
             found = literal(node.value)
             return found.dtype if found is not None and isinstance(found.value, int) else None
-        kinds = self._meanings(node.name) if isinstance(node, c_ast.ID) else [self.lvalues.of(node)]
+        kinds = self.lvalues.meanings(node.name) if isinstance(node, c_ast.ID) else [self.lvalues.of(node)]
         dtypes = {k.dtype if isinstance(k, Scalar) and not k.volatile and k.dtype.is_integer else None for k in kinds}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
         return None if dtype is None else promote(dtype)

@@ -201,7 +201,7 @@ class Inductions:
     def _only_stepped(self, items: Sequence[c_ast.Node]) -> dict[str, Sequence[Amount]]:
         """The variables of the file that the region only steps, and by what."""
         found = (name for name, _ in map(self._step, items) if name is not None)
-        names = dict.fromkeys(name for name in found if name not in self.types.declared)
+        names = dict.fromkeys(name for name in found if name not in self.types.lvalues.declared)
         return {name: amounts for name in names
                 if (amounts := self._only_steps(items, name, _changed(items) - {name}))}
 

@@ -19,17 +19,22 @@ class LvalueTypes:
     Parameters
     ----------
     scope : what is visible at the region.
+    declared : the types of what the region declares, by name.
     """
 
     scope: Scope
-    declared: dict[str, CType | None] = field(default_factory=dict)
+    declared: dict[str, list[CType]] = field(default_factory=dict)
 
     def declare(self, nodes: Sequence[c_ast.Node]) -> None:
         """Enter what statements declare."""
         for node in (n for item in nodes for n in everything(item)):
             if isinstance(node, c_ast.Decl) and node.name is not None:
-                known = node.name in self.declared or self.scope.lookup(node.name) is not None
-                self.declared[node.name] = None if known else self.resolved(node.type)
+                self.declared.setdefault(node.name, []).append(self.resolved(node.type))
+
+    def meanings(self, name: str) -> list[CType]:
+        """The types of what a name stands for somewhere in the region."""
+        symbol = self.scope.lookup(name)
+        return [*self.declared.get(name, ()), *(() if symbol is None else (symbol.ctype,))]
 
     def resolved(self, node: c_ast.Node) -> CType:
         """The type that a declaration or a type name stands for."""
@@ -38,10 +43,8 @@ class LvalueTypes:
     def of(self, node: c_ast.Node) -> CType | None:
         """The type of an lvalue, or of a pointer that is moved."""
         if isinstance(node, c_ast.ID):
-            if node.name in self.declared:
-                return self.declared[node.name]
-            symbol = self.scope.lookup(node.name)
-            return None if symbol is None else symbol.ctype
+            found = self.meanings(node.name)
+            return found[0] if len(found) == 1 else None
         if isinstance(node, c_ast.ArrayRef):
             return self._element(node.name)
         if isinstance(node, c_ast.UnaryOp) and node.op == "*":
