@@ -20,7 +20,7 @@ from polysched.errors import (
 from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.file_budget import FileBudget
 from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import DEVICES, PipelineOptions
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.pipeline.way import optimized_region
@@ -55,12 +55,9 @@ class TransformedFile:
 def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
     """The flags that the C of some regions is compiled with, beside those of whoever compiles it; each once."""
     flags = [flag for region in regions for flag in region.options.flags]
-    flags += [flag for region in regions for flag in LINKED.get(region.options.device or "", ())]
+    flags += [flag for region in regions for flag in DEVICES.get(region.options.device or "", ())]
     return tuple(dict.fromkeys(flags))
 
-
-LINKED = {"opencl": ("-lOpenCL",)}
-"""What the C for a device is linked with."""
 
 Region = Callable[[Scop, PipelineOptions, dict[str, float]], Optimized]
 """All stages of one region."""

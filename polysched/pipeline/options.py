@@ -25,8 +25,8 @@ from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
-DEVICES = {"opencl": "any device with an OpenCL driver"}
-"""What loops can run on beside this machine's cores."""
+DEVICES = {"opencl": ("-lOpenCL",)}
+"""What loops can run on beside this machine's cores, and what C for it is linked with."""
 PARTS = ("scheduling", "tiling", "emission", "source")
 FLAGS = {
     "-O2": "less unrolling and no vector code of the compiler's own where it costs size",

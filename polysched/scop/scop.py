@@ -246,6 +246,11 @@ class SteppedVariable:
     declaration: str
     behind: str
 
+    @property
+    def done(self) -> str:
+        """The statement behind original code, which has stepped the variable itself."""
+        return f"{self.by} = 0;"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRegion:

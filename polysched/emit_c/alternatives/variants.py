@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource
@@ -31,10 +31,19 @@ def with_variants(sources: Sequence[CSource], parameter: str, thresholds: Sequen
     if any(source.preamble for source in sources) and len(sources) > 1:
         raise UsageError("a variant has functions of its own outside of the region", witness=parameter,
                          hint="tune it without instructions, or for one size")
-    lines = sources[-1].text.splitlines()
-    for source, threshold in zip(reversed(sources[:-1]), reversed(thresholds), strict=True):
-        lines = branches(f"({parameter}) < {threshold}", map(inside, source.text.splitlines()), map(inside, lines))
-    return replace(sources[-1], text="".join(f"{line}\n" for line in lines),
+    kept = all(source.kept for source in sources)
+    bodies = [list(_body(source, alone=kept)) for source in sources]
+    lines = bodies[-1]
+    for body, threshold in zip(reversed(bodies[:-1]), reversed(thresholds), strict=True):
+        lines = branches(f"({parameter}) < {threshold}", map(inside, body), map(inside, lines))
+    return replace(sources[-1], text="".join(f"{line}\n" for line in lines), kept=kept,
                    teams=sum(source.teams for source in sources), allocated=tuple(dict.fromkeys(
                        name for source in sources for name in source.allocated)),
                    fallbacks=tuple(dict.fromkeys(f for source in sources for f in source.fallbacks)))
+
+
+def _body(source: CSource, *, alone: bool) -> Iterator[str]:
+    """The lines of one variant; code as written beside other code says that it has stepped its variables itself."""
+    yield from source.text.splitlines()
+    if source.kept and not alone and source.scop.source is not None:
+        yield from (variable.done for variable in source.scop.source.stepped)

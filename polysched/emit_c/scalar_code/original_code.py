@@ -19,7 +19,7 @@ def original_lines(scop: Scop, *, alone: bool = False) -> list[str]:
     region = scop.source
     if region is None:
         raise ValueError(f"{scop.name} does not come from a C file")
-    stepped = [] if alone else [f"{INDENT}{variable.by} = 0;" for variable in region.stepped]
+    stepped = [] if alone else [INDENT + variable.done for variable in region.stepped]
     if region.without_declarations:
         return [*(INDENT + line for line in region.without_declarations.splitlines()), *stepped]
     lines = region.text[region.start:region.end].splitlines()
