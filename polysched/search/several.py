@@ -63,7 +63,8 @@ class TunedAll:
     def __str__(self) -> str:
         lines = [f"{t.name}{f' ({w:g} times)' * (w != 1)}: {t.gain}, {n} turns" for t, n, w in zip(
             self.found, self.turns, self.weights, strict=True) if t is not None]
-        lines += [f"{self.names[k]}: not tuned{' further' * bool(self.turns[k])}: {why}" for k, why in self.refused.items()]
+        lines += [f"{self.names[k]}: not tuned{' further' * bool(self.turns[k])}: {why}"
+                  for k, why in self.refused.items()]
         if waiting := sum(t is None and k not in self.refused for k, t in enumerate(self.found)):
             lines.append(f"{waiting} programs had no turn within the budget")
         return "\n".join([f"the whole: {self.gain:.3f} times as fast as with the models' picks", *lines])
