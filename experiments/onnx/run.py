@@ -27,9 +27,9 @@ from polysched.experiment.tables import markdown_table
 from polysched.graph import load
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.passes.simple import bind
-from polysched.graph.values.graph import Graph
 from polysched.model import compile_graph
 from polysched.model.limits import LIMITS
+from polysched.model.onnx_backend import sizes_by_shapes
 from polysched.model.verification import by_onnxruntime, differences, error, exact, random_inputs, timed
 
 Shapes = dict[str, tuple[int, ...]]
@@ -89,12 +89,6 @@ def cases(settings: Settings) -> list[Case]:
         found += [Case(name=f"{stem}/{place}", parameters={"model": MODELS.index(model), "shapes": shapes})
                   for place, shapes in enumerate(model.sizes)]
     return found
-
-
-def sizes_by_shapes(graph: Graph, shapes: Shapes) -> dict[str, int]:
-    """The sizes that the shapes of the inputs say."""
-    return {str(e): n for name, t in graph.inputs for e, n in zip(t.shape, shapes.get(name, ()), strict=False)
-            if not e.is_constant}
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:

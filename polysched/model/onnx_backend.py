@@ -47,7 +47,7 @@ class PolyschedRep(BackendRep):
 
     def compiled(self, arrays: Mapping[str, np.ndarray]) -> CompiledModel:
         """The model for the shapes and steering values of some inputs."""
-        sizes = sizes_of(self.graph, arrays)
+        sizes = sizes_by_shapes(self.graph, {name: array.shape for name, array in arrays.items()})
         values = {name: arrays[name] for name in self.steering}
         key = (tuple(sorted(sizes.items())), tuple((n, v.shape, v.tobytes()) for n, v in sorted(values.items())))
         if key not in self._compiled:
@@ -57,11 +57,11 @@ class PolyschedRep(BackendRep):
         return self._compiled[key]
 
 
-def sizes_of(graph: Graph, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """The values of the symbols that are an extent of an input."""
+def sizes_by_shapes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The values of the symbols that are an extent of an input, by the shapes of some inputs."""
     found: dict[str, int] = {}
     for name, its_type in graph.inputs:
-        for extent, value in zip(its_type.shape, arrays[name].shape, strict=False):
+        for extent, value in zip(its_type.shape, shapes.get(name, ()), strict=False):
             if len(extent.symbols) == 1 and str(extent) in extent.symbols:
                 found.setdefault(str(extent), value)
     return found

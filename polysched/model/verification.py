@@ -109,16 +109,22 @@ def _difference(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
     if right.dtype.kind == "f":
         largest = float(finite.max()) if finite.size else 0.0
         allowed = LIMITS.relative_tolerance * np.abs(other) + LIMITS.absolute_share * largest
+    far = _distances(wide, other)
     with np.errstate(invalid="ignore"):
-        same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-        far = np.where(same, 0.0, np.abs(wide - other))
-        beyond = np.where(same, -1.0, np.where(np.isfinite(far), far - allowed, np.inf))
+        beyond = np.where(far == 0, -1.0, np.where(np.isfinite(far), far - allowed, np.inf))
     worst = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
     most = float(np.nan_to_num(far, nan=np.inf).max())
     if beyond[worst] <= 0:
         return Difference(output=name, largest=most)
     return Difference(output=name, largest=most, place=tuple(int(p) for p in worst), found=float(wide[worst]),
                       wanted=float(other[worst]))
+
+
+def _distances(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The absolute differences of elements; 0 where both are NaN or the same infinity."""
+    with np.errstate(invalid="ignore"):
+        same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+        return np.where(same, 0.0, np.abs(found - wanted))
 
 
 def check(found: Arrays, wanted: Arrays, what: str) -> float:
@@ -161,11 +167,7 @@ def check_beside(found: Arrays, other: Arrays, reference: Callable[[], Arrays], 
 
 def error(found: np.ndarray, right: np.ndarray) -> float:
     """The largest absolute difference from a reference; NaN equals NaN, infinite where only one of them is finite."""
-    with np.errstate(invalid="ignore"):
-        wide = found.astype(np.float64)
-        same = (wide == right) | (np.isnan(wide) & np.isnan(right))
-        far = np.where(same, 0.0, np.abs(wide - right))
-    return float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
+    return float(np.nan_to_num(_distances(found.astype(np.float64), right), nan=np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, kw_only=True)

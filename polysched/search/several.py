@@ -44,16 +44,16 @@ class TunedAll:
     turns : how many each got.
     before, after : weighted seconds of the whole with the models' picks, and with what was found; of those with turns.
     names, weights : of the programs.
-    refused : why a program could not be tuned, by its number.
+    refused : why a program could not be tuned, or not further, by its number.
     """
 
     found: tuple[Tuned | None, ...]
     turns: tuple[int, ...]
     before: float
     after: float
-    names: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
-    refused: Mapping[int, str] = field(default_factory=dict)
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+    refused: Mapping[int, str]
 
     @property
     def gain(self) -> float:
@@ -62,14 +62,15 @@ class TunedAll:
 
     def __str__(self) -> str:
         lines = [f"{t.name}{f' ({w:g} times)' * (w != 1)}: {t.gain}, {n} turns" for t, n, w in zip(
-            self.found, self.turns, self.weights or (1.0,) * len(self.found), strict=True) if t is not None]
-        lines += [f"{self.names[k]}: not tuned: {why}" for k, why in self.refused.items()]
-        if waiting := sum(t is None for t in self.found) - len(self.refused):
+            self.found, self.turns, self.weights, strict=True) if t is not None]
+        lines += [f"{self.names[k]}: not tuned{' further' * bool(self.turns[k])}: {why}"
+                  for k, why in self.refused.items()]
+        if waiting := sum(t is None and k not in self.refused for k, t in enumerate(self.found)):
             lines.append(f"{waiting} programs had no turn within the budget")
         return "\n".join([f"the whole: {self.gain:.3f} times as fast as with the models' picks", *lines])
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, as JSON values; `seconds`, `trials` and `rejected` of all together."""
+        """What was found, as JSON values; `trials` and `rejected` of all together."""
         made = [t for t in self.found if t is not None]
         return {"gain": {"whole": self.gain}, "before_seconds": self.before, "after_seconds": self.after,
                 "trials": sum(len(t.trials) for t in made), "rejected": sum(t.rejections.total for t in made),
@@ -98,7 +99,7 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     Raises
     ------
     UsageError : there are no programs.
-    PolyschedError : the database is none, or every program was refused: what the first one was refused for.
+    PolyschedError : the database is none, or every program was refused at once: what the first one was refused for.
     """
     if not programs:
         raise UsageError("there are no programs to tune")
@@ -137,7 +138,7 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
 
     most = len(programs) * LIMITS.most_turns if budget.trials is None else -(-budget.trials // LIMITS.batch)
     schedule(tasks, turn, most=most)
-    if len(refusals) == len(programs):
+    if len(refusals) == len(programs) and not any(turns):
         raise refusals[0]
     with_turns = [(task, tuned) for task, tuned in zip(tasks, found, strict=True) if tuned is not None]
     return TunedAll(found=tuple(found), turns=tuple(turns), names=tuple(t.name for t in tasks),

@@ -1,11 +1,13 @@
 """Graphs by hand: types at once, operators of Python, refusals where the mistake stands."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text, interpret, to_text
-from polysched.graph.builder import GraphBuilder
+from polysched.graph.builder import GraphBuilder, Value
 
 
 def test_a_graph_of_expressions() -> None:
@@ -32,9 +34,9 @@ def test_a_graph_of_expressions() -> None:
     (lambda g, x: 1 if x < 3 else 2, UsageError, "no truth value"),
     (lambda g, x: g.frobnicate(x), AttributeError, "no operator frobnicate"),
 ])
-def test_a_mistake_is_refused_where_it_stands(wrong: object, error: type[Exception], problem: str) -> None:
+def test_a_mistake_is_refused_where_it_stands(wrong: Callable[[GraphBuilder, Value], object], error: type[Exception],
+                                              problem: str) -> None:
     g = GraphBuilder("f")
     x = g.input("x", "float32", (2, 3))
-    assert callable(wrong)
     with pytest.raises(error, match=problem):
         wrong(g, x)

@@ -17,6 +17,7 @@ class Grouping:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.places = {id(node): place for place, node in enumerate(graph.nodes)}
         self.group = list(range(len(graph.nodes)))
         self.members = {place: [place] for place in self.group}
         made = {o: place for place, node in enumerate(graph.nodes) for o in node.outputs if o}
@@ -77,8 +78,9 @@ class Grouping:
 
     def results(self, nodes: Sequence[Node]) -> tuple[str, ...]:
         """The values of a group that are used outside of it."""
-        inside = {id(n) for n in nodes}
-        outside = {name for node in self.graph.nodes if id(node) not in inside for name in node.used}
+        places = [self.places[id(node)] for node in nodes]
+        outside = {name for place in places for user in self.users[place] if self.group[user] != self.group[place]
+                   for name in self.graph.nodes[user].used}
         return tuple(o for node in nodes for o in node.outputs if o and (o in outside or o in self.graph.outputs))
 
 
