@@ -116,10 +116,6 @@ REGISTER = Register(c_type="int", load="", store="", zero="")
 '''
 
 
-def description_name(u: Unit) -> str:
-    return u.function.name
-
-
 def description_text(u: Unit) -> str:
     """The user's Python file."""
     operands = ", ".join(f'Operand(name="{n}", register=REGISTER, mode=LoadMode.{mode})'

@@ -41,16 +41,6 @@ def evaluate_contraction(semantics: Semantics, contraction: Contraction, operand
     return machine.written(operands)
 
 
-def evaluate_stages(semantics: Semantics, contraction: Contraction, operands: Operands,
-                    sizes: Mapping[str, int] | None = None) -> Operands:
-    """The same by the stages alone, roundings left out."""
-    machine = _Machine(semantics, contraction, operands, dict(sizes or {}))
-    with np.errstate(all="ignore"):
-        for stage in contraction.stages:
-            machine.stage(stage)
-    return machine.written(operands)
-
-
 @dataclass(frozen=True)
 class _Lanes:
     """Values of iterators: numbers, or vectors over the elements that are computed at once."""

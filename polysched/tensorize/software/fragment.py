@@ -248,22 +248,6 @@ class Fragment:
             found[reference] = steps if strides is not None and all(i.affine for i in indices) else None
         return found
 
-    def array_elements(self, name: str) -> int:
-        """Elements of an array up to the last one that the statement accesses, whole rows of it.
-
-        Raises
-        ------
-        UsageError : its extents are not known.
-        """
-        sizes = self._extents(name)
-        if sizes is None:
-            raise UsageError(f"the extents of {name} are not known", where=self.scop.name)
-        relations = [self.relation(a.reference) for a in self.statement.accesses if a.array == name]
-        outermost = min(leading_zeros(self.scop.array(name), self.statement.accesses), len(sizes))
-        rows = max((int(r.range().dim_max_val(outermost).get_num_si()) + 1 for r in relations
-                    if r.dim(isl.dim_type.out)), default=1)
-        return rows * math.prod(sizes[outermost:])
-
     def extents(self, name: str) -> list[int] | None:
         """All extents of an array at these sizes; None where one is not known."""
         inner, first = self._extents(name), self.scop.array(name).extents[:1]
