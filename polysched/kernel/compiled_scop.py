@@ -52,8 +52,7 @@ class CompiledScop:
     @cached_property
     def optimized(self) -> Optimized:
         """All stages of the pipeline."""
-        begun = self.__dict__.get("_started")
-        return begun.finished() if begun is not None else optimize(self.scop, self.options)
+        return self._started.finished() if self._started is not None else optimize(self.scop, self.options)
 
     @cached_property
     def c_function(self) -> CFunction:
@@ -92,8 +91,7 @@ class CompiledScop:
     @cached_property
     def _whole(self) -> Callable[..., int | None]:
         """The function for all sizes."""
-        key, build = self._key(), self._build
-        return self._callable(*loaded_entry(key, build))
+        return self._callable(*loaded_entry(self._key(), self._build))
 
     def _by_instruction_alone(self) -> Callable[..., int | None] | None:
         """The function that an instruction computes, which returns `UNFIT` where it does not; None without one."""
