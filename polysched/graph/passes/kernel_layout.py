@@ -71,7 +71,7 @@ def _without_units(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if node.attribute("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
         return None
     pads = tuple(node.attribute("pads", (0,) * (2 * rank)))
-    units = [d for d in range(rank) if x.shape[d + 2] == 1 and w.shape[d + 2] == 1 and not pads[d] + pads[d + rank]]
+    units = [d for d in range(rank) if x.shape[d + 2] == w.shape[d + 2] == 1 and not pads[d] + pads[d + rank]]
     kept = [d for d in range(rank) if d not in units] or [0]
     dropped = [d + 2 for d in range(rank) if d not in kept]
     if not dropped:
