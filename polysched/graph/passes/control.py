@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import Inference
+from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import CALL, IF, LOOP, SCAN, check_regions
 from polysched.graph.passes.names import fresh_names
@@ -27,15 +27,12 @@ def resolve_control(graph: Graph) -> Graph:
     return graph if not any(n.regions for n in graph.nodes) else _Resolving(graph).run()
 
 
-class _Resolving:
+class _Resolving(TypedBuilder):
     """Takes nodes one by one, and knows the values so far."""
 
     def __init__(self, graph: Graph) -> None:
+        super().__init__(graph, fresh_names(graph))
         self.graph = graph
-        self.inference = Inference(graph)
-        self.fresh = fresh_names(graph)
-        self.constants = dict(graph.constants)
-        self.nodes: list[Node] = []
         self.entered = 0
 
     def run(self) -> Graph:
@@ -47,8 +44,7 @@ class _Resolving:
     def take(self, node: Node) -> None:
         """One node: kept, or its regions in its place."""
         if not node.regions:
-            self.inference.take(node)
-            self.nodes.append(node)
+            self.emit(node)
             return
         check_regions(node)
         resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan, CALL: self.call}[node.op]
@@ -60,19 +56,6 @@ class _Resolving:
         """What is known of a value."""
         return self.inference.known.get(name) if name else None
 
-    def number(self, value: np.ndarray) -> str:
-        """The name of a new constant."""
-        name = self.fresh("c")
-        self.constants[name] = value
-        self.inference.bind(name, value)
-        return name
-
-    def op(self, op: str, *inputs: str, **attributes: int) -> str:
-        """The name of the result of one more node."""
-        name = self.fresh(op.lower())
-        self.take(Node.of(op, inputs, (name,), attributes))
-        return name
-
     def region(self, region: Graph, given: Sequence[str], where: str) -> list[str]:
         """The results of a region for some values: its nodes under fresh names."""
         self.entered += 1
@@ -81,7 +64,7 @@ class _Resolving:
                                         hint=f"at most {LIMITS.most_nodes} nodes and iterations")
         names = dict(zip(region.parameters, given, strict=True))
         for name, array in region.constants.items():
-            names[name] = self.number(array)
+            names[name] = self.constant(array)
         for node in region.nodes:
             names |= {o: self.fresh(o) for o in node.outputs if o}
             self.take(renamed(node, names))
@@ -107,7 +90,7 @@ class _Resolving:
             raise UnsupportedGraphError("a number of iterations depends on data", where=node.where,
                                         witness=node.inputs[0])
         count = int(limit.ravel()[0]) if limit is not None else None
-        condition = condition or self.number(np.array(True))
+        condition = condition or self.constant(np.array(True))
         body, step = node.regions[0], 0
         collected: list[list[str]] = [[] for _ in range(len(body.outputs) - 1 - len(carried))]
         while count is None or step < count:
@@ -117,7 +100,7 @@ class _Resolving:
                                             witness=condition)
             if not bool(goes_on.ravel()[0]):
                 break
-            results = self.region(body, (self.number(np.array(step, np.int64)), condition, *carried), node.where)
+            results = self.region(body, (self.constant(np.array(step, np.int64)), condition, *carried), node.where)
             condition, carried = results[0], results[1:1 + len(carried)]
             for column, result in zip(collected, results[1 + len(carried):], strict=True):
                 column.append(result)
@@ -137,7 +120,7 @@ class _Resolving:
         steps = int(types[0].shape[axes[0] % types[0].rank])
         collected: list[list[str]] = [[] for _ in range(results_count)]
         for step in range(steps):
-            places = [self.number(np.array(steps - 1 - step if back else step, np.int64)) for back in backwards]
+            places = [self.constant(np.array(steps - 1 - step if back else step, np.int64)) for back in backwards]
             slices = [self.op("Gather", name, place, axis=axis)
                       for name, place, axis in zip(scanned, places, axes, strict=True)]
             results = self.region(body, (*states, *slices), node.where)
@@ -151,7 +134,7 @@ class _Resolving:
         """Values of all iterations along a new axis."""
         if not values:
             raise UnsupportedGraphError("a loop without iterations stacks values of no known type", where=node.where)
-        place = self.number(np.array([axis], np.int64))
+        place = self.constant(np.array([axis], np.int64))
         return self.op("Concat", *(self.op("Unsqueeze", v, place) for v in values), axis=axis)
 
 

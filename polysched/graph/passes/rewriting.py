@@ -8,9 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import Inference
+from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.builder import Builder
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
@@ -20,7 +19,7 @@ from polysched.graph.values.types import TensorType
 Rule: TypeAlias = "Callable[[Node, Rewriting], Sequence[str] | None]"
 
 
-class Rewriting(Builder):
+class Rewriting(TypedBuilder):
     """A graph on its way from before to after.
 
     A rule gets each node with its operands as they are called by then.  It returns the values that stand for the
@@ -32,10 +31,8 @@ class Rewriting(Builder):
     """
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__(fresh_names(graph))
+        super().__init__(graph, fresh_names(graph))
         self.before = graph
-        self.inference = Inference(graph.but(nodes=()))
-        self.constants |= graph.constants
         self.producers: dict[str, Node] = {}
         self.names: dict[str, str] = {}
         self.use_count = {name: len(nodes) for name, nodes in graph.users.items()}
@@ -61,15 +58,8 @@ class Rewriting(Builder):
 
     def emit(self, node: Node) -> None:
         """A node of the graph after."""
-        self.inference.take(node)
         super().emit(node)
         self.producers |= {o: node for o in node.outputs if o}
-
-    def constant(self, value: np.ndarray | np.generic | Sequence[int]) -> str:
-        """The name of one more constant; whole numbers in a list are int64."""
-        name = super().constant(value)
-        self.inference.bind(name, self.constants[name])
-        return name
 
     def type(self, name: str) -> TensorType:
         """The type of a value so far."""
