@@ -18,6 +18,7 @@ from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize import decision as deciding
 from polysched.tensorize import match
+from polysched.tensorize import options as choosing
 from polysched.tensorize.emission import EmissionOptions, Emitted
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.options import TensorizeOptions
@@ -71,9 +72,9 @@ def test_wrong_and_crashing_plans_are_never_chosen(found: Match, planted: None) 
 
 
 def test_the_chosen_plan_is_emitted_and_the_others_are_told(planted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deciding, "INTRINSICS", {RIGHT.name: RIGHT})
+    monkeypatch.setattr(choosing, "INTRINSICS", {RIGHT.name: RIGHT})
     monkeypatch.setattr("polysched.tensorize.registry.INTRINSICS", {RIGHT.name: RIGHT})
-    monkeypatch.setattr(deciding, "executes_here", lambda _: True)
+    monkeypatch.setattr(choosing, "executes_here", lambda _: True)
     wanted = TensorizeOptions(intrinsic=RIGHT.name, measure=True)
     made = optimize(from_c_text(PRODUCT), PipelineOptions(tensorize=wanted))
     told = [s for s in made.steps() if s.startswith("instruction: ")]

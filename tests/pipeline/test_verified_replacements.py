@@ -19,7 +19,7 @@ from polysched.measure.processes.isolation import Limits
 from polysched.pipeline import optimize, stages, transform_file, verified_replacements, way
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
-from polysched.tensorize import decision as deciding
+from polysched.tensorize import options as choosing
 from polysched.tensorize import registry
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
@@ -41,8 +41,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Intrinsic], None]:
     """Makes an instruction the only one, which this machine is taken to execute as described."""
     def only(intrinsic: Intrinsic) -> None:
         monkeypatch.setattr(registry, "INTRINSICS", {intrinsic.name: intrinsic})
-        monkeypatch.setattr(deciding, "INTRINSICS", {intrinsic.name: intrinsic})
-        monkeypatch.setattr(deciding, "executes_here", lambda _: True)
+        monkeypatch.setattr(choosing, "INTRINSICS", {intrinsic.name: intrinsic})
+        monkeypatch.setattr(choosing, "executes_here", lambda _: True)
     return only
 
 
