@@ -205,7 +205,8 @@ def _in_one_piece(tiles: isl.Map, domain: isl.Set) -> isl.Map:
         return tiles
     numbers = isl.Set.from_basic_set(tiles.range().simple_hull())
     hull = isl.Map.from_basic_map(tiles.simple_hull()).intersect_domain(domain).intersect_range(numbers).coalesce()
-    return hull if hull.n_basic_map() < tiles.n_basic_map() and hull.is_single_valued() == tiles.is_single_valued() else tiles
+    simpler = hull.n_basic_map() < tiles.n_basic_map() and hull.is_single_valued() == tiles.is_single_valued()
+    return hull if simpler else tiles
 
 
 def _reaching(flow: Sequence[Dependence], target: str) -> set[str]:

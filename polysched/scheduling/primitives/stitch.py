@@ -83,7 +83,7 @@ class Stitch(ProgramStep):
                 raise UsageError(f"tiles of {self.dominant} compute {share:.0%} of {image.statement} again",
                                  witness=f"more than {self.most_again}%, at " + (", ".join(
                                      f"{k}={v}" for k, v in values.items()) or "the given sizes"),
-                                 hint="make the tiles larger, tile fewer loops, or leave the statement out of producers")
+                                 hint="make the tiles larger, tile fewer loops, or name other producers")
 
 
 def _copied_arrays(scop: Scop, own: Mapping[str, Image]) -> frozenset[str]:
