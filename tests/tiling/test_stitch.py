@@ -7,11 +7,12 @@ import pytest
 from polysched.dependence import analyse
 from polysched.scheduling import ALGORITHMS
 from polysched.scop import from_c_text
-from polysched.target import Target
+from polysched.target.target import CacheLevel, Target
 from polysched.tiling.stitch import code_plans, stitch
 from tests.scheduling.primitives import stitched_programs as programs
 
-MACHINE = Target(cores=2)
+MACHINE = Target(cores=2, caches=(CacheLevel(level=1, size_bytes=1 << 15), CacheLevel(level=2, size_bytes=1 << 19),
+                                  CacheLevel(level=3, size_bytes=1 << 23, shared_by=2)))
 
 
 def scheduled(text):
@@ -32,9 +33,8 @@ def test_the_cheapest_plan_is_taken(text, dominant):
 
 
 def test_scratch_that_leaves_the_cache_costs_bytes():
-    plans = {plan.step.sizes: plan for plan in code_plans(
-        scheduled(programs.TWO), MACHINE, parameters={"m": 8192})}
-    assert plans[128,].scratch_bytes == 128 * 8192 * 4
+    plans = {plan.step.sizes: plan for plan in code_plans(scheduled(programs.TWO), MACHINE)}
+    assert plans[128,].scratch_bytes == 128 * 1024 * 4
     assert plans[128,].bytes_moved > plans[4,].bytes_moved
     assert not plans[4,].again
 
