@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tree", action="store_true",
                         help="the schedule tree with its tiles; copies of operands are statements below extensions")
     parser.add_argument("--simulate", action="store_true",
-                        help="run the loops on simulated caches of the target, at the sizes given or the model's: lines "
-                             "missed per level beside what was predicted, and conflicts; operands stand in their arrays")
+                        help="run the loops on simulated caches of the target, at the sizes given or the model's: what "
+                             "each misses beside what was predicted, and conflicts; operands are not packed")
     add_size(parser, "the model takes it, and the code of an instruction is made for it")
     add_scheduling(parser)
     add_tiling(parser)
@@ -154,7 +154,8 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
         schedule = scheduled(dependences, options, parameters=sizes)
         shown.step(f"tiling {scop.name}, and writing C")
         source = emit_blocks(partial(tile, schedule, alone=False), tiling, options.emit_options())
-        regions.append(_region(source, options, explain=arguments.explain or arguments.simulate or bool(arguments.json)))
+        told = arguments.explain or arguments.simulate or bool(arguments.json)
+        regions.append(_region(source, options, explain=told))
     refuse_unused([region.tiled.unused for region in regions])
     return regions, instructions
 

@@ -72,7 +72,7 @@ def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
 
 
 def _averaged(entries: Sequence[Entry]) -> list[tuple[str, Sequence[Entry]]]:
-    """What geometric means are quoted of: each kernel with several results, where there are several kernels, and all."""
+    """What means are quoted of: each kernel with several results, where there are several kernels, and all."""
     kernels: dict[str, list[Entry]] = {}
     for entry in entries:
         kernels.setdefault(entry.kernel, []).append(entry)
