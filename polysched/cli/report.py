@@ -50,11 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for and say so."""
     from polysched.report import read_results
-    name = arguments.output or (None if arguments.latex or arguments.pdf or arguments.csv else "report.html")
-    for output_name in (name, arguments.csv):
-        _refuse_inputs(arguments, output_name)
-    if name is not None and name == arguments.csv:
-        raise UsageError("the page and the CSV file have one name", where=name, hint="give another with --csv")
+    name = _page_name(arguments)
     with prepared(name) as output, prepared(arguments.csv) as table, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step("reading the results")
         with as_files(arguments.results) as paths:
@@ -74,6 +70,17 @@ def run(arguments: argparse.Namespace) -> int:
             if written and written != STANDARD_OUTPUT:
                 print(written)
     return 0
+
+
+def _page_name(arguments: argparse.Namespace) -> str | None:
+    """Where the page goes, or None where only other things are asked for; names that are taken are refused."""
+    others = arguments.latex or arguments.pdf or arguments.csv
+    name: str | None = arguments.output or (None if others else "report.html")
+    for output in (name, arguments.csv):
+        _refuse_inputs(arguments, output)
+    if name is not None and name == arguments.csv:
+        raise UsageError("the page and the CSV file have one name", where=name, hint="give another with --csv")
+    return name
 
 
 def _refuse_inputs(arguments: argparse.Namespace, output: str | None) -> None:

@@ -105,16 +105,20 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(*(f"{line}\n" for line in instructions), sep="", end="")
     for region in regions:
-        print(*_summary(region.tiled), sep="\n")
-        if arguments.explain:
-            print(*_explanation(region, wanted=arguments.parallel), sep="\n")
-        if region.caches is not None:
-            print(*simulation_lines(region.caches, region.bands), sep="\n")
-        if arguments.tree:
-            print(_tree(region.tiled), end="")
+        _show(region, arguments)
     if arguments.explain:
         print(*_not_packed(regions, arguments.pack or ()), sep="", end="")
     return 0
+
+
+def _show(region: _Region, arguments: argparse.Namespace) -> None:
+    print(*_summary(region.tiled), sep="\n")
+    if arguments.explain:
+        print(*_explanation(region, wanted=arguments.parallel), sep="\n")
+    if region.caches is not None:
+        print(*simulation_lines(region.caches, region.bands), sep="\n")
+    if arguments.tree:
+        print(_tree(region.tiled), end="")
 
 
 def _not_packed(regions: list[_Region], wanted: tuple[str, ...]) -> Iterator[str]:

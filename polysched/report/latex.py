@@ -5,7 +5,7 @@ A table that is wider than the line is made smaller; one with many variants is c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from polysched.report.entry import Entry, Provenance, Variant
 from polysched.report.markdown import tables_of
@@ -62,13 +62,15 @@ def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
     rows = [below, r"\midrule",
             *(_row([escaped(entry.kernel), *(escaped(text(entry)) for text in texts), *_cells(entry, names)])
               for entry in timed)]
-    for title, part in _averaged(timed):
-        means = geometric_means(part)
-        if not any("geometric mean" in row for row in rows):
-            rows.append(r"\midrule")
-        rows.append(_row([title, *empty[1:], *(cell for name in names for cell in (
-            "", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--"))]))
+    means = [_row([title, *empty[1:], *_mean_cells(geometric_means(part), names)]) for title, part in _averaged(timed)]
+    rows += [r"\midrule", *means] if means else []
     return _tabular("l" + "l" * len(texts) + "r" + "rl" * len(names), headings, rows)
+
+
+def _mean_cells(means: Mapping[str, tuple[float, int]], names: Sequence[str]) -> list[str]:
+    """Per variant no time, and the mean with the number of results."""
+    return [cell for name in names
+            for cell in ("", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--")]
 
 
 def _averaged(entries: Sequence[Entry]) -> list[tuple[str, Sequence[Entry]]]:
