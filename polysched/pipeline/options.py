@@ -187,7 +187,10 @@ class PipelineOptions:
         by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
         refused = [name for name, given in (
             ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
-            ("portable", self.portable), ("database", self.database is not None),
+            ("portable", self.portable), ("database", self.database is not None), ("one thread", not self.parallel),
+            ("a number of parallel degrees", self.parallel_degrees != 1),
+            ("a width of vectors", self.vector_bits != self.tiling.target.vector_bits),
+            ("sums in another order", self.reassociate), ("a library of math.h", self.math != "vector"),
             *((name, name != "steps") for name in by_hand)) if given]
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",

@@ -40,7 +40,9 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"database": "t.db"}, "database is for"),
-    ({"scheduler": "best"}, "scheduler best is for"),
+    ({"scheduler": "best"}, "scheduler best is for"), ({"parallel": False}, "one thread is for"),
+    ({"parallel_degrees": 2}, "a number of parallel degrees is for"), ({"vector_bits": 0}, "a width of vectors is for"),
+    ({"reassociate": True}, "sums in another order is for"), ({"math": "libm"}, "a library of math.h is for"),
     ({"register_block": (2, 4)}, "register_block is for"),
     ({"steps": (UseInstruction(statement="S0", name="avx2.vpmaddwd"),)}, "an instruction is for")])
 def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> None:
