@@ -180,8 +180,8 @@ class TilingLimits:
     most_dominant: int = constant(
         2, unit="statements", source="that may be dominant: of those that nothing reads, the ones with most instances")
     largest_stitched_edge: int = constant(
-        128, unit="iterations", source="of tiles of stitched kernels: longer rows of float32 of 1,024 columns leave the "
-                                       "second cache")
+        128, unit="iterations", source="of tiles of stitched kernels: longer rows of 1,024 float32 leave the second "
+                                       "cache")
 
     # tree/growing_work.py
     growing_work_operations: int = constant(

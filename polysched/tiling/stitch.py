@@ -6,7 +6,7 @@
 The candidates are few: the statements that others read nothing of, and edges of their outer loops.  The cost of each is
 projected: bytes over bandwidth, operations over peak, tiles over cores.
 
-Source: Z. Zheng et al., "AStitch", ASPLOS 2022, section 4; "FusionStitching", arXiv 2009.10924, section 5 (cost levels).
+Source: Z. Zheng et al., "AStitch", ASPLOS 2022, section 4; "FusionStitching", arXiv 2009.10924, section 5.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target, host
 from polysched.tiling.limits import LIMITS
+
 
 def _edges(least: int, factor: int) -> tuple[int, ...]:
     """Powers of a factor up to the largest edge."""
