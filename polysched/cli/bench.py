@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-
 from pathlib import Path
 
 from polysched.cli.conventions import STANDARD, Parser, add_json
@@ -11,6 +10,8 @@ from polysched.cli.shown.output import prepared
 from polysched.errors import RunFailedError, UsageError
 
 NAME = "bench"
+LEAST_WIDTH = 18
+"""Characters of the column of names."""
 HELP = "Run an experiment of the folder experiments/, or list them."
 EPILOG = """\
 examples:
@@ -55,9 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         if report is not None:
             report.write_json([f.name for f in experiments] if arguments.names else
                               [{"name": f.name, **f.config} for f in experiments])
+    width = max([LEAST_WIDTH, *(len(found.name) + 2 for found in experiments)])
     for found in experiments if arguments.json != STANDARD else ():
         print(found.name if arguments.names else
-              f"{found.name:<28}{found.config['question']} ({found.config['expected_time']})")
+              f"{found.name:<{width}}{found.config['question']} ({found.config['expected_time']})")
     return 0
 
 

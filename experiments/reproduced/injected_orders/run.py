@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,12 +62,12 @@ def injected(scop: Scop) -> Iterator[tuple[str, str, isl.UnionMap]]:
             for by in (-1, 1):
                 moved = forms[at].add_constant_val(isl.Val(by))
                 yield "shift", f"{name} loop {at} by {by}", changed(dates, name, [*forms[:at], moved, *forms[at + 1:]])
-        for first, second in zip(loops, loops[1:], strict=False):
+        for first, second in itertools.pairwise(loops):
             swapped = list(forms)
             swapped[first], swapped[second] = forms[second], forms[first]
             yield "interchange", f"{name} loops {first}, {second}", changed(dates, name, swapped)
     names = list(dates)
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in itertools.pairwise(names):
         yield "exchange", f"{one}, {other}", exchanged(dates, one, other)
 
 

@@ -25,6 +25,7 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.target import CacheLevel
+from polysched.tiling.explain import BandExplanation
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 CHILD_MODULE = "polysched.measure.programs.cache_run"
@@ -140,6 +141,28 @@ def simulate(tiled: TiledSchedule, sizes: Mapping[str, int], caches: Sequence[Ca
     return _counts(numbers, sizes, caches, list(places))
 
 
+def predicted_bytes(bands: Sequence[BandExplanation], scop: Scop, sizes: Mapping[str, int]) -> dict[int, int]:
+    """What the models predict into each cache, back included; empty where they were asked about less than the region.
+
+    Parameters
+    ----------
+    bands : those that the models looked at.
+    sizes : those of the simulation; predictions at others are none for it.
+    """
+    plans = [band.plan for band in bands if band.plan is not None]
+    if any(sizes.get(name, value) != value for plan in plans for name, value in plan.nest.parameters.items()):
+        return {}
+    covered = sum(prod(plan.nest.extents) for plan in plans)
+    if covered < max((count_points(fix_parameters(s.domain, sizes)) for s in scop.statements), default=0):
+        return {}   # a band inside of other loops
+    total: dict[int, int] = {}
+    for band in bands:
+        for level in band.levels:
+            total[level.level] = total.get(level.level, 0) + (
+                level.untiled_bytes if band.untiled else level.tiled_bytes)
+    return total
+
+
 def _check(scop: Scop, sizes: Mapping[str, int], caches: Sequence[CacheLevel]) -> None:
     missing = [p.name for p in scop.parameters if p.name not in sizes]
     if missing:
@@ -190,7 +213,8 @@ def _counts(numbers: Sequence[int], sizes: Mapping[str, int], caches: Sequence[C
     levels = []
     for at, cache in enumerate(caches):
         misses, write_backs, whole, whole_backs, *by_array = numbers[2 + at * width:2 + (at + 1) * width]
-        levels.append(LevelCounts(level=cache.level, capacity_bytes=cache.size_bytes, line_bytes=cache.line_bytes,
-                                  misses=misses, write_backs=write_backs, misses_without_sets=whole, write_backs_without_sets=whole_backs,
-                                  by_array=dict(zip(arrays, by_array, strict=False))))
+        levels.append(LevelCounts(
+            level=cache.level, capacity_bytes=cache.size_bytes, line_bytes=cache.line_bytes, misses=misses,
+            write_backs=write_backs, misses_without_sets=whole, write_backs_without_sets=whole_backs,
+            by_array=dict(zip(arrays, by_array, strict=False))))
     return CacheCounts(sizes=dict(sizes), accesses=numbers[0], levels=tuple(levels))

@@ -104,7 +104,8 @@ static int started(void) {
 static void counted(long *out) {
   *out++ = accesses; *out++ = outside;
   for (int l = 0; l < LEVELS; l++) {
-    *out++ = by_sets[l].misses; *out++ = by_sets[l].write_backs; *out++ = whole[l].misses; *out++ = whole[l].write_backs;
+    *out++ = by_sets[l].misses; *out++ = by_sets[l].write_backs;
+    *out++ = whole[l].misses; *out++ = whole[l].write_backs;
     for (int a = 0; a < ARRAYS; a++) *out++ = by_array[a][l];
   }
 }
