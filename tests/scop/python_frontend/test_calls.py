@@ -1,6 +1,7 @@
 """Calls mean what they mean in Python and NumPy: results, types, and refusals in words."""
 
 import math
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from tests.scop.python_frontend.running import check, extracted
 
 RNG = np.random.default_rng(5)
 ABOUT = np.float64(0.1)
+SETTINGS = ModuleType("settings")
+SETTINGS.about = ABOUT
 
 
 def root(y, x):
@@ -37,11 +40,16 @@ def number_from_outside(y, x):
     y[:] = x * ABOUT
 
 
+def number_of_a_module(y, x):
+    y[:] = x * SETTINGS.about
+
+
 def pythons_own(y, x):
     y[:] = x * math.sqrt(2.0) * abs(-0.1) * pow(0.1, 2) * max(0.1, 0.3) * float(3) * 0.1
 
 
-NUMBERS = [root, root_of_a_size, sums_and_extrema, chosen, product_of_an_index, number_from_outside, pythons_own]
+NUMBERS = [root, root_of_a_size, sums_and_extrema, chosen, product_of_an_index, number_from_outside, number_of_a_module,
+           pythons_own]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
