@@ -23,6 +23,7 @@ from polysched.emit_c.scalar_code.band_comments import band_comments
 from polysched.emit_c.scalar_code.heap import is_expanded
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.partial_results import OPERATORS
 from polysched.emit_c.vector_math import VectorMath
@@ -84,6 +85,11 @@ class PassContext:
         return local_array_names(self.scop, self.taken) | local_array_names(
             self.scop, self.taken, also=self.contracted_arrays)
 
+    def kept_arrays(self, loops: Node) -> tuple[str, ...]:
+        """The arrays of the region's own whose values stand beside the loops, once bodies are settled."""
+        placed = contracted(loops)
+        return tuple(array for array in self.code.local_names if array not in placed)
+
     def memory_name(self, array: str) -> str:
         """The C name of memory from the heap for the parts of an array."""
         return self.taken.fresh(f"{identifier_of(array)}_parts")
@@ -132,7 +138,8 @@ def with_bodies(context: PassContext, loops: Node) -> PassContext:
     scop, wrapping = map(with_row_subscripts, _without_overflow(scop, context.tiled, loops))
     return replace(context, printer=RegionPrinter(
         scop=scop, index=index, local_names=names, options=options, comments=band_comments(context.tiled), types=types,
-        taken=taken, loop_names=loop_names(loops), math=math, wrapping=wrapping))
+        taken=taken, loop_names=loop_names(loops), math=math, wrapping=wrapping,
+        stops=stop_names(taken) if options.preemptible else None))
 
 
 def _declared_names(context: PassContext, loops: Node) -> dict[str, str]:
