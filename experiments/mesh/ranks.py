@@ -2,8 +2,8 @@
 
     mpiexec -n 4 python ranks.py placement.json
 
-Operators are elementwise on vectors of bytes of one length, cut evenly over the cores in row-major order.  Rank 0 prints,
-as JSON, the bytes that went over each link, and whether the results are those of a run without a mesh.
+Operators are elementwise on vectors of bytes of one length, cut evenly over the cores in row-major order.  Rank 0
+prints, as JSON, the bytes that went over each link, and whether the results are those of a run without a mesh.
 """
 
 from __future__ import annotations

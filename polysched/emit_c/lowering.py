@@ -141,4 +141,4 @@ def lower_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: C
 def _not_stopped(context: PassContext, loops: Node) -> tuple[str, ...]:
     """Why a region that shall be stopped is one tile as a whole."""
     kept = context.kept_arrays(loops) if context.options.preemptible else ()
-    return (f"the region is stopped nowhere: its own {kept[0]} has values between tiles",) if kept else ()
+    return (f"the region is stopped nowhere: {kept[0]} is lost when the function returns",) if kept else ()

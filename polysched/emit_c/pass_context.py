@@ -27,7 +27,7 @@ from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.partial_results import OPERATORS
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Array, Scop, Storage
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -86,9 +86,15 @@ class PassContext:
             self.scop, self.taken, also=self.contracted_arrays)
 
     def kept_arrays(self, loops: Node) -> tuple[str, ...]:
-        """The arrays of the region's own whose values stand beside the loops, once bodies are settled."""
+        """What is gone when the function around the region returns, though values of it stand beside the loops.
+
+        Arrays of the region's own, and variables that it writes and that may belong to the function.  Bodies are
+        settled.
+        """
         placed = contracted(loops)
-        return tuple(array for array in self.code.local_names if array not in placed)
+        written = {a.array for s in self.scop.statements for a in s.writes}
+        return tuple(a.name for a in self.scop.arrays if a.name not in placed and (
+            a.name in self.code.local_names or (a.name in written and _may_be_of_function(a))))
 
     def memory_name(self, array: str) -> str:
         """The C name of memory from the heap for the parts of an array."""
@@ -107,6 +113,12 @@ class PassContext:
         return {r.statement: r for r in find_reductions(scop)
                 if all(part.operator in operators for part in r.accumulators)
                 and (r.exact or self.options.reassociate) and accumulators_exist(scop, r)}
+
+
+def _may_be_of_function(array: Array) -> bool:
+    """Whether an array may be a variable of the function around the region, or a parameter by value."""
+    by_value = array.is_scalar and not array.c_element.startswith("(*")
+    return array.storage is Storage.OUTER or (array.storage is Storage.ARGUMENT and by_value)
 
 
 def pass_context(tiled: TiledSchedule, options: EmitOptions, *, own_memory: bool) -> PassContext:

@@ -174,13 +174,22 @@ class RegionPrinter:
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
-        flag = None if wanted or loop.mark.parallel else self.exit_test(loop)
-        body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
-        body += ['__asm__("" ::: "memory");'] if loop.forgets else []
-        body += [f"{self.index.macros.use('fence')}();"] if loop.fences else []
-        body = self.stops.tile_lines(body) if self.stops is not None and loop.yields else body
+        body = self._iteration(loop, body, alone=bool(wanted))
         return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
                                         simd=self.options.simd, index=self.index, tested=self.tested_teams)]
+
+    def _iteration(self, loop: For, body: list[str], *, alone: bool) -> list[str]:
+        """The lines of an iteration with what stands around them.
+
+        Parameters
+        ----------
+        alone : iterations share a pragma, so that none ends the loop.
+        """
+        flag = None if alone or loop.mark.parallel or loop.yields else self.exit_test(loop)
+        body = [*body, *([] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]),
+                *(['__asm__("" ::: "memory");'] if loop.forgets else []),
+                *([f"{self.index.macros.use('fence')}();"] if loop.fences else [])]
+        return self.stops.tile_lines(body) if self.stops is not None and loop.yields else body
 
     def exit_test(self, loop: For) -> str | None:
         """The variable that a sequential loop is left early by; None where it runs to its end."""

@@ -10,8 +10,8 @@
 `input` and `output` nodes stand for the surroundings.  The lines are those that public readers of such files take; no
 file of the contest was at hand, and nothing is said of its scores.
 
-Source: "ISPD 2020 contest: wafer-scale deep learning accelerator placement" (James et al., ISPD 2020), which defines the
-kernels `conv`, `dblock` and `cblock` by their formal arguments.
+Source: "ISPD 2020 contest: wafer-scale deep learning accelerator placement" (James et al., ISPD 2020), which defines
+the kernels `conv`, `dblock` and `cblock` by their formal arguments.
 """
 
 from __future__ import annotations

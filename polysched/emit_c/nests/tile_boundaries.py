@@ -2,10 +2,10 @@
 
     for (it) for (jt) { tile }   ->   for (it) for (jt) { if (tile++ < resume) continue; tile; if (*stop) goto left; }
 
-A tile is the body of an innermost loop between tiles; an iteration of an outermost loop where nothing is tiled; and
-whatever stands beside such loops, as one.  Nothing may stay in registers or in the region's own arrays from one tile to
-the next: what holds such values is one tile as a whole.  What fills panels around tiles runs again when the code goes
-on: what a panel holds is written by none of the tiles that read it.
+A tile is the body of an innermost loop between tiles; an iteration of an outermost loop around others where nothing is
+tiled; and whatever stands beside such loops, as one.  Nothing may stay in registers or in the region's own arrays from
+one tile to the next: what holds such values is one tile as a whole.  What fills panels around
+tiles runs again when the code goes on: what a panel holds is written by none of the tiles that read it.
 
 Source: REEF (Han et al., OSDI 2022) stops between blocks of threads; here a tile is the block.
 """
@@ -16,7 +16,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.emit_c.loop_ir.index import Linear
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, Packed, block, map_children, walk_nodes
+from polysched.emit_c.loop_ir.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Node,
+    Packed,
+    RegisterTile,
+    block,
+    map_children,
+    walk_nodes,
+)
 from polysched.scheduling.marks import Role
 
 
@@ -38,8 +49,8 @@ def with_boundaries(loops: Node, *, whole: bool, fresh: Callable[[str], str], le
             case For() if not leaves(node):
                 if _has_tiles(node.body):
                     return replace(node, body=covered(node.body, tiled=True))
-                if node.mark.role is Role.TILE or not tiled:
-                    return replace(node, yields=True)
+                if node.mark.role is Role.TILE or (not tiled and _has_loops(node.body)):
+                    return replace(node, yields=True, mark=replace(node.mark, simd=False, parallel=False))
         return _once(node, fresh)
 
     return _once(loops, fresh) if whole else covered(loops, tiled=False)
@@ -47,8 +58,13 @@ def with_boundaries(loops: Node, *, whole: bool, fresh: Callable[[str], str], le
 
 def _once(node: Node, fresh: Callable[[str], str]) -> For:
     """A loop of one iteration around something, which is a tile then."""
-    return For(variable=fresh("polysched_once"), lower=Linear(), upper=Linear(constant=1), step=1, body=node, yields=True)
+    return For(variable=fresh("polysched_once"), lower=Linear(), upper=Linear(constant=1), step=1, body=node,
+               yields=True)
 
 
 def _has_tiles(node: Node) -> bool:
     return any(isinstance(n, For) and n.mark.role is Role.TILE for n in walk_nodes(node))
+
+
+def _has_loops(node: Node) -> bool:
+    return any(isinstance(n, For) or (isinstance(n, RegisterTile) and n.loops) for n in walk_nodes(node))
