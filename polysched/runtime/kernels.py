@@ -72,26 +72,36 @@ class PreemptibleKernel(Shown):
         ------
         UsageError : one is missing or unknown, or does not fit; an array has gaps, or shares elements with another.
         """
-        name, arrays = self.scop.name, {a.name: a for a in self.scop.arrays if a.storage is not Storage.LOCAL}
-        parameters = {p.name: p for p in self.scop.parameters}
-        if unknown := sorted(set(arguments) - {*arrays, *parameters}):
-            raise UsageError("the kernel has no such argument", where=f"kernel {name}", witness=unknown[0])
-        if missing := sorted(set(arrays) - set(arguments)):
-            raise UsageError("the kernel needs another argument", where=f"kernel {name}", witness=missing[0])
+        arrays = {a.name: a for a in self.scop.arrays if a.storage is not Storage.LOCAL}
+        _check_names(self.scop, arrays, arguments)
         written = frozenset(a.array for s in self.scop.statements for a in s.writes)
-        given = {n: arguments[n] for n in parameters if n in arguments}
-        for each, value in given.items():
-            check_number(name, each, parameters[each].dtype, value)
-        for each, array in arrays.items():
-            _check(name, array, arguments[each], written=each in written)
-        whole = {n: arguments[n] for n, a in arrays.items() if not a.is_scalar}
-        check_apart(name, whole, written)
-        sizes = sizes_of_shapes(self.scop, {n: v.shape for n, v in whole.items()},
-                                {n: int(v) for n, v in given.items()})
+        sizes = _sizes(self.scop, arrays, arguments, written)
         return PackedArguments([
             *(number_memory(sizes[p.name], p.dtype) for p in self.scop.parameters),
             *(memory_of(arguments[n], a) for n, a in arrays.items())],
             [*(False for _ in self.scop.parameters), *(n in written for n in arrays)])
+
+
+def _check_names(scop: Scop, arrays: Mapping[str, Array], arguments: Mapping[str, Any]) -> None:
+    if unknown := sorted(set(arguments) - {*arrays, *(p.name for p in scop.parameters)}):
+        raise UsageError("the kernel has no such argument", where=f"kernel {scop.name}", witness=unknown[0])
+    if missing := sorted(set(arrays) - set(arguments)):
+        raise UsageError("the kernel needs another argument", where=f"kernel {scop.name}", witness=missing[0])
+
+
+def _sizes(scop: Scop, arrays: Mapping[str, Array], arguments: Mapping[str, Any],
+           written: frozenset[str]) -> dict[str, int]:
+    """The value of every parameter, with all arguments checked."""
+    given = {}
+    for parameter in scop.parameters:
+        if parameter.name in arguments:
+            check_number(scop.name, parameter.name, parameter.dtype, arguments[parameter.name])
+            given[parameter.name] = int(arguments[parameter.name])
+    for name, array in arrays.items():
+        _check(scop.name, array, arguments[name], written=name in written)
+    whole = {n: arguments[n] for n, a in arrays.items() if not a.is_scalar}
+    check_apart(scop.name, whole, written)
+    return sizes_of_shapes(scop, {n: v.shape for n, v in whole.items()}, given)
 
 
 def _check(kernel: str, array: Array, value: Any, *, written: bool) -> None:
