@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -68,16 +68,16 @@ class BlockSource:
     @cached_property
     def stored(self) -> frozenset[str]:
         """The arrays that the program writes."""
-        blocks = {target.id: node.value for top in self.body for node in ast.walk(top) if isinstance(node, ast.Assign)
+        blocks = {target.id: node.value for node in self._nodes if isinstance(node, ast.Assign)
                   for target in node.targets if isinstance(target, ast.Name)}
-        found = set()
-        for node in (node for top in self.body for node in ast.walk(top)):
-            if self.called(node) == "store" and isinstance(node, ast.Call) and node.args:
-                block: ast.AST = node.args[0]
-                block = blocks.get(block.id, block) if isinstance(block, ast.Name) else block
-                if isinstance(block, ast.Call) and block.args and isinstance(block.args[0], ast.Name):
-                    found.add(block.args[0].id)
-        return frozenset(found)
+        stores = [node.args[0] for node in self._nodes
+                  if isinstance(node, ast.Call) and self.called(node) == "store" and node.args]
+        found = [blocks.get(block.id, block) if isinstance(block, ast.Name) else block for block in stores]
+        return frozenset(array for block in found if (array := _first_name(block)))
+
+    @property
+    def _nodes(self) -> Iterator[ast.AST]:
+        return (node for top in self.body for node in ast.walk(top))
 
     def refuse(self, node: ast.AST, problem: str, hint: str | None = None) -> NoReturn:
         """Raise an `UnsupportedScopError` that points at a node."""
@@ -113,6 +113,14 @@ def read_block_program(function: Callable[..., Any], given: Mapping[str, int]) -
             raise UsageError(f"{function.__name__}: {name}={value!r} is no edge of a block", hint="an integer above 0")
     body = [_Filled(constants).visit(copy.deepcopy(s)) for s in source.tree.body]
     return BlockSource(source=source, arguments=tuple(names[:first]), constants=constants, body=tuple(body))
+
+
+def _first_name(block: ast.expr) -> str:
+    """The array of a block; empty for what is none."""
+    match block:
+        case ast.Call(args=[ast.Name(id=array), *_]):
+            return array
+    return ""
 
 
 class _Filled(ast.NodeTransformer):

@@ -154,15 +154,18 @@ def both(first: Fill, second: Fill | None) -> Fill:
 
 def filled_by(operator: str, left: Tile, right: Tile) -> Fill | None:
     """What masked lanes of two tiles make together: 0 times anything is 0, an infinite value stays one."""
-    a = spread(left.fill, left.shape) if left.fill else None
-    b = spread(right.fill, right.shape) if right.fill else None
+    a, b = (spread(t.fill, t.shape) if t.fill else None for t in (left, right))
     if operator == "*":
-        zeros = [f for f in (a, b) if f is not None and f.value == 0]
-        return both(zeros[0], zeros[1] if len(zeros) > 1 else None) if zeros else None
+        return _zero_of_either(a, b)
     if operator == "/":
-        return a if a is not None and a.value == 0 else None
-    if operator == "+" and a is None and b is not None:
+        return _zero_of_either(a, None)
+    if operator == "+" and a is None:
         a, b = b, a
-    if operator in "+-" and a is not None and abs(a.value) == inf:
-        return a if b is None else None
-    return None
+    stays = a is not None and abs(a.value) == inf and b is None
+    return a if operator in ("+", "-") and stays else None
+
+
+def _zero_of_either(first: Fill | None, second: Fill | None) -> Fill | None:
+    """The lanes that one of two masks to 0."""
+    zeros = [f for f in (first, second) if f is not None and f.value == 0]
+    return both(zeros[0], zeros[1] if len(zeros) > 1 else None) if zeros else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping
+from textwrap import indent
 from typing import NoReturn
 
 from polysched.scop.block_frontend.block_source import BlockSource
@@ -40,12 +41,7 @@ class _Printer(ast.NodeTransformer):
 
     def text(self) -> str:
         """The module."""
-        for name, value in self.source.constants.items():
-            if value & (value - 1):
-                self.source.refuse(self.tree, f"Triton's tiles have powers of two as edges, {name} is {value}")
-        for node in ast.walk(self.tree):
-            if self.source.called(node) == "block" and isinstance(node, ast.Call):
-                self._array(node)
+        self._check()
         written = [made for statement in self.tree.body if (made := self._statement(statement)) is not None]
         names, arrays = self._size_names(), list(self.ranks)
         strides = [f"{a}_stride_{k}" for a, rank in self.ranks.items() for k in range(rank)]
@@ -55,13 +51,19 @@ class _Printer(ast.NodeTransformer):
                  *self.source.constants]
         defaults = [f"{c}={v}" for c, v in self.source.constants.items()]
         grid = [ast.unparse(self.programs[axis]) for axis in sorted(self.programs)]
-        head = [f"def {self.source.name}({', '.join([*self.source.arguments, *defaults])}):",
-                *(f"    {ast.unparse(s)}" for s in self.sizes),
-                f"    {self.source.name}_kernel[({', '.join(grid)},)]({', '.join(given)})"]
-        lines = ["import triton", "import triton.language as tl", "", "", "@triton.jit",
-                 f"def {self.source.name}_kernel({', '.join(form)}):", *(f"    {line}" for line in body.splitlines()),
-                 "", "", *head]
-        return "\n".join(lines) + "\n"
+        name, arguments = self.source.name, ", ".join([*self.source.arguments, *defaults])
+        launch = [*map(ast.unparse, self.sizes), f"{name}_kernel[({', '.join(grid)},)]({', '.join(given)})"]
+        return (f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {name}_kernel({', '.join(form)}):\n"
+                f"{indent(body, '    ')}\n\n\ndef {name}({arguments}):\n" + indent("\n".join(launch), "    ") + "\n")
+
+    def _check(self) -> None:
+        """Refuse edges that Triton does not have, and note the arrays."""
+        for name, value in self.source.constants.items():
+            if value & (value - 1):
+                self.source.refuse(self.tree, f"Triton's tiles have powers of two as edges, {name} is {value}")
+        for node in ast.walk(self.tree):
+            if self.source.called(node) == "block" and isinstance(node, ast.Call):
+                self._array(node)
 
     def _first(self) -> str:
         """The array whose type tiles of zeros have."""
@@ -76,8 +78,7 @@ class _Printer(ast.NodeTransformer):
         match statement:
             case ast.Expr(value=ast.Constant()):
                 return None
-            case ast.Assign(value=value) if any(isinstance(n, ast.Attribute) and n.attr == "shape"
-                                                for n in ast.walk(value)):
+            case ast.Assign(value=value) if ".shape" in ast.unparse(value):
                 self.sizes.append(statement)
                 self.least |= set(self._size_names())
                 return None
@@ -86,17 +87,19 @@ class _Printer(ast.NodeTransformer):
                 self.blocks[name] = call
                 return None
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds)):
-                if len(bounds) == 1 or all(map(self._is_least, (bounds[0], *bounds[2:]))):
-                    self.least.add(name)
-                made = copy.copy(statement)
-                made.iter = self.visit(copy.deepcopy(statement.iter))
-                made.body = [s for own in statement.body if (s := self._statement(own)) is not None]
-                return made
-        if isinstance(statement, ast.Assign) and self._is_least(statement.value):
-            self.least |= {t.id for t in statement.targets if isinstance(t, ast.Name)
-                           and self.source.assigned[t.id] == 1}
+                return self._loop(statement, name, bounds)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if self.source.assigned[name] == 1:
+                self.least |= {name} if self._is_least(value) else set()
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         return found
+
+    def _loop(self, statement: ast.For, name: str, bounds: list[ast.expr]) -> ast.stmt:
+        if len(bounds) == 1 or all(map(self._is_least, (bounds[0], *bounds[2:]))):
+            self.least.add(name)
+        made = copy.copy(statement)
+        made.iter = self.visit(copy.deepcopy(statement.iter))
+        made.body = [s for own in statement.body if (s := self._statement(own)) is not None]
+        return made
 
     def _is_least(self, node: ast.expr) -> bool:
         """Whether an offset is known not to be negative."""
@@ -158,9 +161,21 @@ class _Printer(ast.NodeTransformer):
         found = self.blocks.get(block.id) if isinstance(block, ast.Name) else block
         if not isinstance(found, ast.Call):
             self._refuse(node, "this is no block")
-        array, extents, offsets, shape = (_items(a) for a in found.args)
-        name = ast.unparse(array[0])
-        pointer = name
+        pointer, masks = self._pointer(found)
+        position = 1 if word == "load" else 2
+        mask = node.args[position] if len(node.args) > position else given.get("mask")
+        if mask is not None:
+            masks.append(f"({ast.unparse(self.visit(mask))})")
+        if word == "store":
+            return _parsed(f"tl.store({pointer}, {ast.unparse(self.visit(node.args[1]))}, mask={' & '.join(masks)})")
+        other = node.args[2] if len(node.args) > 2 else given.get("other")
+        text = "0" if other is None else ast.unparse(self.visit(other))
+        return _parsed(f"tl.load({pointer}, mask={' & '.join(masks)}, other={text})")
+
+    def _pointer(self, block: ast.Call) -> tuple[str, list[str]]:
+        """The addresses of a block's lanes, and which of them are elements."""
+        array, extents, offsets, shape = (_items(a) for a in block.args)
+        pointer = name = ast.unparse(array[0])
         masks: list[str] = []
         kept = [k for k, edge in enumerate(shape) if not (isinstance(edge, ast.Constant) and edge.value is None)]
         for k, start in enumerate(offsets):
@@ -175,15 +190,7 @@ class _Printer(ast.NodeTransformer):
                 at_mask = at
             masks += [] if self._is_least(start) else [f"({at_mask} >= 0)"]
             masks.append(f"({at_mask} < {ast.unparse(extents[k])})")
-        position = 1 if word == "load" else 2
-        mask = node.args[position] if len(node.args) > position else given.get("mask")
-        if mask is not None:
-            masks.append(f"({ast.unparse(self.visit(mask))})")
-        if word == "store":
-            return _parsed(f"tl.store({pointer}, {ast.unparse(self.visit(node.args[1]))}, mask={' & '.join(masks)})")
-        other = node.args[2] if len(node.args) > 2 else given.get("other")
-        text = "0" if other is None else ast.unparse(self.visit(other))
-        return _parsed(f"tl.load({pointer}, mask={' & '.join(masks)}, other={text})")
+        return pointer, masks
 
     def _refuse(self, node: ast.AST, problem: str) -> NoReturn:
         self.source.refuse(node, problem)
