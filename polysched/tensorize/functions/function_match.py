@@ -13,6 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import BudgetExceededError
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
@@ -142,7 +143,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
             for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
                 if any({*names} & {*m.statements} for m in found):
                     break
-                made = _of_part(_Part(dependences, names, depth, context), function, allowed)
+                made = _within_budget(_Part(dependences, names, depth, context), function, allowed)
                 if isinstance(made, FunctionMatch):
                     found.append(made)
                 else:
@@ -204,6 +205,12 @@ def part_of(dependences: Dependences, names: tuple[str, ...], around: Around, co
     return _Part(dependences, names, around.depth, context, around)
 
 
+def _within_budget(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
+    """As `_of_part`; a part whose sets isl does not compare in time is refused, and says so."""
+    made = with_budget(ISL_OPERATIONS, lambda: _of_part(part, function, numerics))
+    return [f"{part}: needs more than {in_words(ISL_OPERATIONS)}"] if made is None else made
+
+
 def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
     """The first variant of a function that computes a part; else why not, per variant that is worth a word."""
     reasons = []
@@ -225,7 +232,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
         return [f"{part}: {live}"]
     prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
                     packs=function.packs)
-    start = State(context=part.program.iterations)
+    start = State(context=part.program.iterations.intersect(_prefixed(variant.scop.context)))
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):

@@ -92,7 +92,14 @@ def _pattern(statement: Statement) -> tuple[object, ...]:
     if not isinstance(item, Assign):
         return (statement.name,)
     return statement.depth, tuple((a.array, a.kind) for a in statement.accesses), _in_places(
-        statement, _wrapping(statement) or item)
+        statement, _wrapping(statement) or _written_out(item))
+
+
+def _written_out(item: Assign) -> Assign:
+    """`t += e` of floats as `t = t + e`."""
+    if item.read is None or not item.dtype.is_float:
+        return item
+    return Assign(item.target, assigned_value(item, Load(item.read, item.dtype)), item.dtype)
 
 
 def _in_places(statement: Statement, item: Assign) -> Assign:
@@ -193,11 +200,13 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
     """The program with the first statement in all their iterations; None where accesses would be others."""
     first = group[0]
     moves = [_move(first, other, shifts.at, by) for other, by in zip(group, shifts.by, strict=True)]
-    back = union_map(moves)
+    context = scop.context.params()
     domain = isl.Set.empty(first.domain.get_space())
     for move in moves:
         domain = domain.union(move.domain())
-    domain = _plain(domain.coalesce(), first)
+    domain = _plain(domain.coalesce(), first, context)
+    moves = [move.intersect_params(context) for move in moves]
+    back = union_map(moves)
     if not back.is_single_valued() or not back.is_injective():
         return None
     accesses = _as_those_of(first, domain)
@@ -255,12 +264,35 @@ def _without_widening(e: Expr) -> Expr:
     return e.operand if isinstance(e, Cast) and widens else e
 
 
-def _plain(domain: isl.Set, statement: Statement) -> isl.Set:
-    hull = isl.Set.from_basic_set(domain.polyhedral_hull())
-    domain = hull if hull.is_equal(domain) else domain
+def _plain(domain: isl.Set, statement: Statement, context: isl.Set) -> isl.Set:
+    """The same iterations, by inequalities without quotients where those say it: a sum and its rest are `0 <= k < n`."""
+    there = domain.intersect_params(context)
+    hull = _tight_hull(domain, there).gist_params(context)
+    domain = hull if hull.intersect_params(context).is_equal(there) else domain
     for at, name in enumerate(statement.iterators):
         domain = domain.set_dim_name(_SET, at, name)
     return domain
+
+
+def _tight_hull(domain: isl.Set, there: isl.Set) -> isl.Set:
+    """What a domain's inequalities on iterators, without quotients, allow, each as tight as it holds for all of it.
+
+    Parameters
+    ----------
+    there : the domain where the program's sizes can be.
+    """
+    hull = isl.Set.universe(domain.get_space())
+    parts = [*domain.get_basic_sets(), domain.polyhedral_hull()]
+    for constraint in (c for part in parts for c in part.remove_divs().get_constraints()):
+        function = constraint.get_aff()
+        if not function.involves_dims(_IN, 0, function.dim(_IN)):
+            continue   # on sizes alone
+        signs = (function, function.neg()) if constraint.is_equality() else (function,)
+        for side in signs:
+            least = there.min_val(side)
+            if least.is_int():
+                hull = hull.intersect(isl.PwAff.from_aff(side.add_constant_val(least.neg())).nonneg_set())
+    return hull.coalesce()
 
 
 def _move(first: Statement, other: Statement, at: int, by: int) -> isl.Map:
