@@ -48,14 +48,19 @@ MOST_COPIES = LIMITS.most_rolled_copies
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
 
-def rerolled(dependences: Dependences) -> Dependences | None:
-    """The program with one loop rolled up again; None where none is written out."""
+def rerolled(dependences: Dependences, *, reorder: bool = False) -> Dependences | None:
+    """The program with one loop rolled up again; None where none is written out.
+
+    Parameters
+    ----------
+    reorder : floats may be added in another order, so that `c += a[0] * b[0] + a[1] * b[1]` is two sums.
+    """
     scop = dependences.scop
     for group in _side_by_side(scop):
         if (after := _rolled(dependences, scop, group)) is not None:
             return after
     for statement in scop.statements:
-        apart = _apart(scop, statement)
+        apart = _apart(scop, statement, reorder=reorder)
         if apart is not None and (after := _rolled(dependences, *apart)) is not None:
             return after
     return None
@@ -323,7 +328,7 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
     return None
 
 
-def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...]] | None:
+def _apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tuple[Statement, ...]] | None:
     """The program with a statement per product that one statement adds, one right behind the other."""
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign) or statement.access(item.target).kind is not AccessKind.MUST_WRITE:
@@ -331,12 +336,15 @@ def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...
     old = _old_value(statement, item)
     if old is None:
         return None
-    addends = _addends(statement, item)
+    addends, minus = _addends(statement, item), False
+    if reorder and item.dtype.is_float:
+        addends, minus = _in_any_order(statement, item)
     if not 1 < len(addends) <= MOST_COPIES:
         return None
     made, taken = list[Statement](), {s.name for s in scop.statements}
     for number, addend in enumerate(addends):
-        value = wrapping_sum(Load(old.reference, item.dtype), addend)
+        before = Load(old.reference, item.dtype)
+        value = Binary("-", before, addend, item.dtype) if minus else wrapping_sum(before, addend)
         part = _in_order(with_body(statement, Assign(item.target, value, item.dtype)))
         if number:
             name = fresh_name(f"{statement.name}_{number + 1}", taken)
@@ -372,6 +380,18 @@ def _addends(statement: Statement, item: Assign) -> list[Expr]:
         return []
     terms = [(op, e) for op, e in summands(named, item.dtype) if below_signs(plain(e)) != old]
     return [below_signs(e) for _, e in terms] if all(op == "+" for op, _ in terms) else []
+
+
+def _in_any_order(statement: Statement, item: Assign) -> tuple[list[Expr], bool]:
+    """What a statement adds to its float element, in any order, or subtracts from it; nothing where it does both."""
+    target, old = statement.access(item.target), Load(item.target, item.dtype)
+    named = one_name_per_element(_written_out(item).value, statement, target)
+    named = rebuild(named, lambda e: old if isinstance(e, Load) and e.reference == item.read else e)
+    if not adds_to(named, old):
+        return [], False
+    terms = [(op, e) for op, e in summands(named, item.dtype) if e != old]
+    signs = {op for op, _ in terms}
+    return ([e for _, e in terms], signs == {"-"}) if len(signs) == 1 else ([], False)
 
 
 def _left_to_right(value: Expr, old: Load) -> list[Expr]:
