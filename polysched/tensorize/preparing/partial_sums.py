@@ -3,9 +3,9 @@
 Rewrite:  s = 0; t = 0;  for k: { s += a[2k] * b[2k];  t += a[2k + 1] * b[2k + 1]; }  c = s + t
     ->    s = 0;         for k: { s += a[2k] * b[2k];  s += a[2k + 1] * b[2k + 1]; }  c = s
 
-Integers, which wrap on the way as unsigned ones do: their additions may change places; floats where that is allowed.  Both variables are cleared
-and added up once in every iteration of the loops that they share, and everything that is added to one of them is added
-between these two, which isl checks on the order; nobody else reads them.
+Integers, which wrap on the way as unsigned ones do: their additions may change places; floats where that is allowed.
+Both variables are cleared and added up once in every iteration of the loops that they share, and everything that is
+added to one of them is added between these two, which isl checks on the order; nobody else reads them.
 Source: the inverse of accumulator expansion (Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001).
 """
 

@@ -205,12 +205,8 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
     """The program with the first statement in all their iterations; None where accesses would be others."""
     first = group[0]
     moves = [_move(first, other, shifts.at, by) for other, by in zip(group, shifts.by, strict=True)]
-    context = scop.context.params()
-    domain = isl.Set.empty(first.domain.get_space())
-    for move in moves:
-        domain = domain.union(move.domain())
-    domain = _plain(domain.coalesce(), first, context)
-    moves = [move.intersect_params(context) for move in moves]
+    domain = _plain(moves, first, scop.context.params())
+    moves = [move.intersect_params(scop.context.params()) for move in moves]
     back = union_map(moves)
     if not back.is_single_valued() or not back.is_injective():
         return None
@@ -269,8 +265,12 @@ def _without_widening(e: Expr) -> Expr:
     return e.operand if isinstance(e, Cast) and widens else e
 
 
-def _plain(domain: isl.Set, statement: Statement, context: isl.Set) -> isl.Set:
-    """The same iterations, by inequalities without quotients where those say it: a sum and its rest are `0 <= k < n`."""
+def _plain(moves: Sequence[isl.Map], statement: Statement, context: isl.Set) -> isl.Set:
+    """All iterations, by inequalities without quotients where those say it: a sum and its rest are `0 <= k < n`."""
+    domain = isl.Set.empty(statement.domain.get_space())
+    for move in moves:
+        domain = domain.union(move.domain())
+    domain = domain.coalesce()
     there = domain.intersect_params(context)
     hull = _tight_hull(domain, there).gist_params(context)
     domain = hull if hull.intersect_params(context).is_equal(there) else domain
@@ -336,15 +336,11 @@ def _apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tu
     old = _old_value(statement, item)
     if old is None:
         return None
-    addends, minus = _addends(statement, item), False
-    if reorder and item.dtype.is_float:
-        addends, minus = _in_any_order(statement, item)
-    if not 1 < len(addends) <= MOST_COPIES:
+    values = _sums(statement, item, Load(old.reference, item.dtype), reorder=reorder)
+    if not 1 < len(values) <= MOST_COPIES:
         return None
     made, taken = list[Statement](), {s.name for s in scop.statements}
-    for number, addend in enumerate(addends):
-        before = Load(old.reference, item.dtype)
-        value = Binary("-", before, addend, item.dtype) if minus else wrapping_sum(before, addend)
+    for number, value in enumerate(values):
         part = _in_order(with_body(statement, Assign(item.target, value, item.dtype)))
         if number:
             name = fresh_name(f"{statement.name}_{number + 1}", taken)
@@ -357,6 +353,14 @@ def _apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tu
     tree = from_isl(pulled_back(scop.schedule, back, union_set(s.domain for s in statements)))
     ordered = replace(tree, root=one_behind_the_other(split_bands(tree.root), [p.domain for p in made]))
     return replace(scop, statements=statements, schedule=to_isl(ordered)), tuple(made)
+
+
+def _sums(statement: Statement, item: Assign, old: Load, *, reorder: bool) -> list[Expr]:
+    """What the parts of a statement make of their old value, each with one addend."""
+    if not reorder or not item.dtype.is_float:
+        return [wrapping_sum(old, addend) for addend in _addends(statement, item)]
+    addends, sign = _in_any_order(statement, item)
+    return [Binary(sign, old, addend, item.dtype) for addend in addends]
 
 
 def _in_order(statement: Statement) -> Statement:
@@ -382,16 +386,16 @@ def _addends(statement: Statement, item: Assign) -> list[Expr]:
     return [below_signs(e) for _, e in terms] if all(op == "+" for op, _ in terms) else []
 
 
-def _in_any_order(statement: Statement, item: Assign) -> tuple[list[Expr], bool]:
+def _in_any_order(statement: Statement, item: Assign) -> tuple[list[Expr], str]:
     """What a statement adds to its float element, in any order, or subtracts from it; nothing where it does both."""
     target, old = statement.access(item.target), Load(item.target, item.dtype)
-    named = one_name_per_element(_written_out(item).value, statement, target)
-    named = rebuild(named, lambda e: old if isinstance(e, Load) and e.reference == item.read else e)
+    value = assigned_value(item, old if item.read is None else Load(item.read, item.dtype))
+    named = one_name_per_element(value, statement, target)
     if not adds_to(named, old):
-        return [], False
+        return [], "+"
     terms = [(op, e) for op, e in summands(named, item.dtype) if e != old]
     signs = {op for op, _ in terms}
-    return ([e for _, e in terms], signs == {"-"}) if len(signs) == 1 else ([], False)
+    return ([e for _, e in terms], signs.pop()) if len(signs) == 1 else ([], "+")
 
 
 def _left_to_right(value: Expr, old: Load) -> list[Expr]:

@@ -81,8 +81,8 @@ def test_what_is_written_out_becomes_one_call(name: str, tmp_path: Path, monkeyp
 
 MATCHED = {   # making the ordinary code beside these takes long
     "ger, rows by 4": (MATRICES, written_out("for (int j = 0; j < m; j++) A[@][j] += x[@] * y[j];", 4), "cblas_dger"),
-    "ger, columns by 5": (MATRICES, f"for (int r = 0; r < n; r++) {{ {written_out('A[r][@] += x[r] * y[@];', 5, 'm')} }}",
-                          "cblas_dger"),
+    "ger, columns by 5": (
+        MATRICES, f"for (int r = 0; r < n; r++) {{ {written_out('A[r][@] += x[r] * y[@];', 5, 'm')} }}", "cblas_dger"),
     "syrk, sums by 4": (
         MATRICES, "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) { "
         f"{written_out('C[i][j] += A[i][@] * A[j][@];', 4, 'm', 'k')} }}", "cblas_dsyrk"),
