@@ -1,4 +1,4 @@
-"""Statements that read the same elements in the same iteration, streams a few iterations apart, and those that do not."""
+"""Statements that read the same in the same iteration, streams a few iterations apart, and those that do not."""
 
 from __future__ import annotations
 
