@@ -167,7 +167,8 @@ def table(records: Sequence[Record]) -> str:
     for record in records:
         value = record.values
         result = "refused" if "refused" in value else "wrong" if value["wrong"] else "right"
-        rows.append([record.case, str(value["greedy_kernels"]), str(value["dominator_kernels"]), str(value["cost_kernels"]),
+        rows.append([record.case, str(value["greedy_kernels"]), str(value["dominator_kernels"]),
+                     str(value["cost_kernels"]),
                      f"{value['greedy_bytes'] / value['compulsory_bytes']:.2f}",
                      f"{value['cost_bytes'] / value['compulsory_bytes']:.2f}", result,
                      f"{value['ratio']:.2f}" if "ratio" in value else ""])

@@ -59,8 +59,8 @@ class GraphLimits:
 
     # planning/fusion_plan.py
     most_patterns: int = constant(
-        4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better cover on "
-                                   "the graphs of experiments/models")
+        4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better one "
+                                   "on the graphs of experiments/models")
     most_stitched_nodes: int = constant(
         24, unit="nodes", source="of one stitched kernel: as of an elementwise one")
     most_judged: int = constant(

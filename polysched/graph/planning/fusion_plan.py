@@ -3,10 +3,10 @@
     found = fusion_plan(graph, target)       # groups, bytes saved, why not more
 
 Patterns end at a node and grow over producers whose results nothing outside needs, in reverse topological order; the
-best few per node are kept.  The cost is the speed of light: bytes over bandwidth, operations over peak, a team's start.
-CP-SAT covers every node once at least cost.  Since only the last result of a pattern is seen from outside, groups never
-depend on each other in a circle.  A pattern whose stages do not become one loop over tiles is refused with the reason of
-the exact check, and the cover is found anew.
+best few per node are kept.  The cost is the speed of light: bytes over bandwidth, operations over peak, a team's
+start.  CP-SAT covers every node once at least cost.  Since only the last result of a pattern is seen from outside,
+groups never depend on each other in a circle.  A pattern whose stages do not become one loop over tiles is refused with
+the reason, one whose tiles take longer gets that cost, and the cover is found anew.
 
 Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5 (patterns in reverse topological order, top k).
 """
@@ -115,33 +115,58 @@ def fusion_plan(graph: Graph, target: Target | None = None, *, judge: Judge | No
     if graph.symbols:
         return FusionPlan(groups=greedy, seconds=0.0, bytes_moved=0, bytes_apart=0, bytes_compulsory=0)
     candidates = {p.nodes: p for p in (*apart, *(maker.all() if patterns else ()))}
-    known: dict[str, Verdict] = {}
-    refused: dict[tuple[int, ...], str] = {}
-    judged: set[tuple[int, ...]] = set()
-    first = {p.nodes for p in apart}
-    while True:
-        if len(judged - first) >= LIMITS.most_judged:
-            candidates = {nodes: p for nodes, p in candidates.items() if nodes in first | judged}
-        chosen, optimal = _cover(len(graph.nodes), list(candidates.values()))
-        asked = [p for p in chosen if p.nodes not in judged]
-        if not asked:
-            break
-        for pattern in asked:
-            judged.add(pattern.nodes)
-            verdict = maker.verdict(pattern, judge, known)
-            if verdict.reason:
-                refused[pattern.nodes] = verdict.reason
-                del candidates[pattern.nodes]
-            elif verdict.seconds > pattern.seconds:
-                refused[pattern.nodes] = f"its tiles take {verdict.seconds:.1e} s"
-                candidates[pattern.nodes] = replace(pattern, seconds=verdict.seconds)
-    for pattern in chosen:
-        refused.pop(pattern.nodes, None)
-    groups = tuple(Group(nodes=tuple(graph.nodes[k] for k in p.nodes))
-                   for p in sorted(chosen, key=lambda p: p.nodes[-1]))
-    return FusionPlan(groups=groups, bytes_compulsory=maker.compulsory, seconds=sum(p.seconds for p in chosen), bytes_apart=bytes_apart,
-                      bytes_moved=sum(p.bytes_moved for p in chosen), optimal=optimal, refused=tuple(
-                          (" ".join(graph.nodes[k].op for k in nodes), why) for nodes, why in refused.items()))
+    search = _Search(maker, judge, {p.nodes for p in apart}, candidates)
+    chosen = sorted(search.settled(), key=lambda p: p.nodes[-1])
+    groups = tuple(Group(nodes=tuple(graph.nodes[k] for k in p.nodes)) for p in chosen)
+    return FusionPlan(groups=groups, bytes_compulsory=maker.compulsory, seconds=sum(p.seconds for p in chosen),
+                      bytes_apart=bytes_apart, bytes_moved=sum(p.bytes_moved for p in chosen),
+                      optimal=search.optimal, refused=search.reasons())
+
+
+@dataclass(eq=False)
+class _Search:
+    """Covers a graph again and again, until every pattern of the cover was judged."""
+
+    maker: _Patterns
+    judge: Judge | None
+    first: set[tuple[int, ...]]
+    candidates: dict[tuple[int, ...], Pattern]
+    optimal: bool = True
+
+    def __post_init__(self) -> None:
+        self.known: dict[str, Verdict] = {}
+        self.refused: dict[tuple[int, ...], str] = {}
+        self.judged: set[tuple[int, ...]] = set()
+
+    def settled(self) -> list[Pattern]:
+        """The patterns of the last cover."""
+        while True:
+            if len(self.judged - self.first) >= LIMITS.most_judged:
+                left = self.first | self.judged
+                self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
+            chosen, self.optimal = _cover(len(self.maker.graph.nodes), list(self.candidates.values()))
+            asked = [p for p in chosen if p.nodes not in self.judged]
+            if not asked:
+                for pattern in chosen:
+                    self.refused.pop(pattern.nodes, None)
+                return chosen
+            for pattern in asked:
+                self.take(pattern, self.maker.verdict(pattern, self.judge, self.known))
+
+    def take(self, pattern: Pattern, verdict: Verdict) -> None:
+        """What a verdict changes: a pattern is none, or dearer."""
+        self.judged.add(pattern.nodes)
+        if verdict.reason:
+            self.refused[pattern.nodes] = verdict.reason
+            del self.candidates[pattern.nodes]
+        elif verdict.seconds > pattern.seconds:
+            self.refused[pattern.nodes] = f"its tiles take {verdict.seconds:.1e} s"
+            self.candidates[pattern.nodes] = replace(pattern, seconds=verdict.seconds)
+
+    def reasons(self) -> tuple[tuple[str, str], ...]:
+        """The patterns that were cheaper, by their operators, and why not."""
+        nodes = self.maker.graph.nodes
+        return tuple((" ".join(nodes[k].op for k in places), why) for places, why in self.refused.items())
 
 
 @dataclass(eq=False)
@@ -218,23 +243,25 @@ class _Patterns:
 
     def pattern(self, nodes: tuple[int, ...]) -> Pattern:
         """Some nodes with their cost."""
-        members = [self.graph.nodes[k] for k in nodes]
-        inside = {o for n in members for o in n.outputs if o}
-        operands = {i for n in members for place, i in enumerate(n.inputs)
-                    if i and i not in inside and place not in operator_of(n).steering}
-        results = {o for o in members[-1].outputs if o}
-        if self.graph.symbols:
+        last = operator_of(self.graph.nodes[nodes[-1]])
+        if self.graph.symbols or (last.view and len(nodes) == 1):
             return Pattern(nodes=nodes, bytes_moved=0, seconds=0.0)
-        moved = sum(self._bytes(name) for name in (*operands, *results))
-        if operator_of(members[-1]).view and len(members) == 1:
-            return Pattern(nodes=nodes, bytes_moved=0, seconds=0.0)
+        moved = sum(map(self._bytes, self._seen(nodes)))
         operations = sum(self._operations(k) for k in nodes)
         cores = self.target.cores
         seconds = max(moved / (self.target.bandwidth(0) * cores), operations / (self.target.peak_flops(32) * cores))
         return Pattern(nodes=nodes, bytes_moved=moved, seconds=seconds + self.target.team_seconds)
 
+    def _seen(self, nodes: tuple[int, ...]) -> set[str]:
+        """Operands from outside, without those that decide about shapes, and results."""
+        members = [self.graph.nodes[k] for k in nodes]
+        inside = {o for n in members for o in n.outputs if o}
+        operands = {i for n in members for place, i in enumerate(n.inputs)
+                    if i and i not in inside and place not in operator_of(n).steering}
+        return operands | {o for o in members[-1].outputs if o}
+
     def _operations(self, place: int) -> int:
-        """One per element; of what sums products, as of a product of matrices with operands and a result of this size."""
+        """One per element; of sums of products, as of matrices with operands and a result of this size."""
         node = self.graph.nodes[place]
         made = max((self._elements(o) for o in node.outputs if o), default=0)
         read = sorted((self._elements(i) for i in node.inputs if i), reverse=True)
