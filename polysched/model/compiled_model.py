@@ -146,7 +146,8 @@ class CompiledModel:
         where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
         needed = where(given, offsets)
         if needed < 0:
-            raise UnsupportedGraphError("a value has a negative extent", where=f"model {self.graph.name}", witness=(
+            problem = "a value has a negative extent, or an operand is larger than the data that it goes over"
+            raise UnsupportedGraphError(problem, where=f"model {self.graph.name}", witness=(
                 f"{', '.join(map(str, negative_at_some_size(self.plan)))} "
                 f"with {', '.join(f'{n} = {v}' for n, v in values.items())}"))
         arena = np.empty(needed + ALIGNMENT, np.uint8)

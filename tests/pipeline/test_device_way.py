@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from polysched.errors import UnsupportedScopError, UsageError
+from polysched.gpu import GpuOptions
 from polysched.pipeline.files import compiler_flags, optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.requests import UseInstruction
@@ -52,3 +53,13 @@ def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> N
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(UsageError, match="no device 'abacus'"):
         PipelineOptions(device="abacus")
+
+
+def test_blocks_by_hand() -> None:
+    made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2))))
+    assert "device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1" in made.steps()
+
+
+def test_blocks_without_a_device_are_refused() -> None:
+    with pytest.raises(UsageError, match="blocks of work items are for a device"):
+        PipelineOptions(gpu=GpuOptions(block=(16,)))
