@@ -6,7 +6,7 @@ it has no affine form.  The extents of an island's results are symbols of the se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,9 +127,7 @@ class _Cutting(Resolving):
             else:
                 self.inference.types[name] = its_type
             self.inference.known.pop(name, None)
-        own = {s for t in types.values() if t is not None for e in t.shape for s in e.symbols}
-        around = {s for _, t in island.inputs if t is not None for e in t.shape for s in e.symbols}
-        on_data = node.op not in OPERATORS and not own <= around
+        on_data = node.op not in OPERATORS and not _symbols(types.values()) <= _symbols(t for _, t in island.inputs)
         self._add(node)
         self.reasons[id(node)] = node, "the shape of its result depends on data" if on_data else error.problem
 
@@ -138,7 +136,7 @@ class _Cutting(Resolving):
 
         By induction: from carried values of the types of the operands the body makes values of the same types.
         """
-        if node.op != LOOP:
+        if node.op != LOOP or len(node.regions[0].parameters) != len(node.inputs) or self.untyped & set(node.inputs):
             return None
         body, around = node.regions[0], Inference(Graph(name="", inputs=(), nodes=(), outputs=()))
         around.types, around.known = dict(self.inference.types), dict(self.inference.known)
@@ -240,6 +238,11 @@ class _Cutting(Resolving):
         constants = {n: known[n] for n in read if n in known}
         return Graph(name=name, nodes=tuple(listed), constants=constants, outputs=tuple(made),
                      inputs=tuple(_with_own_symbols(given).items()))
+
+
+def _symbols(types: Iterable[TensorType | None]) -> set[str]:
+    """The symbols of some shapes."""
+    return {s for t in types if t is not None for e in t.shape for s in e.symbols}
 
 
 def _is_plain(array: np.ndarray) -> bool:
