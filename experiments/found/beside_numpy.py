@@ -47,8 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for name, variables in SETTINGS.items():
         found = in_a_process(given, variables)
-        rows.append([name, *(f"{found[way]['numpy'] / found[way]['ours']:.2f}" for way in ("in turn", "in blocks")),
-                     *(f"{found[way][who] * 1e3:.2f}" for who in ("ours", "numpy") for way in ("in turn", "in blocks"))])
+        ways = ("in turn", "in blocks")
+        rows.append([name, *(f"{found[way]['numpy'] / found[way]['ours']:.2f}" for way in ways),
+                     *(f"{found[way][who] * 1e3:.2f}" for who in ("ours", "numpy") for way in ways)])
     print(markdown_table(["setting", "in turn", "in blocks", "kernel, in turn, ms", "kernel, in blocks, ms",
                           "NumPy, in turn, ms", "NumPy, in blocks, ms"], rows))
     return 0
