@@ -9,6 +9,7 @@ from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import fold_constants, with_types
+from polysched.graph.planning.early_outputs import early_outputs_first
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
 from polysched.graph.planning.plan import Plan, plan
@@ -32,7 +33,8 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     if target is not None:
         expanded = _placed(expanded, target)
     typed = with_types(expanded)
-    return plan(typed) if options is None else plan(typed, planned_by_cost(typed, options).groups)
+    return _with_early_outputs(plan(typed)) if options is None else plan(
+        typed, planned_by_cost(typed, options).groups)
 
 
 def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
@@ -49,6 +51,14 @@ def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
     if found is None:
         return Verdict("no tiles of one statement hold all of its stages")
     return Verdict(seconds=found.plan.seconds)
+
+
+def _with_early_outputs(made: Plan) -> Plan:
+    """The plan whose driver makes early outputs early, where that takes no more memory."""
+    if len(made.graph.outputs) < 2 or made.graph.symbols:
+        return made
+    other = plan(early_outputs_first(made.graph))
+    return other if other.arena.bytes <= made.arena.bytes else made
 
 
 def _placed(graph: Graph, target: Target) -> Graph:
