@@ -9,7 +9,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
 from polysched.search.bands import is_over_time
 from polysched.search.chooser import Chooser
-from polysched.search.producers import fusible_consumer, inline
+from polysched.search.rewriting.producers import fusible_consumer, inline
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT, NONE
 from polysched.tiling.best_schedule import POLICIES
@@ -52,7 +52,7 @@ def tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
 
 
 def cache_write(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Per band with the model's tiles: in how many registers results are gathered before they are written, or in none."""
+    """Per band with the model's tiles: the registers in which results are gathered, or none."""
     for band in choose.bands(recipe):
         if band.number in recipe.bands or band.choices.holds_loops or not band.blocks:
             continue

@@ -12,7 +12,7 @@ from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scop import from_c_text
 from polysched.scop.expression import build, compute, placeholder
 from polysched.scop.interpreter import execute
-from polysched.search.producers import fusible_consumer, inline, producers
+from polysched.search.rewriting.producers import fusible_consumer, inline, producers
 from polysched.search.space import Explorer
 from tests.search.programs import OPTIONS
 
