@@ -108,6 +108,12 @@ class RunFailedError(PolyschedError):
     exit_code = 3
 
 
+class DeviceError(PolyschedError):
+    """A device is not there, or its driver refused a kernel, a buffer or a launch; carries the driver's message."""
+
+    exit_code = 3
+
+
 class WrongResultError(PolyschedError):
     """A transformed program computed something else than the original; the witness is one element."""
 

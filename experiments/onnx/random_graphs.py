@@ -1,32 +1,66 @@
-"""Random operator graphs, compiled, against the interpreter: `python experiments/onnx/random_graphs.py FIRST COUNT`."""
+"""Random operator graphs, compiled and behind every pass, against the interpreter, with records that are gone on from.
+
+    python experiments/onnx/random_graphs.py RECORDS.jsonl --count 5000 [--seed 0] [--jobs 1]
+
+A graph that has its line is not run again.  The last lines are the counts of the whole file.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
 
-from polysched.errors import PolyschedError, WrongResultError
-from polysched.fuzz.operator_graphs import graph_inputs, random_graph
-from polysched.graph import interpret
-from polysched.model.compiling import compile_graph
-from polysched.model.verification import check
+from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, run_graphs, summary
+
+CHUNK = 16
 
 
-def outcome(seed: int) -> str:
-    """`right`, `wrong`, or why the graph was refused."""
-    graph = random_graph(seed)
-    inputs = graph_inputs(graph, seed)
-    try:
-        check(compile_graph(graph).run(inputs), interpret(graph, inputs), "the interpreter")
-    except WrongResultError as error:
-        print(f"seed {seed}: {error}", flush=True)
-        return "wrong"
-    except PolyschedError as error:
-        print(f"seed {seed}: {error}", flush=True)
-        return f"refused: {error.problem}"
-    return "right"
+def recorded(path: Path) -> list[GraphRecord]:
+    """The records of a file; a last line that was cut off is left out."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [GraphRecord(**json.loads(line)) for line in lines if line.endswith("\n")]
+
+
+def left(seeds: range, done: set[int]) -> Iterator[range]:
+    """Runs of seeds that have no record, of one chunk at most."""
+    start = seeds.start
+    while start < seeds.stop:
+        end = start
+        while end < min(start + CHUNK, seeds.stop) and end not in done:
+            end += 1
+        if end > start:
+            yield range(start, end)
+        start = max(end, start + 1)
+
+
+def main() -> int:
+    """Run what is left, and count."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", type=Path)
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    records = recorded(arguments.records)
+    arguments.records.write_text("".join(json.dumps(asdict(r)) + "\n" for r in records), encoding="utf-8")
+    with arguments.records.open("a", encoding="utf-8") as file:
+        def write(record: GraphRecord) -> None:
+            print(json.dumps(asdict(record)), file=file, flush=True)
+            records.append(record)
+            if record.is_fault:
+                print(f"{record.verdict}: graph {record.seed} {record.reason}", flush=True)
+
+        for seeds in left(range(arguments.seed, arguments.seed + arguments.count), {r.seed for r in records}):
+            run_graphs(GraphCampaign(count=len(seeds), seed=seeds.start, jobs=arguments.jobs,
+                                     chunk=max(len(seeds) // arguments.jobs, 1)), on_record=write)
+    print(summary(records))
+    return 1 if any(r.is_fault for r in records) else 0
 
 
 if __name__ == "__main__":
-    first, count = int(sys.argv[1]), int(sys.argv[2])
-    print(Counter(outcome(seed) for seed in range(first, first + count)))
+    raise SystemExit(main())

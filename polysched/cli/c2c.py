@@ -12,6 +12,7 @@ from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
+from polysched.cli.shown.unserved import refuse_unserved
 from polysched.errors import UsageError
 
 NAME = "c2c"
@@ -41,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Transform one file."""
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
+    refuse_unserved(arguments)
     if is_distributed(arguments):
         return write_distributed(arguments)
     refuse_same_file(arguments.source, arguments.output)

@@ -16,7 +16,7 @@ from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
-    from polysched.model import CompiledModel
+    from polysched.model import CompiledModel, SegmentedModel
     from polysched.pipeline import PipelineOptions
 
 NAME = "onnx"
@@ -29,6 +29,11 @@ examples:
   polysched onnx model.onnx --size batch=1 --inputs inputs.npz --verify onnxruntime
   polysched onnx model.onnx --assume batch=3 --verify reference --save model.so    batch stays open; a library
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
+
+  polysched onnx model.onnx --islands refuse            refuse a node whose shape follows from data
+
+--islands allow runs such nodes, and those without an affine form, on ONNX Runtime, or on onnx.reference where that is
+missing; each is listed with its reason and its share of the time; such a model is not saved
 
 a model with sizes that are neither fixed nor assumed is only inspected
 exit code 4 when an output differs beyond its tolerance"""
@@ -48,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
     parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
+    parser.add_argument("--islands", choices=("allow", "refuse"), default="allow",
+                        help="run nodes that are not compiled elsewhere, or refuse them (default: %(default)s)")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -91,26 +98,22 @@ def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]) -> dict[str, Any]:
     """What the compiled model is, computes and takes."""
-    from polysched.graph.evaluation.steering import steering_inputs
     from polysched.graph.passes.simple import bind
-    from polysched.model import compile_graph
+    from polysched.model import compile_graph, compile_with_islands
     from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact, timed
     threads = arguments.threads or len(os.sched_getaffinity(0))
     os.environ["OMP_NUM_THREADS"] = str(threads)   # read when the model is loaded
     bound = bind(graph, at)
     arrays = _inputs(arguments, bound)
-    values = {name: arrays[name] for name in steering_inputs(graph)}
     started = time.perf_counter()
-    model = compile_graph(graph, sizes=sizes, values=values, options=_options(arguments, threads))
-    kernels = len(model.kernels)
-    arena = model.plan.arena_for(at)
-    found: dict[str, Any] = {
-        "kernels": len(model.plan.kernels), "different_kernels": kernels, "islands": [],
-        "copies": len(model.plan.steps) - len(model.plan.kernels), "library": str(model.library),
-        "compile_seconds": round(time.perf_counter() - started, 3), "arena_bytes": arena.bytes,
-        "peak_bytes": arena.peak_bytes, "open_sizes": list(model.graph.symbols), "threads": threads, "verified": None}
+    make = compile_graph if arguments.islands == "refuse" else compile_with_islands
+    model = make(graph, sizes=sizes, options=_options(arguments, threads),
+                 values={name: arrays[name] for name in _steering(graph, arguments.islands)})
+    model.prepare()
+    seconds = time.perf_counter() - started
     own = {name: arrays[name] for name, _ in model.graph.inputs}
     results = model.run(own)
+    found = _facts(model) | {"compile_seconds": round(seconds, 3), "threads": threads, "verified": None}
     found |= _written(arguments, model)
     if arguments.verify:
         other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
@@ -119,10 +122,31 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
-    return found
+    return found | {"islands": [island.as_json() | {"share": share} for island, share in model.shares.items()]}
 
 
-def _written(arguments: argparse.Namespace, model: CompiledModel) -> dict[str, Any]:
+def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
+    """What a model consists of, and the arenas of its last call."""
+    arenas = [part.plan.arena_for(part.last_sizes) for part in model.models if part.last_sizes is not None]
+    plans = [part.plan for part in model.models]
+    return {"kernels": sum(len(p.kernels) for p in plans), "different_kernels": len(model.kernels),
+            "copies": sum(len(p.steps) - len(p.kernels) for p in plans),
+            "library": ", ".join(str(part.library) for part in model.models),
+            "arena_bytes": sum(a.bytes for a in arenas), "peak_bytes": sum(a.peak_bytes for a in arenas),
+            "open_sizes": list(model.graph.symbols)}
+
+
+def _steering(graph: Graph, islands: str) -> list[str]:
+    """The inputs that are bound to their values, because they decide about shapes.
+
+    Where islands are allowed, an input of several dimensions is data: what decides about shapes by it is an island.
+    """
+    from polysched.graph.evaluation.steering import steering_inputs
+    types = dict(graph.inputs)
+    return [name for name in steering_inputs(graph) if islands == "refuse" or types[name].rank < 2]
+
+
+def _written(arguments: argparse.Namespace, model: CompiledModel | SegmentedModel) -> dict[str, Any]:
     """The files that were asked for."""
     found: dict[str, Any] = {}
     if arguments.output:
@@ -176,6 +200,9 @@ def _show(found: Mapping[str, Any]) -> None:
         return
     print(f"  {found['kernels']} kernels, {found['different_kernels']} of them different, {found['copies']} copies, "
           f"arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    for island in found["islands"]:
+        print(f"  island {island['node']} on {island['runtime']}: {island['reason']} "
+              f"({island['share']:.0%} of the time)")
     for path in (found.get("source"), *found.get("saved", ())):
         if path:
             print(f"  wrote {path}")

@@ -22,6 +22,7 @@ from polysched.cli.conventions import (
 from polysched.cli.values import (
     PerBand,
     band_member,
+    block_edges,
     loop_order,
     outer_tile_edges,
     packed_arrays,
@@ -32,6 +33,7 @@ from polysched.cli.values import (
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.gpu import GpuOptions
     from polysched.pipeline.options import PipelineOptions
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
@@ -103,6 +105,9 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
+    group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
+                       help="work items of a block of `--target opencl`, fastest dimension first (default: 256, "
+                            "32,8 or 32,4,2 by the number of dimensions)")
     group.add_argument("--verify-passes", action="store_true",
                        help="check the invariants of the loops behind every pass over them")
     return group
@@ -267,7 +272,14 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
                    database=getattr(arguments, "database", None), device=device,
+                   gpu=device_mapping(arguments),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
+
+
+def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
+    """How loops are mapped to a device, from the command line's options."""
+    from polysched.gpu import GpuOptions
+    return GpuOptions(block=arguments.block)
 
 
 def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -99,7 +99,7 @@ def _graph(arguments: argparse.Namespace) -> OperatorGraph:
         from polysched.graph import load
         from polysched.graph.passes.simple import bind
         from polysched.mesh.from_plan import of_plan
-        from polysched.model.compiling import planned
+        from polysched.model.planned import planned
         return of_plan(planned(bind(load(arguments.file), dict(arguments.size), None)))
     if arguments.size:
         raise UsageError("--size is of a model's shapes", witness=str(arguments.file))

@@ -23,6 +23,7 @@ examples:
   polysched report results.jsonl
   polysched report results.jsonl -o results.html --title 'PolyBench on two cores'
   polysched report polybench.jsonl blas.jsonl --latex paper/tables --pdf paper/plots
+  polysched report results.jsonl --csv results.csv
 
 reads what `polysched run --results` and `polysched bench` write; of repeated results the last counts. The page holds
 everything in one file: tables, speed-ups with their intervals, the roofline (when `polysched machine` had measured the
@@ -35,9 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Input, metavar="RESULTS.jsonl", nargs="+",
                         help="results files, of both kinds together; - is standard input")
     parser.add_argument("-o", "--output", metavar="FILE.html",
-                        help="the page, - for standard output (default: report.html, unless --latex or --pdf is given)")
+                        help="the page, - for standard output (default: report.html, unless --latex, --pdf or "
+                             "--csv is given)")
     parser.add_argument("--latex", metavar="DIR",
                         help="write a table per experiment there, to be read by \\input")
+    parser.add_argument("--csv", metavar="FILE.csv",
+                        help="write a line per program of each result there, - for standard output; needs no package")
     parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
     parser.add_argument("--title", default="polysched results", metavar="TEXT", help="default: %(default)s")
     parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")
@@ -46,9 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for and say so."""
     from polysched.report import read_results
-    name = arguments.output or (None if arguments.latex or arguments.pdf else "report.html")
-    _refuse_inputs(arguments, name)
-    with prepared(name) as output, progress(quiet=bool(arguments.quiet)) as shown:
+    name = _page_name(arguments)
+    with prepared(name) as output, prepared(arguments.csv) as table, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step("reading the results")
         with as_files(arguments.results) as paths:
             results = read_results(paths, any_machine=arguments.any_machine)
@@ -56,15 +59,28 @@ def run(arguments: argparse.Namespace) -> int:
         if output is not None:
             from polysched.report.page import page_html
             output.write(page_html(results, title=arguments.title))
+        if table is not None:
+            table.write(results.to_csv())
         if arguments.latex:
             _write_all(arguments.latex, _tables, results)
         if arguments.pdf:
             _write_all(arguments.pdf, _plots, results)
     if not arguments.quiet:
-        for written in (name, arguments.latex, arguments.pdf):
+        for written in (name, arguments.csv, arguments.latex, arguments.pdf):
             if written and written != STANDARD_OUTPUT:
                 print(written)
     return 0
+
+
+def _page_name(arguments: argparse.Namespace) -> str | None:
+    """Where the page goes, or None where only other things are asked for; names that are taken are refused."""
+    others = arguments.latex or arguments.pdf or arguments.csv
+    name: str | None = arguments.output or (None if others else "report.html")
+    for output in (name, arguments.csv):
+        _refuse_inputs(arguments, output)
+    if name is not None and name == arguments.csv:
+        raise UsageError("the page and the CSV file have one name", where=name, hint="give another with --csv")
+    return name
 
 
 def _refuse_inputs(arguments: argparse.Namespace, output: str | None) -> None:

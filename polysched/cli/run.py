@@ -18,6 +18,7 @@ from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import refuse_unserved
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
@@ -86,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
+    refuse_unserved(arguments)
     if is_distributed(arguments):
         return run_distributed(arguments)
     for name in _written(arguments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
@@ -18,6 +18,7 @@ from polysched.cli.options import (
     tensorize_options,
     tiled_options,
 )
+from polysched.cli.shown.caches import simulated, simulation_lines
 from polysched.cli.shown.instructions import instruction_lines
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from polysched.emit_c import CSource
     from polysched.emit_c.packed_buffers import PackedBuffer
     from polysched.emit_c.teams import Team
+    from polysched.measure.programs.cache_simulation import CacheCounts
     from polysched.pipeline.options import PipelineOptions
     from polysched.tiling.explain import BandExplanation
     from polysched.tiling.tiled_schedule import TiledSchedule
@@ -43,6 +45,7 @@ examples:
   polysched tile gemm.c --pack B --explain    which operands are copied into contiguous buffers
   polysched tile gemm.c --tree    the schedule tree, with these copies as statements
   polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
+  polysched tile gemm.c --tile 32 --pack none --simulate --size n=256    what caches miss, beside the model
   polysched tile gemm.c --json"""
 
 
@@ -53,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
     parser.add_argument("--tree", action="store_true",
                         help="the schedule tree with its tiles; copies of operands are statements below extensions")
+    parser.add_argument("--simulate", action="store_true",
+                        help="run the loops on simulated caches of the target, at the sizes given or the model's: what "
+                             "each misses beside what was predicted, and conflicts; operands are not packed")
     add_size(parser, "the model takes it, and the code of an instruction is made for it")
     add_scheduling(parser)
     add_tiling(parser)
@@ -68,6 +74,7 @@ class _Region:
     bands: tuple[BandExplanation, ...] = ()
     teams: tuple[Team, ...] = ()
     packed: tuple[PackedBuffer, ...] = ()
+    caches: CacheCounts | None = None
 
     def to_json(self) -> dict[str, object]:
         from polysched.tiling.rewriting.copies import copies_of
@@ -76,7 +83,8 @@ class _Region:
                 "copies": [{"band": mark.band, "loop": mark.member, "role": mark.role.value, "array": copy.array,
                             "in_lanes": copy.in_lanes, "extents": list(copy.extents),
                             "references": list(copy.references)} for mark, copy in copies_of(self.tiled.tree)],
-                "packed": [buffer.to_json() for buffer in self.packed]}
+                "packed": [buffer.to_json() for buffer in self.packed],
+                **({"simulated": self.caches.to_json()} if self.caches else {})}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,6 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_same_file(arguments.source, arguments.json)
     with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         regions, instructions = _regions(arguments, shown)
+        if arguments.simulate:
+            shown.step("simulating caches")
+            regions = [replace(region, caches=simulated(arguments, region.tiled, region.bands, region.packed))
+                       for region in regions]
         values = [region.to_json() for region in regions] if report is not None else []
         if report is not None and instructions:
             report.write_json({"instructions": instructions, "regions": values})
@@ -93,14 +105,20 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(*(f"{line}\n" for line in instructions), sep="", end="")
     for region in regions:
-        print(*_summary(region.tiled), sep="\n")
-        if arguments.explain:
-            print(*_explanation(region, wanted=arguments.parallel), sep="\n")
-        if arguments.tree:
-            print(_tree(region.tiled), end="")
+        _show(region, arguments)
     if arguments.explain:
         print(*_not_packed(regions, arguments.pack or ()), sep="", end="")
     return 0
+
+
+def _show(region: _Region, arguments: argparse.Namespace) -> None:
+    print(*_summary(region.tiled), sep="\n")
+    if arguments.explain:
+        print(*_explanation(region, wanted=arguments.parallel), sep="\n")
+    if region.caches is not None:
+        print(*simulation_lines(region.caches, region.bands), sep="\n")
+    if arguments.tree:
+        print(_tree(region.tiled), end="")
 
 
 def _not_packed(regions: list[_Region], wanted: tuple[str, ...]) -> Iterator[str]:
@@ -112,7 +130,6 @@ def _not_packed(regions: list[_Region], wanted: tuple[str, ...]) -> Iterator[str
 
 def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Region], list[str]]:
     """The regions of a file, tiled, and what is said about the instructions that take their place."""
-    from dataclasses import replace
     from functools import partial
 
     from polysched.pipeline import analysed, check_packed, emit_blocks, scheduled
@@ -141,7 +158,8 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
         schedule = scheduled(dependences, options, parameters=sizes)
         shown.step(f"tiling {scop.name}, and writing C")
         source = emit_blocks(partial(tile, schedule, alone=False), tiling, options.emit_options())
-        regions.append(_region(source, options, explain=arguments.explain or bool(arguments.json)))
+        told = arguments.explain or arguments.simulate or bool(arguments.json)
+        regions.append(_region(source, options, explain=told))
     refuse_unused([region.tiled.unused for region in regions])
     return regions, instructions
 

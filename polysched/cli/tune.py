@@ -161,7 +161,7 @@ def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll
     """
     from polysched.graph import load
     from polysched.graph.passes.simple import bind
-    from polysched.model.compiling import planned
+    from polysched.model.planned import planned
     from polysched.model.tasks import kernel_tasks
     from polysched.search import Weighted, tune_all
     graph, sizes = load(arguments.source), dict(arguments.size)

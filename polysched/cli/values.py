@@ -113,6 +113,14 @@ def register_block(text: str) -> tuple[int, int]:
     return int(rows), int(columns)
 
 
+def block_edges(text: str) -> tuple[int, ...]:
+    """The value of `--block`."""
+    edges = text.split(",")
+    if len(edges) > 3 or not all(edge.isdecimal() and int(edge) for edge in edges):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one to three whole numbers above 0, like 32,8")
+    return tuple(map(int, edges))
+
+
 def positive(text: str) -> int:
     """A whole number that is at least 1."""
     if not text.isdecimal() or int(text) < 1:

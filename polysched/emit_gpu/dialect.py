@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.c_text import CText, call, cast
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
@@ -22,6 +24,23 @@ FUNCTIONS = frozenset(_NAMES.split())
 NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)
 
 
+OWN_NAMES = re.compile(r"polysched_(cl_\w+|program(_\d+)?|kernels|names)|POLYSCHED_OPENCL|POLYSCHED_NO_CONTRACTION")
+"""Identifiers that the emitted C declares itself."""
+
+
+def refuse_own_names(scop: Scop) -> None:
+    """Refuse a program that has names of the emitted C, which would be declared twice or mean something else.
+
+    Raises
+    ------
+    UnsupportedScopError : with the name.
+    """
+    found = sorted(name for name in taken_names(scop).visible if OWN_NAMES.fullmatch(name))
+    if found:
+        raise UnsupportedScopError(f"{found[0]} is a name of the C that is emitted for a device", where=scop.name,
+                                   hint="rename it")
+
+
 def refuse_unsupported(scop: Scop) -> None:
     """Refuse what device code cannot compute as C does.
 
@@ -29,6 +48,7 @@ def refuse_unsupported(scop: Scop) -> None:
     ------
     UnsupportedScopError : with the statement and the type or the function.
     """
+    refuse_own_names(scop)
     for array in scop.arrays:
         _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
     for statement in scop.statements:

@@ -85,9 +85,10 @@ class HostPrinter(LoopPrinter):
         """The whole region."""
         kept = self.buffers.values()
         table = ", ".join(f'"{kernel.name}"' for kernel in self.kernels.values())
-        lines = [f"static cl_kernel polysched_kernels[{len(self.kernels)}];",
+        lines = ["static cl_program polysched_program;", f"cl_kernel polysched_kernels[{len(self.kernels)}];",
                  f"static const char *const polysched_names[] = {{{table}}};",
-                 f"polysched_cl_build(polysched_kernels, {len(self.kernels)}, {self.program}, polysched_names);"]
+                 f"polysched_cl_build(&polysched_program, polysched_kernels, {len(self.kernels)}, {self.program}, "
+                 "polysched_names);"]
         for buffer in kept:
             rows = f"(long)({self.index.bound(buffer.rows)})"
             lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({rows}, {_width(buffer)});")
@@ -95,6 +96,7 @@ class HostPrinter(LoopPrinter):
         lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
         lines += [f"polysched_cl_release({self._name(buffer)});" for buffer in kept]
+        lines.append(f"polysched_cl_end(polysched_kernels, {len(self.kernels)});")
         return ["{", *(INDENT + line for line in lines), "}"]
 
     def _name(self, buffer: Buffer) -> str:

@@ -6,6 +6,8 @@ RUNTIME = r'''#ifndef POLYSCHED_OPENCL
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
 #include <CL/cl.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +16,22 @@ RUNTIME = r'''#ifndef POLYSCHED_OPENCL
 static cl_context polysched_cl_context;
 static cl_command_queue polysched_cl_queue;
 static cl_device_id polysched_cl_device;
+static pthread_mutex_t polysched_cl_building = PTHREAD_MUTEX_INITIALIZER;
+static __thread int polysched_cl_holds;
+/* Where an error returns to, for callers that survive one; without it the program ends. */
+static __thread jmp_buf *polysched_cl_caller;
+static __thread char polysched_cl_problem[1 << 14];
+static void polysched_cl_fail(void) {
+  if (polysched_cl_holds) pthread_mutex_unlock(&polysched_cl_building);
+  polysched_cl_holds = 0;
+  if (polysched_cl_caller) longjmp(*polysched_cl_caller, 1);
+  fprintf(stderr, "polysched: %s\n", polysched_cl_problem);
+  exit(1);
+}
 static void polysched_cl_check(cl_int status, const char *what) {
   if (status == CL_SUCCESS) return;
-  fprintf(stderr, "polysched: OpenCL error %d: %s\n", (int)status, what);
-  exit(1);
+  snprintf(polysched_cl_problem, sizeof polysched_cl_problem, "OpenCL error %d: %s", (int)status, what);
+  polysched_cl_fail();
 }
 static int polysched_cl_named(const char *wanted, const char *name) { return !wanted || strstr(name, wanted); }
 static int polysched_cl_choose(cl_device_type type) {
@@ -44,33 +58,44 @@ static void polysched_cl_start(void) {
   cl_int status;
   if (polysched_cl_context) return;
   if (!polysched_cl_choose(CL_DEVICE_TYPE_GPU) && !polysched_cl_choose(CL_DEVICE_TYPE_ALL)) {
-    fprintf(stderr, "polysched: no OpenCL device; install a driver, for instance pocl-opencl-icd\n");
-    exit(1);
+    snprintf(polysched_cl_problem, sizeof polysched_cl_problem,
+             "no OpenCL device; install a driver, for instance pocl-opencl-icd");
+    polysched_cl_fail();
   }
   polysched_cl_context = clCreateContext(NULL, 1, &polysched_cl_device, NULL, NULL, &status);
   polysched_cl_check(status, "no context");
   polysched_cl_queue = clCreateCommandQueue(polysched_cl_context, polysched_cl_device, 0, &status);
   polysched_cl_check(status, "no queue");
 }
-static void polysched_cl_build(cl_kernel *kernels, int count, const char *text, const char *const *names) {
+static cl_program polysched_cl_built(const char *text) {
   cl_int status;
-  if (kernels[0]) return;
   polysched_cl_start();
   const char *options = getenv("POLYSCHED_OPENCL_BUILD");
   cl_program program = clCreateProgramWithSource(polysched_cl_context, 1, &text, NULL, &status);
   polysched_cl_check(status, "no program");
   status = clBuildProgram(program, 1, &polysched_cl_device, options ? options : "", NULL, NULL);
   if (status != CL_SUCCESS) {
-    static char log[1 << 14];
+    static char log[1 << 13], what[sizeof log + 64];
     clGetProgramBuildInfo(program, polysched_cl_device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
-    fprintf(stderr, "%s\n", log);
-    polysched_cl_check(status, "the kernels do not compile");
+    clReleaseProgram(program);
+    snprintf(what, sizeof what, "the kernels do not compile\n%s", log);
+    polysched_cl_check(status, what);
   }
+  return program;
+}
+/* Kernels of the calling thread alone: no two threads may set arguments of one kernel object (clSetKernelArg). */
+static void polysched_cl_build(cl_program *program, cl_kernel *kernels, int count, const char *text,
+                               const char *const *names) {
+  pthread_mutex_lock(&polysched_cl_building);
+  polysched_cl_holds = 1;
+  if (!*program) *program = polysched_cl_built(text);
   for (int k = 0; k < count; k++) {
-    kernels[k] = clCreateKernel(program, names[k], &status);
+    cl_int status;
+    kernels[k] = clCreateKernel(*program, names[k], &status);
     polysched_cl_check(status, names[k]);
   }
-  clReleaseProgram(program);
+  polysched_cl_holds = 0;
+  pthread_mutex_unlock(&polysched_cl_building);
 }
 static cl_mem polysched_cl_buffer(long rows, long row_elements, size_t element_bytes) {
   cl_int status;
@@ -110,6 +135,10 @@ static void polysched_cl_launch(cl_kernel kernel, cl_uint dimensions, const long
 static void polysched_cl_release(cl_mem buffer) {
   polysched_cl_check(clFinish(polysched_cl_queue), "a kernel failed");
   clReleaseMemObject(buffer);
+}
+static void polysched_cl_end(cl_kernel *kernels, int count) {
+  polysched_cl_check(clFinish(polysched_cl_queue), "a kernel failed");
+  for (int k = 0; k < count; k++) clReleaseKernel(kernels[k]);
 }
 #endif
 '''

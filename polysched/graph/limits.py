@@ -17,6 +17,10 @@ class GraphLimits:
     most_folded_elements: int = constant(
         1 << 24, unit="elements", source="of a value that is computed while compiling: below a second in NumPy")
 
+    # operators/movement.py
+    largest_open_extent: int = constant(
+        1 << 24, unit="elements", source="larger ends of slices mean the end: exporters write 1e9; tested when it runs")
+
     # values/drawing.py
     most_drawn_nodes: int = constant(
         200, unit="nodes", source="of one picture: some screens; the text form has all")

@@ -42,12 +42,13 @@ def kernel(function: Callable[..., Any], /) -> Kernel: ...
 
 @overload
 def kernel(*, options: PipelineOptions | None = None, fallback: bool = False,
-           intrinsics: str | None = None, safe: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
+           intrinsics: str | None = None, safe: bool = False,
+           target: str | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
 def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOptions | None = None,
-           fallback: bool = False, intrinsics: str | None = None,
-           safe: bool = False) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+           fallback: bool = False, intrinsics: str | None = None, safe: bool = False,
+           target: str | None = None) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Make a Python function a kernel, with or without options.
 
     Parameters
@@ -60,10 +61,12 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
         `options.tensorize`.
     safe : run what is fastest for sizes of about these: the transformed code, the loops as written, or the Python
         function. The first call of such sizes measures them on copies of its arguments. The same as `options.safe`.
+    target : a device that runs the loops, `opencl`; a call copies what is live there and back, and raises
+        `DeviceError` where the device or its driver fails. The same as `options.device`.
 
     Raises
     ------
-    UsageError : there is no such instruction.
+    UsageError : there is no such instruction or device.
     """
     if intrinsics == NONE:
         options = replace(options or PipelineOptions(), tensorize=None)
@@ -73,6 +76,8 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
         options = replace(options or PipelineOptions(), tensorize=wanted)
     if safe:
         options = replace(options or PipelineOptions(), safe=True)
+    if target is not None:
+        options = replace(options or PipelineOptions(), device=target)
     if function is None:
         return lambda function: Kernel(function, options=options, fallback=fallback)
     return Kernel(function, options=options, fallback=fallback)

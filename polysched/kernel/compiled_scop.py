@@ -12,10 +12,11 @@ from typing import Any, cast
 from polysched.emit_c.alternatives.instructions import UNFIT
 from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
+from polysched.kernel.device_calls import device_function, with_errors
 from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import DEVICES, PipelineOptions
 from polysched.pipeline.way import Started, started_region
 from polysched.scop.scop import Scop, Storage
 from polysched.search.lookup import optimize, state_of
@@ -39,7 +40,6 @@ class CompiledScop:
     """
 
     def __init__(self, scop: Scop, options: PipelineOptions, key_parts: Mapping[str, object]) -> None:
-        options.refuse_device()
         self.scop = by_address(scop)
         self.options = options
         self.key_parts = key_parts
@@ -58,6 +58,8 @@ class CompiledScop:
     def c_function(self) -> CFunction:
         """The C function around the optimised region."""
         source = self.optimized.source
+        if self.options.device is not None:
+            return with_errors(function_around(source, name=FUNCTION))
         if source.preamble:
             return function_around(source, name=FUNCTION)
         return emit_function(self.optimized.tiled, name=FUNCTION, options=self.optimized.options.emit_options())
@@ -113,6 +115,8 @@ class CompiledScop:
         return build_cache.entry_key({**self.key_parts, "database": state_of(self.options), **parts}, self.compiler)
 
     def _callable(self, library: ctypes.CDLL, entry: Path) -> Callable[..., int | None]:
+        if self.options.device is not None:
+            return device_function(library, self._argument_types(), self.scop.name)
         function = getattr(library, FUNCTION)
         record = json.loads((entry / RECORD).read_text())
         function.restype = ctypes.c_int if record["return_type"] == "int" else None
@@ -120,7 +124,8 @@ class CompiledScop:
         return cast(Callable[..., int | None], function)
 
     def _build(self, folder: Path) -> None:
-        self._compile(folder, self.c_function, self.optimized.options.flags, self.optimized.steps())
+        flags = (*self.optimized.options.flags, *DEVICES.get(self.options.device or "", ()))
+        self._compile(folder, self.c_function, flags, self.optimized.steps())
 
     def _build_alone(self, folder: Path) -> None:
         """Compile while the check of the instruction runs; what the check finds wrong is not kept."""

@@ -6,6 +6,7 @@
 """
 
 from polysched.model.compiled_model import CompiledModel
-from polysched.model.compiling import compile, compile_graph
+from polysched.model.compiling import compile, compile_graph, compile_with_islands
+from polysched.model.segmented_model import SegmentedModel
 
-__all__ = ["CompiledModel", "compile", "compile_graph"]
+__all__ = ["CompiledModel", "SegmentedModel", "compile", "compile_graph", "compile_with_islands"]

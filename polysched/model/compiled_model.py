@@ -18,6 +18,7 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.graph import Graph
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
+from polysched.model.island import Island
 from polysched.model.kernels import (
     FLAGS,
     KIND,
@@ -55,6 +56,7 @@ class CompiledModel:
         self.graph = graph
         self.plan = plan
         self.options = options
+        self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
 
@@ -100,6 +102,25 @@ class CompiledModel:
                      what=f"the model {self.graph.name}")
         (folder / "entry.json").write_text(json.dumps({"model": self.graph.name, "kernels": sorted(self.kernels)}))
 
+    @property
+    def islands(self) -> tuple[Island, ...]:
+        """What is not compiled: nothing."""
+        return ()
+
+    @property
+    def shares(self) -> dict[Island, float | None]:
+        """The share of the time that each island took: there is none."""
+        return {}
+
+    @property
+    def models(self) -> tuple[CompiledModel, ...]:
+        """The parts that are compiled: itself."""
+        return (self,)
+
+    def prepare(self) -> None:
+        """Compile and load it, which its first call does else."""
+        self._function  # noqa: B018
+
     @cached_property
     def _loaded(self) -> ctypes.CDLL:
         return ctypes.CDLL(str(self.library))
@@ -125,7 +146,8 @@ class CompiledModel:
         where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
         needed = where(given, offsets)
         if needed < 0:
-            raise UnsupportedGraphError("a value has a negative extent", where=f"model {self.graph.name}", witness=(
+            problem = "a value has a negative extent, or an operand is larger than the data that it goes over"
+            raise UnsupportedGraphError(problem, where=f"model {self.graph.name}", witness=(
                 f"{', '.join(map(str, negative_at_some_size(self.plan)))} "
                 f"with {', '.join(f'{n} = {v}' for n, v in values.items())}"))
         arena = np.empty(needed + ALIGNMENT, np.uint8)
@@ -174,7 +196,8 @@ class CompiledModel:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
         given = given_arrays(self.graph, inputs)
         with self._running:
-            ready = self._ready(tuple(sizes_of(self.graph, given).values()))
+            self.last_sizes = sizes_of(self.graph, given)
+            ready = self._ready(tuple(self.last_sizes.values()))
             outputs = [np.empty(shape, dtype) for shape, dtype in ready.results]
             arena = ready.arena.ctypes.data
             status = self._function(_pointers(list(given.values())), _pointers(outputs), self._places_of_constants,

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polysched.errors import UsageError
-from polysched.graph.passes.expansion import expand_compositions
-from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
-from polysched.graph.passes.registry import standard
-from polysched.graph.passes.simple import bind, fold_constants, with_types
-from polysched.graph.planning.plan import Plan, plan
+from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.simple import bind
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
+from polysched.model.planned import planned
+from polysched.model.segmented_model import SegmentedModel
+from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
-from polysched.target import Target
+
+Islands: TypeAlias = Literal["refuse", "allow"]
 
 
 def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Mapping[str, np.ndarray] | None = None,
-            options: PipelineOptions | None = None, **more: Any) -> Any:
-    """A graph as a `CompiledModel`; anything else as `polysched.kernel.compile` has it.
+            islands: Islands = "allow", options: PipelineOptions | None = None, **more: Any) -> Any:
+    """A graph as a `CompiledModel`, or a `SegmentedModel`; anything else as `polysched.kernel.compile` has it.
 
     Parameters
     ----------
     program : a graph; a Scop, the path of a C file, a tensor expression, a kernel or a Python function.
     sizes, values : of a graph, see `compile_graph`.
+    islands : what becomes of a graph's nodes that are not compiled, see `compile_with_islands`; or "refuse".
     options : of the pipeline.
 
     Raises
@@ -36,7 +37,10 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
     PolyschedError : any stage refuses.
     """
     if isinstance(program, Graph):
-        return compile_graph(program, sizes=sizes, values=values, options=options, **more)
+        if islands not in ("refuse", "allow"):
+            raise UsageError("islands are refused or allowed", witness=f"islands={islands!r}")
+        make = compile_graph if islands == "refuse" else compile_with_islands
+        return make(program, sizes=sizes, values=values, options=options, **more)
     if sizes is not None or values is not None:
         raise UsageError("sizes= and values= are of graphs", witness=f"the program is a {type(program).__name__}")
     return compile_program(program, options=options, **more)
@@ -61,22 +65,28 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     return CompiledModel(bound, planned(bound, chosen.target()), chosen)
 
 
-def planned(graph: Graph, target: Target | None = None) -> Plan:
-    """The plan of a graph: after the standard passes its nodes are grouped.
+def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,
+                         values: Mapping[str, np.ndarray] | None = None,
+                         options: PipelineOptions | None = None) -> CompiledModel | SegmentedModel:
+    """A graph of which some nodes may run on ONNX Runtime, or on `onnx.reference` where that is not there.
+
+    These are nodes whose shapes follow from data, and those that have no affine form; the plan says them, with the
+    reason.  A graph without such nodes is compiled as `compile_graph` does.
 
     Parameters
     ----------
-    target : whose vectors decide how weights stand; without it every value stands as the graph says.
+    sizes, values : see `compile_graph`.
+
+    Raises
+    ------
+    UnsupportedGraphError : a node is not had, and no runtime takes it, either.
     """
-    graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
-    expanded = standard(graph)
-    if target is not None:
-        expanded = _placed(expanded, target)
-    return plan(with_types(expanded))
-
-
-def _placed(graph: Graph, target: Target) -> Graph:
-    """The graph with the layouts that kernels are fast with."""
-    padded = fold_constants(pad_explicitly(drop_unit_dimensions(graph)))
-    packed = pack_weights(padded, lanes=lambda dtype: target.lanes(dtype.bits))
-    return fold_constants(expand_compositions(packed))
+    try:
+        return compile_graph(graph, sizes=sizes, values=values, options=options)
+    except UnsupportedGraphError as error:
+        bound = bind(graph, sizes, values)
+        cut = segments(bound)
+        if not cut.islands:
+            raise error from None
+    models = tuple(compile_graph(part, options=options) for part in cut.parts if isinstance(part, Graph))
+    return SegmentedModel(bound, cut, models)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.graph.operators.moves import Move, Place
+from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Copies, Kernel, Plan
 from polysched.graph.values.sizes import Size
@@ -58,9 +59,13 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
 
 
 def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
-    """The extents of values that are negative for some sizes: a window that is larger than the data, say."""
+    """What is negative for sizes that are refused: extents of values, and what operators want room for."""
     types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
-    return tuple(dict.fromkeys(e for t in types for e in t.shape if not is_never_negative(e)))
+    wanted = [e for t in types for e in t.shape]
+    for node in plan.graph.nodes:
+        room = operator_of(node).room
+        wanted += [] if room is None else room(plan.site_of(node))
+    return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
 
 
 def arena_function(plan: Plan, sizes: Mapping[str, str], attribute: str) -> list[str]:

@@ -23,6 +23,10 @@ class ModelLimits:
     most_sizes: int = constant(
         16, unit="sizes", source="whose arenas are kept: a model that is called by turns with a few sizes")
 
+    # island.py
+    newest_format: int = constant(
+        10, unit="version of ONNX's file format", source="of islands: ONNX Runtime reads it since 1.18")
+
     # verification.py
     relative_tolerance: float = constant(
         1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")

@@ -37,11 +37,11 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
 
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
     """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
-    first = map_to_device(scheduled(dependences, options))
+    first = map_to_device(scheduled(dependences, options), options=options.gpu)
     if options.scheduler != "pluto" or options.strategy is not None or options.steps:
         return first
     try:
-        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")))
+        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")), options=options.gpu)
     except (UnsupportedScopError, BudgetExceededError):
         return first
     return other if costs_less(other, first, options.assumed_in(dependences.scop)) else first

@@ -14,6 +14,7 @@ from polysched.emit_c.distributed.runtime import RUNTIME
 from polysched.emit_c.splice import put_back
 from polysched.errors import BudgetExceededError, IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.promises import told_promises
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
@@ -75,7 +76,8 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
         raise refusals[0][1]
     lines = tuple(left_line(source.location, "every rank runs the region as a whole", error)
                   for source, error in refusals)
-    for line in lines:
+    promises = (told_promises(scop, options) for scop in scops)
+    for line in [*lines, *filter(None, promises)]:
         logger.warning("%s", line)
     preambles = "".join(dict.fromkeys([RUNTIME, *(preamble for *_, preamble in made)]))
     text = put_back(made[0][0].text, [(source, text) for source, _, text, _ in made], preambles)

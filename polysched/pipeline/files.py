@@ -21,6 +21,7 @@ from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.file_budget import FileBudget
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import DEVICES, PipelineOptions
+from polysched.pipeline.promises import told_promises
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.pipeline.way import optimized_region
@@ -92,6 +93,8 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
             pure=options.pure, autodetect=options.autodetect))
     check_packed(options, (scop,))
     made = region(scop, options, seconds)
+    if (line := _told_promises(made)) is not None:
+        logger.warning("%s", line)
     if alone:
         refuse_unused([made.tiled.unused])
     return made
@@ -151,7 +154,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     assert regions[0].scop.source is not None
     text = regions[0].scop.source.text
     refused = _told(refusals)
-    for line in [*filter(None, map(told_unchanged, regions)),
+    for line in [*filter(None, map(told_unchanged, regions)), *filter(None, map(_told_promises, regions)),
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
@@ -167,6 +170,10 @@ def _told(refusals: Sequence[tuple[SourceLocation, PolyschedError]]) -> tuple[st
     for line in lines:
         logger.warning("%s", line)
     return lines
+
+
+def _told_promises(made: Optimized) -> str | None:
+    return None if told_unchanged(made) is not None else told_promises(made.scop, made.options)
 
 
 def _only_tested(made: Optimized) -> bool:

@@ -23,6 +23,8 @@ class PipelineLimits:
     # kept_stages.py
     kept_values: int = constant(64, unit="values", source="of one search; a candidate adds two that no other asks for "
                                 "where a part of its program is made anew")
+    # promises.py
+    told_promises: int = constant(2, unit="assumptions", source="that a line names; `polysched extract` lists all")
     # recipe.py
     recipe_entries: int = constant(4096, unit="values", source="of the JSON of a recipe that is read")
     recipe_depth: int = constant(12, unit="levels", source="of the JSON of a recipe that is read")

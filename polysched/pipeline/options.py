@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
 from polysched.errors import UsageError
+from polysched.gpu import GpuOptions
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
@@ -75,6 +76,7 @@ class PipelineOptions:
     flags : of `FLAGS`, for whoever compiles the C.
     database : file of what searches found; `polysched.optimize` and the commands look a region up there.
     device : of `DEVICES`, what the loops run on instead of this machine's cores; None for these.
+    gpu : how loops are mapped to a device: its blocks of work items.
 
     Raises
     ------
@@ -99,6 +101,7 @@ class PipelineOptions:
     flags: tuple[str, ...]
     database: str | None
     device: str | None
+    gpu: GpuOptions
 
     fusion = Short[str]()
     split_index_sets = Short[bool]()
@@ -133,7 +136,7 @@ class PipelineOptions:
                  portable: bool = False,
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
                  steps: tuple[Step, ...] = (), flags: tuple[str, ...] = (), database: str | None = None,
-                 device: str | None = None,
+                 device: str | None = None, gpu: GpuOptions | None = None,
                  **short: Unpack[ShortOptions]) -> None:
         changed = by_part(short)
         tiling = replace(tiling or TilingOptions(), **changed.get("tiling", {}))
@@ -146,7 +149,7 @@ class PipelineOptions:
             "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
             "portable": portable,
             "verify_instructions": verify_instructions, "steps": steps, "flags": flags, "database": database,
-            "device": device,
+            "device": device, "gpu": gpu or GpuOptions(),
             "tiling": tiling, "emission": replace(emission, **wanted),
             "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
             "source": replace(source or SourceOptions(), **changed.get("source", {}))}
@@ -174,6 +177,9 @@ class PipelineOptions:
 
     def _check_device(self) -> None:
         if self.device is None:
+            if self.gpu != GpuOptions():
+                raise UsageError("blocks of work items are for a device, not for this machine's cores",
+                                 witness=str(self.gpu), hint=f"name a device: {', '.join(DEVICES)}")
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
@@ -181,22 +187,25 @@ class PipelineOptions:
         by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
         refused = [name for name, given in (
             ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
-            ("portable", self.portable), ("database", self.database is not None),
+            ("portable", self.portable), ("database", self.database is not None), ("one thread", not self.parallel),
+            ("a number of parallel degrees", self.parallel_degrees != 1),
+            ("a width of vectors", self.vector_bits != self.tiling.target.vector_bits),
+            ("sums in another order", self.reassociate), ("a library of math.h", self.math != "vector"),
             *((name, name != "steps") for name in by_hand)) if given]
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
 
     def refuse_device(self) -> None:
-        """Refuse a device, for what is compiled to be called here.
+        """Refuse a device, for what only this machine's cores run.
 
         Raises
         ------
         UsageError : the options name one.
         """
         if self.device is not None:
-            raise UsageError(f"only C files are made for {self.device}", witness=f"device {self.device}",
-                             hint="leave the device out, or use polysched.source_to_source")
+            raise UsageError(f"compiled models do not run on {self.device}", witness=f"device {self.device}",
+                             hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""
@@ -294,6 +303,7 @@ class PipelineOptions:
                 **({"assumed": dict(self.assumed)} if self.assumed else {}),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 **({"device": self.device} if self.device else {}),
+                **({"block": list(self.gpu.block)} if self.gpu.block else {}),
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}
 

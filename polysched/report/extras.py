@@ -7,7 +7,7 @@ from types import ModuleType
 
 from polysched.errors import UsageError
 
-PACKAGES = ("jinja2", "matplotlib", "pygments")
+PACKAGES = ("jinja2", "matplotlib", "pandas", "pygments")
 
 
 def required(name: str) -> ModuleType:

@@ -5,7 +5,7 @@ A table that is wider than the line is made smaller; one with many variants is c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from polysched.report.entry import Entry, Provenance, Variant
 from polysched.report.markdown import tables_of
@@ -51,19 +51,41 @@ def results_tables(entries: Sequence[Entry]) -> list[str]:
 
 
 def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
-    """The table of some variants."""
-    sized = any(size_text(entry) for entry in entries)
-    headings = ["kernel", *(["size"] if sized else []), "reference (s)",
+    """The table of some variants; sizes, and what else the results of a kernel differ in, stand beside its name."""
+    timed = [entry for entry in entries if entry.variants]
+    texts = [text for text in (size_text, _differing) if any(text(entry) for entry in timed)]
+    words = {size_text: "size", _differing: "differs in"}
+    headings = ["kernel", *(words[text] for text in texts), "reference (s)",
                 *(rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}" for name in names)]
-    empty = [""] * (2 + sized)
+    empty = [""] * (2 + len(texts))
     below = _row([*empty, *(word for _ in names for word in ("time (s)", "speed-up"))])
     rows = [below, r"\midrule",
-            *(_row(_cells(entry, names, sized=sized)) for entry in entries if entry.variants)]
-    means = geometric_means(entries)
-    if means:
-        rows += [r"\midrule", _row(["geometric mean", *empty[1:], *(cell for name in names for cell in (
-            "", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--"))])]
-    return _tabular(("llr" if sized else "lr") + "rl" * len(names), headings, rows)
+            *(_row([escaped(entry.kernel), *(escaped(text(entry)) for text in texts), *_cells(entry, names)])
+              for entry in timed)]
+    means = [_row([title, *empty[1:], *_mean_cells(geometric_means(part), names)]) for title, part in _averaged(timed)]
+    rows += [r"\midrule", *means] if means else []
+    return _tabular("l" + "l" * len(texts) + "r" + "rl" * len(names), headings, rows)
+
+
+def _mean_cells(means: Mapping[str, tuple[float, int]], names: Sequence[str]) -> list[str]:
+    """Per variant no time, and the mean with the number of results."""
+    return [cell for name in names
+            for cell in ("", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--")]
+
+
+def _averaged(entries: Sequence[Entry]) -> list[tuple[str, Sequence[Entry]]]:
+    """What means are quoted of: each kernel with several results, where there are several kernels, and all."""
+    kernels: dict[str, list[Entry]] = {}
+    for entry in entries:
+        kernels.setdefault(entry.kernel, []).append(entry)
+    several = [(f"geometric mean, {escaped(name)}", part) for name, part in kernels.items() if len(part) > 1]
+    everything: list[tuple[str, Sequence[Entry]]] = [("geometric mean", entries)]
+    return [part for part in [*(several if len(kernels) > 1 else []), *everything] if geometric_means(part[1])]
+
+
+def _differing(entry: Entry) -> str:
+    """In what results of one kernel differ beside their size: tiles, threads, compiler."""
+    return "; ".join(part for part in entry.label.split("; ") if part and part != size_text(entry))
 
 
 def _tabular(columns: str, headings: Sequence[str], rows: Sequence[str]) -> str:
@@ -96,11 +118,10 @@ def provenance_table(provenances: Sequence[Provenance]) -> str:
                       r"\end{tabular}", ""])
 
 
-def _cells(entry: Entry, names: Sequence[str], *, sized: bool) -> list[str]:
+def _cells(entry: Entry, names: Sequence[str]) -> list[str]:
     by_name = {v.name: v for v in entry.variants}
     reference = by_name.get(entry.reference)
-    cells = [escaped(entry.kernel), *([escaped(size_text(entry))] if sized else []),
-             "--" if reference is None or reference.seconds is None else seconds_text(reference.seconds)]
+    cells = ["--" if reference is None or reference.seconds is None else seconds_text(reference.seconds)]
     for name in names:
         cells += _times(by_name.get(name))
     return cells

@@ -6,7 +6,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.errors import UsageError
 from polysched.experiment.record import KIND, Record, record_from_json
@@ -16,6 +16,9 @@ from polysched.measure.results import measurement_from_json
 from polysched.report.entry import Entry
 from polysched.report.from_measurements import entries_of_measurements
 from polysched.report.from_records import entry_of_record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,21 @@ class Results:
         """The machines that the results come from, as text."""
         return tuple(dict.fromkeys(f"{e.provenance.machine.cpu}, {e.provenance.machine.cores} cores"
                                    for e in self.entries))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table of pandas, a row per variant of a result; `polysched.report.rows` lists the columns.
+
+        Raises
+        ------
+        UsageError : pandas is not installed.
+        """
+        from polysched.report.rows import frame
+        return frame(self)
+
+    def to_csv(self) -> str:
+        """The same as CSV, which needs no package."""
+        from polysched.report.rows import csv_text
+        return csv_text(self)
 
 
 def read_results(paths: Sequence[str | Path], *, any_machine: bool = False) -> Results:

@@ -56,6 +56,19 @@ def test_a_size_stays_open_and_the_model_is_saved(folder: Path) -> None:
     assert all((folder / name).exists() for name in ("m.so", "m.h", "m.weights", "source/main.c", "source/build.sh"))
 
 
+def test_a_node_that_is_not_compiled_is_an_island(folder: Path) -> None:
+    x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_value_info("y", onnx.TypeProto())
+    graph = helper.make_graph([helper.make_node("NonZero", ["x"], ["y"])], "small", [x], [y])
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 18)]), folder / "n.onnx")
+    shown = polysched("onnx", "n.onnx", "--verify", "onnxruntime", "--json", "n.json", folder=folder).stdout
+    assert "island node 'y' (NonZero) on onnxruntime: the shape of its result depends on data (100% of" in shown
+    (island,) = json.loads((folder / "n.json").read_text())["islands"]
+    assert (island["node"], island["share"]) == ("node 'y' (NonZero)", 1)
+    refused = polysched("onnx", "n.onnx", "--islands", "refuse", folder=folder)
+    assert is_refusal(refused)
+    assert "there is no operator NonZero" in refused.stderr
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("m.onnx", "--size", "N=3"), "the model has no size 'N'"),
     (("m.onnx", "--verify", "reference"), "these sizes are open: batch"),

@@ -35,6 +35,16 @@ def test_the_page_has_a_name_unless_only_paper_is_wanted(folder: Path) -> None:
     assert not (folder / "report.html").exists()
 
 
+def test_csv_replaces_the_page_and_goes_to_standard_output(folder: Path) -> None:
+    shown = polysched("-q", "report", "r.jsonl", "--csv", "-", folder=folder)
+    assert shown.stdout.startswith("experiment,kernel,label,size.n,threads,variant,")
+    assert polysched("report", "r.jsonl", "--csv", "r.csv", folder=folder).stdout == "r.csv\n"
+    assert (folder / "r.csv").read_text() == shown.stdout
+    assert not (folder / "report.html").exists()
+    for output in ("--csv", "r.jsonl"), ("--csv", "a", "-o", "a"):
+        assert is_refusal(polysched("report", "r.jsonl", *output, folder=folder))
+
+
 def test_refusals(folder: Path) -> None:
     assert is_refusal(polysched("report", "nowhere.jsonl", folder=folder))
     same = polysched("report", "r.jsonl", "-o", "r.jsonl", folder=folder)

@@ -11,6 +11,7 @@ from polysched.cli.values import (
     NO_LOOP,
     PerBand,
     band_member,
+    block_edges,
     loop_order,
     outer_tile_edges,
     packed_arrays,
@@ -26,6 +27,7 @@ from polysched.cli.values import (
     (tile_sizes, "auto", "auto"), (tile_sizes, "off", "off"), (tile_sizes, "32", 32), (tile_sizes, "32,64", (32, 64)),
     (outer_tile_edges, "0,256", (0, 256)), (loop_order, "2,0,1", (2, 0, 1)), (packed_arrays, "auto", None),
     (packed_arrays, "none", ()), (packed_arrays, "A, B", ("A", "B")), (register_block, "8x32", (8, 32)),
+    (block_edges, "256", (256,)), (block_edges, "32,4,2", (32, 4, 2)),
     (positive, "7", 7), (positive_seconds, "0.5", 0.5), (band_member, "3", 3), (band_member, "none", NO_LOOP)])
 def test_values(convert: Callable[[str], object], text: str, value: object) -> None:
     assert convert(text) == value
@@ -33,7 +35,8 @@ def test_values(convert: Callable[[str], object], text: str, value: object) -> N
 
 @pytest.mark.parametrize(("convert", "text"), [
     (tile_edges, "0"), (tile_edges, "-4"), (tile_edges, "32,x"), (tile_edges, ""), (outer_tile_edges, "0,0"),
-    (loop_order, "a"), (loop_order, ""), (packed_arrays, "A,,B"), (packed_arrays, ""), (register_block, "8"),
+    (loop_order, "a"), (loop_order, ""), (block_edges, "0"), (block_edges, "1,2,3,4"), (block_edges, "8x8"),
+    (packed_arrays, "A,,B"), (packed_arrays, ""), (register_block, "8"),
     (register_block, "8x"), (register_block, "0x8"), (register_block, "8x-1"), (positive, "0"), (positive, "-1"),
     (positive, "1.5"), (positive, "\u00b2"), (positive_seconds, "0"), (positive_seconds, "inf"),
     (positive_seconds, "nan"), (positive_seconds, "x"), (band_member, "-1"), (band_member, "i")])

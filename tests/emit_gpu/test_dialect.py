@@ -34,3 +34,14 @@ def test_functions_of_the_program_are_refused(function: str) -> None:
 def test_types_are_refused(declaration: str, words: str) -> None:
     with pytest.raises(UnsupportedScopError, match=words):
         emitted(program("A[i] = 1;", declaration))
+
+
+@pytest.mark.parametrize("name", ["polysched_cl_check", "polysched_kernels", "polysched_program_12",
+                                  "POLYSCHED_OPENCL"])
+def test_names_of_the_emitted_c_are_refused(name: str) -> None:
+    with pytest.raises(UnsupportedScopError, match=f"{name} is a name of the C that is emitted"):
+        emitted(f"int {name};\n" + program("A[i] = 1;"))
+
+
+def test_other_names_with_the_prefix_are_kept() -> None:
+    assert "polysched_mine" in emitted(program("polysched_mine[i] = 1;", "float polysched_mine[n]")).program

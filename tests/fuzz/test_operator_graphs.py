@@ -5,7 +5,8 @@ import pytest
 
 from polysched.fuzz.operator_graphs import graph_inputs, random_graph
 from polysched.graph import from_text, interpret, to_text
-from polysched.model.compiling import compile_graph, planned
+from polysched.model.compiling import compile_graph
+from polysched.model.planned import planned
 from polysched.model.verification import check
 from tests.graph.samples import read_plan
 

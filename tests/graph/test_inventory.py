@@ -12,7 +12,8 @@ from polysched.graph import interpret
 from polysched.graph.builder import GraphBuilder, Value
 from polysched.graph.inventory import INVENTORY
 from polysched.graph.operators.registry import OPERATORS
-from polysched.model.compiling import compile_graph, planned
+from polysched.model.compiling import compile_graph
+from polysched.model.planned import planned
 from tests.graph.samples import read_plan
 
 NAMES = {

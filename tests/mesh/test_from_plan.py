@@ -3,7 +3,7 @@
 from polysched.graph import from_text
 from polysched.mesh import MeshTarget, place, verify
 from polysched.mesh.from_plan import of_plan
-from polysched.model.compiling import planned
+from polysched.model.planned import planned
 
 LAYER = """
 graph layer(x: float32[8, 16]) {

@@ -11,8 +11,8 @@ from polysched.graph.planning.plan import Plan
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR
-from polysched.model.compiling import planned
 from polysched.model.driver import arena_function, driver_text
+from polysched.model.planned import planned
 from polysched.scop.dtypes import FLOAT32
 from polysched.target import find_compiler
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from polysched.graph import from_text
-from polysched.model.compiling import planned
+from polysched.model.planned import planned
 from polysched.model.standalone import HEAD_BYTES, header_text, interface_text, prefix_of, weights_of
 
 

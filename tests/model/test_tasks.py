@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from polysched.graph import from_text
-from polysched.model.compiling import planned
 from polysched.model.kernels import build_kernels, emitted, of_database
+from polysched.model.planned import planned
 from polysched.model.tasks import kernel_tasks
 from polysched.pipeline.recipe import Recipe
 from polysched.search import Budget, tune

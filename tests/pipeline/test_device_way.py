@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from polysched.errors import UnsupportedScopError, UsageError
+from polysched.gpu import GpuOptions
 from polysched.pipeline.files import compiler_flags, optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.requests import UseInstruction
@@ -39,7 +40,9 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"database": "t.db"}, "database is for"),
-    ({"scheduler": "best"}, "scheduler best is for"),
+    ({"scheduler": "best"}, "scheduler best is for"), ({"parallel": False}, "one thread is for"),
+    ({"parallel_degrees": 2}, "a number of parallel degrees is for"), ({"vector_bits": 0}, "a width of vectors is for"),
+    ({"reassociate": True}, "sums in another order is for"), ({"math": "libm"}, "a library of math.h is for"),
     ({"register_block": (2, 4)}, "register_block is for"),
     ({"steps": (UseInstruction(statement="S0", name="avx2.vpmaddwd"),)}, "an instruction is for")])
 def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> None:
@@ -50,3 +53,13 @@ def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> N
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(UsageError, match="no device 'abacus'"):
         PipelineOptions(device="abacus")
+
+
+def test_blocks_by_hand() -> None:
+    made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2))))
+    assert "device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1" in made.steps()
+
+
+def test_blocks_without_a_device_are_refused() -> None:
+    with pytest.raises(UsageError, match="blocks of work items are for a device"):
+        PipelineOptions(gpu=GpuOptions(block=(16,)))

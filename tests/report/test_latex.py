@@ -49,3 +49,17 @@ def test_an_experiments_own_table_becomes_latex() -> None:
     assert r"name & a\_b \\" in text
     assert r"x & 1 \\" in text
     assert plain_tables("words only") == ""
+
+
+def test_what_varies_is_kept_and_kernels_have_their_means(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    for edge, ratio in (([32, 32, 32], 2.0), ([64, 64, 64], 8.0)):
+        results.append(path, measured("product", ratio=ratio, options={"tile": edge}))
+    results.append(path, measured("stencil", ratio=0.5))
+    table = latex_tables(read_results([path]))["measurements"]
+    assert r"kernel & size & differs in & reference (s)" in table
+    assert "product & n=1000 & tile 32x32x32 &" in table
+    assert "product & n=1000 & tile 64x64x64 &" in table
+    means = {row.split(" & ")[0]: row.split(" & ")[-1].split()[0] for row in table.splitlines() if "mean" in row}
+    assert set(means) == {"geometric mean, product", "geometric mean"}
+    assert float(means["geometric mean, product"]) == pytest.approx(4, rel=0.03)

@@ -198,4 +198,4 @@ def _known_results(node: Node, operator: Operator, site: Site) -> dict[str, np.n
         return {}
     results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)
-    return {name: value for name, value in zip(node.outputs, listed, strict=False) if name}
+    return {name: np.asarray(value) for name, value in zip(node.outputs, listed, strict=False) if name}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.graph.operators.registry import operator_of
+from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.values.graph import Graph
 
 SHAPE_ONLY = frozenset({"Shape", "Size"})
@@ -24,5 +24,6 @@ def _wanted(graph: Graph, wanted: set[str]) -> set[str]:
             wanted |= inner & set(region.free)
             if inner & set(region.parameters):
                 wanted |= set(node.inputs) - {""}
-        wanted |= {name for place, name in enumerate(node.inputs) if place in operator_of(node).steering and name}
+        steering = OPERATORS[node.op].steering if node.op in OPERATORS else ()
+        wanted |= {name for place, name in enumerate(node.inputs) if place in steering and name}
     return wanted

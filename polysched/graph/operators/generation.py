@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.construction.promotion import to_numpy
 from polysched.scop.dtypes import BY_NAME, INT64, DType
@@ -69,6 +70,9 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
     start, limit, step = (site.value(p).ravel()[0] for p in range(3))
     if step == 0:
         raise site.refusal("a range in steps of 0")
+    if any(isinstance(v, Size) for v in (start, limit, step)):
+        raise site.refusal("the end of a range follows from an open size", witness=str(limit),
+                           hint="fix the size by sizes=")
     count = max(int(np.ceil((limit - start) / step)), 0)
     return (TensorType.of(site.type().dtype, (count,)),)
 

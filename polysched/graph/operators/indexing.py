@@ -9,6 +9,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import COMBINED, Move, Place, gathered, whole
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, INT32, INT64
 
@@ -58,6 +59,13 @@ def _elements_moves(site: Site) -> Moves:
     axis, rank = site.axis(site.attribute("axis", 0)), site.type().rank
     source = [Place.read(1, whole(rank)) if d == axis else p for d, p in enumerate(whole(rank))]
     return ((gathered(0, site.output.shape, source),),)
+
+
+def _room_of_elements(site: Site) -> tuple[Size, ...]:
+    """How far the data reach beyond the indices, in the other dimensions."""
+    own, index = site.type(), site.type(1)
+    axis = site.axis(site.attribute("axis", 0))
+    return tuple(b - a for d, (a, b) in enumerate(zip(index.shape, own.shape, strict=True)) if d != axis)
 
 
 def _np_elements(site: Site, x: np.ndarray, index: np.ndarray) -> Any:
@@ -161,7 +169,7 @@ def _np_scatter_nd(site: Site, x: np.ndarray, index: np.ndarray, updates: np.nda
 GATHERS = (
     Operator(name="Gather", kind=Kind.INJECTIVE, types=_gather_types, reference=_np_gather, moves=_gather_moves),
     Operator(name="GatherElements", kind=Kind.INJECTIVE, types=_elements_types, reference=_np_elements,
-             moves=_elements_moves),
+             moves=_elements_moves, room=_room_of_elements),
     Operator(name="GatherND", kind=Kind.INJECTIVE, types=_gather_nd_types, reference=_np_gather_nd,
              moves=_gather_nd_moves),
     Operator(name="ScatterElements", kind=Kind.OPAQUE, types=_scatter_types, reference=_np_scatter,

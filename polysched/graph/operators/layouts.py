@@ -16,7 +16,7 @@ import numpy as np
 
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
-from polysched.graph.operators.windows import Windows, conv_shape, np_conv, padded_read, windows
+from polysched.graph.operators.windows import Windows, conv_shape, np_conv, padded_read, room_in, windows
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.expression import Expression, Tensor, axis, compute
@@ -128,6 +128,6 @@ def _np_blocked(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | Non
 
 OPERATORS = (
     Operator(name="ChannelsLastConv", kind=Kind.OUTPUT_FUSABLE, types=_last_types, reference=_np_last,
-             expression=_last_conv),
+             expression=_last_conv, room=room_in(1, -1)),
     Operator(name="BlockedConv", kind=Kind.OUTPUT_FUSABLE, types=_blocked_types, reference=_np_blocked,
-             expression=_blocked_conv))
+             expression=_blocked_conv, room=room_in(2, -1)))

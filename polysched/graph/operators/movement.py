@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import Move, Place, gathered
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
@@ -273,22 +274,38 @@ def _range(site: Site, extent: Size, start: Size, end: Size, step: int) -> tuple
         if step < 0 and int(end) < -int(extent):
             own = range(*slice(int(start), None, step).indices(int(extent)))
         return Size(own.start), Size(len(own)), step
-    first, last = _clamped(site, start, extent), _clamped(site, end, extent)
+    first, last = _clamped(start, extent), _clamped(end, extent)
     if step != 1:
         raise site.refusal(f"a slice in steps of {step} of an extent that is not known", witness=str(extent))
     return first, last - first, 1
 
 
-def _clamped(site: Site, place: Size, extent: Size) -> Size:
-    """A start or an end of a slice of a symbolic extent: from the front, from the end, or the end itself."""
-    if place.is_constant and place.constant >= 2 ** 31 - 1:
+def _clamped(place: Size, extent: Size) -> Size:
+    """A start or an end of a slice of a symbolic extent: from the front, from the end, or the end itself.
+
+    Where that depends on the size, the place is taken to be inside; `_room_of_slice` has it tested when the model runs.
+    """
+    beyond = place - extent
+    if _means_the_end(place) or (beyond.is_constant and beyond.constant > 0):
         return extent
-    if place.is_constant and place.constant < 0:
+    if place.constant <= 0 and place != 0 and all(factor < 0 for _, factor in place.terms):
         return extent + place
-    difference = extent - place
-    if place == 0 or (difference.is_constant and difference.constant >= 0):
-        return place
-    raise site.refusal(f"whether {place} is within {extent} is not known", hint="fix the size by sizes=")
+    return place
+
+
+def _means_the_end(place: Size) -> bool:
+    """Whether a number is larger than an open extent is taken to be."""
+    return place.is_constant and place.constant >= LIMITS.largest_open_extent
+
+
+def _room_of_slice(site: Site) -> tuple[Size, ...]:
+    """That the slices of symbolic extents begin and end inside, as they were taken to."""
+    own, found = site.type(), []
+    for axis, (first, extent, _) in _ranges(site).items():
+        if not (own.shape[axis].is_constant and first.is_constant and extent.is_constant):
+            found += [first, own.shape[axis] - first - extent, extent]
+    beyond = [p for p in (*site.sizes(1), *site.sizes(2)) if _means_the_end(p)]
+    return (*found, *(p - e for p in beyond for e in own.shape if not e.is_constant))
 
 
 def _slice_types(site: Site) -> tuple[TensorType, ...]:
@@ -430,7 +447,7 @@ MOVES = (
     Operator(name="Split", kind=Kind.INJECTIVE, types=_split_types, reference=_np_split, moves=_split_moves,
              steering=(1,)),
     Operator(name="Slice", kind=Kind.INJECTIVE, types=_slice_types, reference=_np_slice, moves=_slice_moves,
-             steering=(1, 2, 3, 4)),
+             room=_room_of_slice, steering=(1, 2, 3, 4)),
     Operator(name="Tile", kind=Kind.INJECTIVE, types=_tile_types, moves=_tile_moves, steering=(1,),
              reference=lambda site, x, repeats: np.tile(x, tuple(int(r) for r in repeats))),
     Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad,

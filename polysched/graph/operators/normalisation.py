@@ -29,14 +29,19 @@ def _float_types(site: Site) -> tuple[TensorType, ...]:
 def _flat(site: Site, build: Builder, x: str) -> tuple[str, int]:
     """The operand and the axis; as a matrix where an older operator set has softmax over all that follows the axis."""
     own, place = site.type(), site.axis(site.attribute("axis", -1))
-    if not site.attribute("flatten", 0):
+    if not _is_flat(site):
         return x, place
     shape = [product(own.shape[:place]), product(own.shape[place:])]
     return build.op("Reshape", x, build.constant([int(e) for e in shape]), allowzero=1), 1
 
 
+def _is_flat(site: Site) -> bool:
+    """Whether several dimensions are one."""
+    return bool(site.attribute("flatten", 0)) and site.axis(site.attribute("axis", -1)) + 1 < site.type().rank
+
+
 def _back(site: Site, build: Builder, x: str) -> str:
-    if not site.attribute("flatten", 0):
+    if not _is_flat(site):
         return x
     return build.op("Reshape", x, build.constant([int(e) for e in site.type().shape]), allowzero=1)
 
@@ -78,7 +83,7 @@ def _np_log_softmax(site: Site, x: np.ndarray) -> np.ndarray:
 def _hardmax(site: Site, build: Builder, x: str) -> str:
     x, place = _flat(site, build, x)
     best = build.op("ArgMax", x, axis=place, keepdims=0)
-    count = int(site.type().shape[place]) if not site.attribute("flatten", 0) else int(
+    count = int(site.type().shape[place]) if not _is_flat(site) else int(
         product(site.type().shape[place:]))
     values = build.constant(np.array([0, 1], site.type().numpy))
     return _back(site, build, build.op("OneHot", best, build.constant([count]), values, axis=place))

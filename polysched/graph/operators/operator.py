@@ -185,6 +185,7 @@ class Operator:
     view : whether the result has the elements of the first operand in their order, in another shape.
     composition : the results by other operators: adds nodes to a builder and returns the names of the results.
     steering : positions of the operands that decide about shapes, and so must be known while compiling.
+    room : sizes that are not negative where the operator takes its operands: open ones are tested when the model runs.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Operator:
     view: bool = False
     composition: Callable[..., str | tuple[str, ...]] | None = None
     steering: tuple[int, ...] = field(default=())
+    room: Callable[[Site], Sequence[Size]] | None = None
 
     def __post_init__(self) -> None:
         ways = [self.element, self.expression, self.moves, self.view or None, self.composition]

@@ -69,6 +69,16 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
     return Windows(tuple(size), strides, dilations, before, behind, tuple(places))
 
 
+def room_in(first: int, last: int | None = None) -> Callable[[Site], tuple[Size, ...]]:
+    """How many windows there are behind the first one, in the spatial dimensions of a result.
+
+    Parameters
+    ----------
+    first, last : the spatial dimensions among all, as a slice has them.
+    """
+    return lambda site: tuple(e - 1 for e in site.output.shape[first:last])
+
+
 def _per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
     found = tuple(site.attribute(name, (1,) * rank))
     if len(found) != rank or any(v < 1 for v in found):
@@ -466,13 +476,14 @@ def _np_over_space(reduce: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 
 OPERATORS = (
-    Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv),
+    Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv,
+             room=room_in(2)),
     Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
              expression=_transposed_conv),
     Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=np_max_pool,
-             expression=_max_pool),
+             expression=_max_pool, room=room_in(2)),
     Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,
-             expression=_sum_pool),
+             expression=_sum_pool, room=room_in(2)),
     Operator(name="AveragePool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_average_pool,
              composition=_average_pool),
     Operator(name="LpPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_lp_pool, composition=_lp_pool),

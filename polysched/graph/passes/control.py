@@ -24,10 +24,10 @@ def resolve_control(graph: Graph) -> Graph:
     ------
     UnsupportedGraphError : a condition or a number of iterations depends on data, or a loop is too long to unroll.
     """
-    return graph if not any(n.regions for n in graph.nodes) else _Resolving(graph).run()
+    return graph if not any(n.regions for n in graph.nodes) else Resolving(graph).run()
 
 
-class _Resolving(TypedBuilder):
+class Resolving(TypedBuilder):
     """Takes nodes one by one, and knows the values so far."""
 
     def __init__(self, graph: Graph) -> None:

@@ -101,7 +101,10 @@ def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, 
 
 
 def _check_sizes(group: Group, fragment: Graph) -> None:
-    """Refuse a kernel that is told sizes that are open."""
+    """Refuse a kernel that is told sizes that are open, and one of an operator that no kernel computes."""
+    operator = operator_of(group.last)
+    if operator.expression is None and operator.element is None and operator.moves is None:
+        raise UnsupportedGraphError("the operator has no tensor expression", where=group.last.where)
     for array in fragment.constants.values():
         if array.dtype == object:
             raise UnsupportedGraphError("an operand that decides about shapes follows from an open size",

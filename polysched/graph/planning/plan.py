@@ -8,10 +8,11 @@ from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
 from polysched.graph.operators.moves import Move
+from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
 from polysched.graph.planning.partition import Group, fragment_of, partition
-from polysched.graph.values.graph import Graph
+from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
 
 
@@ -93,6 +94,11 @@ class Plan:
     def type_of(self, name: str) -> TensorType:
         """The type of a value."""
         return self.graph.type_of(name)
+
+    def site_of(self, node: Node) -> Site:
+        """The use of an operator by a node, as far as types say it."""
+        types = {n: self.type_of(n) for n in (*node.inputs, *node.outputs) if n}
+        return site_of(node, types, self.graph.constants, results=True)
 
     def __str__(self) -> str:
         symbols = self.graph.symbols

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import islpy as isl
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Select, Unary
@@ -12,6 +14,7 @@ from polysched.scop.construction.values import (
     affine_constant,
     arithmetic,
     as_type,
+    cast,
     compare,
     constant_of,
     converted,
@@ -25,7 +28,7 @@ from polysched.scop.construction.values import (
     number,
     select,
 )
-from polysched.scop.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, DType
+from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, INT64, LONGDOUBLE, DType
 
 # NumPy's and Python's names of the functions that math.h has under another name.
 C_NAMES = {
@@ -73,10 +76,8 @@ def floor_divide(left: Value, right: Value) -> Value:
         return number(x // y)
     dtype, weak = result_type(left.dtype, left.weak, right.dtype, right.weak)
     if dtype.is_float:
-        quotient = divide(arithmetic("-", left, _c_remainder(left, right)), right)
-        adjusted = arithmetic("-", quotient, select(_signs_differ(left, right), number(1.0), number(0.0)))
-        return call("floor", (arithmetic("+", adjusted, number(0.5)),))
-    dtype = INT64 if dtype == BOOL else dtype
+        return _in_single(_float_quotient, left, right, dtype)
+    dtype = _counting(dtype, weak)
     expr = _floor_quotient(left, right, dtype)
     return Value(narrowed(expr, dtype), dtype, weak, _affine_floor(left, right) if weak else None)
 
@@ -88,15 +89,66 @@ def modulo(left: Value, right: Value) -> Value:
         return number(x % y)
     dtype, weak = result_type(left.dtype, left.weak, right.dtype, right.weak)
     if dtype.is_float:
-        remainder = _c_remainder(left, right)
-        return select(_signs_differ(left, right), arithmetic("+", remainder, right), remainder)
-    dtype = INT64 if dtype == BOOL else dtype
+        return _in_single(_float_remainder, left, right, dtype)
+    dtype = _counting(dtype, weak)
     expr = _floor_remainder(left, right, dtype)
     affine = None
     quotient = _affine_floor(left, right) if weak else None
     if quotient is not None and left.affine is not None and right.affine is not None:
         affine = left.affine.sub(quotient.mul(right.affine))
     return Value(narrowed(expr, dtype), dtype, weak, affine)
+
+
+def truncated_quotient(left: Value, right: Value) -> Value:
+    """The quotient of integers as C has it: rounded towards zero."""
+    return _in_c("/", left, right)
+
+
+def truncated_remainder(left: Value, right: Value) -> Value:
+    """The remainder of integers as C has it: the sign is the dividend's."""
+    return _in_c("%", left, right)
+
+
+def _in_c(op: str, left: Value, right: Value) -> Value:
+    dtype, weak = result_type(left.dtype, left.weak, right.dtype, right.weak)
+    dtype = _counting(dtype, weak)
+    expr = Binary(op, as_type(left, dtype, op), as_type(right, dtype, op), computation_type(dtype, op))
+    return Value(narrowed(expr, dtype), dtype, weak)
+
+
+def _counting(dtype: DType, weak: bool) -> DType:
+    """The type in which truth values are divided: Python's int, or NumPy's shortest."""
+    return dtype if dtype != BOOL else INT64 if weak else INT8
+
+
+def _in_single(function: Callable[[Value, Value], Value], left: Value, right: Value, dtype: DType) -> Value:
+    """A function of floats; of short ones computed in single precision and rounded once, as NumPy does."""
+    if dtype not in (FLOAT16, BFLOAT16):
+        return function(left, right)
+    return cast(function(*(cast(cast(value, dtype), FLOAT32) for value in (left, right))), dtype)
+
+
+def _float_quotient(left: Value, right: Value) -> Value:
+    """The whole number nearest below the quotient, by way of the exact remainder.
+
+    Source: CPython, Objects/floatobject.c, `_float_div_mod`; NumPy's `npy_divmod` is the same, but for a divisor of 0.
+    """
+    exact = divide(arithmetic("-", left, _c_remainder(left, right)), right)
+    quotient = arithmetic("-", exact, select(_signs_differ(left, right), number(1.0), number(0.0)))
+    whole = call("floor", (quotient,))
+    above = compare(">", arithmetic("-", quotient, whole), number(0.5))
+    rounded = arithmetic("+", whole, select(above, number(1.0), number(0.0)))
+    zero = call("copysign", (number(0.0), divide(left, right)))
+    result = select(compare("!=", quotient, number(0.0)), rounded, zero)
+    if constant_of(right):
+        return result
+    return select(compare("==", right, number(0.0)), divide(left, right), result)
+
+
+def _float_remainder(left: Value, right: Value) -> Value:
+    remainder = _c_remainder(left, right)
+    other = select(_signs_differ(left, right), arithmetic("+", remainder, right), remainder)
+    return select(compare("!=", remainder, number(0.0)), other, call("copysign", (number(0.0), right)))
 
 
 def _affine_floor(left: Value, right: Value) -> isl.PwAff | None:

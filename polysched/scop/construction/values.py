@@ -197,7 +197,7 @@ def narrowed(expr: Expr, dtype: DType) -> Expr:
 
 def arithmetic(op: str, left: Value, right: Value) -> Value:
     """`left op right` for `+`, `-` and `*`, in NumPy's common type; affine where the operands are."""
-    if left.dtype == right.dtype == BOOL and not left.weak and not right.weak:
+    if left.dtype == right.dtype == BOOL and not (left.weak and right.weak):
         return _boolean_arithmetic(op, left, right)
     if (same := _folded(op, left, right)) or (same := _unchanged(op, left, right)):
         return same

@@ -9,14 +9,15 @@ import builtins
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polysched.scop.body import Call, Cast
 from polysched.scop.construction import functions, values
-from polysched.scop.construction.values import Value
-from polysched.scop.dtypes import BOOL, FLOAT64, INT64
+from polysched.scop.construction.values import CannotExpress, Value
+from polysched.scop.dtypes import BOOL, FLOAT64, INT8, INT64
 
 
 def _numpy_function(name: str) -> Callable[..., Value]:
@@ -24,7 +25,7 @@ def _numpy_function(name: str) -> Callable[..., Value]:
 
 
 def _same_for_integers(name: str) -> Callable[[Value], Value]:
-    """`floor`, `ceil`, `trunc`, `rint` of an integer array keep its type."""
+    """`floor`, `ceil`, `trunc` of an integer array keep its type."""
     return lambda value: value if value.dtype.is_integer and not value.weak else functions.call(name, (value,))
 
 
@@ -32,19 +33,45 @@ def _is_nan(value: Value) -> Value:
     return values.compare("!=", value, value)
 
 
+def _of_integers_or_floats(name: str, of_integers: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
+    """A function of math.h, which of integers is one of integers."""
+    if left.dtype.is_integer and right.dtype.is_integer:
+        return of_integers(left, right)
+    return functions.call(name, (left, right))
+
+
+def _counted(value: Value) -> Value:
+    """A truth value as the integer that NumPy computes with."""
+    return values.cast(value, INT8) if value.dtype == BOOL else value
+
+
+def _reciprocal(value: Value) -> Value:
+    """1 / x, of an integer in its own type and towards zero."""
+    counted = _counted(value)
+    if not counted.dtype.is_integer:
+        return values.divide(values.number(1), counted)
+    return functions.truncated_quotient(values.cast(values.number(1), counted.dtype), counted)
+
+
 def _sign(value: Value) -> Value:
+    if value.dtype == BOOL:
+        raise CannotExpress("NumPy has no sign of booleans")
     zero, one = values.cast(values.number(0), value.dtype), values.cast(values.number(1), value.dtype)
-    below = values.select(values.compare("<", value, zero), values.negate(one), value)
+    other = values.select(values.compare("==", value, zero), zero, value) if value.dtype.is_float else value   # -0, NaN
+    below = values.select(values.compare("<", value, zero), values.negate(one), other)
     return values.select(values.compare(">", value, zero), one, below)
 
 
 UFUNC_NAMES = ("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
                "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "fabs", "arctan2", "hypot",
-               "fmod", "copysign", "fmin", "fmax")
+               "copysign", "rint")
 
 ELEMENTWISE: dict[Any, Callable[..., Value]] = {
     **{getattr(np, name): _numpy_function(name) for name in UFUNC_NAMES},
-    **{getattr(np, name): _same_for_integers(name) for name in ("floor", "ceil", "trunc", "rint")},
+    **{getattr(np, name): _same_for_integers(name) for name in ("floor", "ceil", "trunc")},
+    np.fmod: lambda a, b: _of_integers_or_floats("fmod", functions.truncated_remainder, a, b),
+    np.fmin: lambda a, b: _of_integers_or_floats("fmin", partial(values.extremum, "min"), a, b),
+    np.fmax: lambda a, b: _of_integers_or_floats("fmax", partial(values.extremum, "max"), a, b),
     np.add: lambda a, b: values.arithmetic("+", a, b),
     np.subtract: lambda a, b: values.arithmetic("-", a, b),
     np.multiply: lambda a, b: values.arithmetic("*", a, b),
@@ -53,8 +80,8 @@ ELEMENTWISE: dict[Any, Callable[..., Value]] = {
     np.mod: functions.modulo,
     np.power: functions.power,
     np.negative: values.negate,
-    np.square: lambda a: values.arithmetic("*", a, a),
-    np.reciprocal: lambda a: values.divide(values.number(1), a),
+    np.square: lambda a: values.arithmetic("*", _counted(a), _counted(a)),
+    np.reciprocal: _reciprocal,
     np.absolute: functions.absolute,
     builtins.abs: functions.absolute,
     builtins.pow: functions.power,

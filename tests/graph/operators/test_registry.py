@@ -8,7 +8,7 @@ import pytest
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import Node, interpret
 from polysched.graph.operators.registry import FAMILIES, OPERATORS, operator_of
-from polysched.model.compiling import planned
+from polysched.model.planned import planned
 from tests.graph.samples import SAMPLES, Sample, graph_of, read_plan
 
 

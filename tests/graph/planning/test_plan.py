@@ -3,7 +3,7 @@
 import numpy as np
 
 from polysched.graph import from_text, interpret
-from polysched.model.compiling import planned
+from polysched.model.planned import planned
 from tests.graph.samples import read_plan
 
 GRAPH = from_text("""graph f(x: float32[2, 3]) {

@@ -1,0 +1,122 @@
+"""Options of `c2c` and `run` that would do nothing beside others: each pair is refused in two lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from polysched.cli.conventions import RANKS, chosen_device
+from polysched.errors import UsageError
+
+ALLOWED = "reassociate,contract,flush"
+"""What `--allow` has by default."""
+USUAL: dict[str, Any] = {
+    "parallel": True, "parallel_degrees": 1, "collapse": True, "expand": True, "fusion": "smart", "scheduler": "pluto",
+    "concurrent_start": 0, "verify_instructions": "auto", "allow": ALLOWED, "pairs": 20, "budget": 20.0}
+"""What options hold when nobody gave them, where that is no empty value."""
+SWITCHED_ON = ("parallel", "collapse", "expand")
+"""Options that are on by default."""
+SPELLINGS = {"split_index_sets": "--iss", "parallel": "--no-parallel", "expand": "--no-expand"}
+"""Of options whose names are others than those of their values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unserved:
+    """A situation in which some options would do nothing.
+
+    Parameters
+    ----------
+    holds : whether a command line is in it.
+    why : in words, behind the option's name.
+    names : of the options.
+    hint : what to do.
+    """
+
+    holds: Callable[[argparse.Namespace], bool]
+    why: str
+    names: tuple[str, ...]
+    hint: str = "leave one of them out"
+
+
+def given(arguments: argparse.Namespace, name: str) -> bool:
+    """Whether a command line has an option with another value than by default."""
+    value = getattr(arguments, name, None)
+    if value is None or value == [] or (value is False and name not in SWITCHED_ON):
+        return False
+    return bool(value != USUAL.get(name, []))
+
+
+def spelling(name: str) -> str:
+    """How an option is written."""
+    return SPELLINGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def _no_intrinsic(arguments: argparse.Namespace) -> bool:
+    from polysched.tensorize.options import NONE
+    return bool(arguments.intrinsic == NONE)
+
+
+def _writes_c_only(arguments: argparse.Namespace) -> bool:
+    """Whether no instruction, report, database or run has a use for sizes."""
+    is_c2c = not hasattr(arguments, "pairs")
+    return is_c2c and _no_intrinsic(arguments) and not given(arguments, "json") and not given(
+        arguments, "database")
+
+
+def _is_by_hand(arguments: argparse.Namespace) -> bool:
+    from polysched.cli.options import pipeline_options
+    return not pipeline_options(arguments).is_by_model
+
+
+SITUATIONS = (
+    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target opencl",
+             names=("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
+                    "verify_order")),
+    Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
+             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget")),
+    Unserved(holds=lambda a: str(a.target) == RANKS and not hasattr(a, "pairs") and (
+        a.partition is None or a.partition[0] == "block"), why="does nothing where blocks are dealt out",
+             names=("ranks",), hint="leave it out: the code is right for any number of ranks"),
+    Unserved(holds=lambda a: a.intrinsic is None, why="belongs to --intrinsic",
+             names=("measure_plans", "allow"), hint="name an instruction, or --intrinsic auto"),
+    Unserved(holds=_no_intrinsic, why="does nothing with --intrinsic none",
+             names=("measure_plans", "allow", "intrinsics", "verify_instructions")),
+    Unserved(holds=lambda a: a.strategy is not None, why="does nothing with --strategy, which is the scheduler",
+             names=("scheduler",)),
+    Unserved(holds=lambda a: a.scheduler == "original" and a.strategy is None,
+             why="does nothing with --scheduler original, which keeps the order",
+             names=("fusion", "split_index_sets", "concurrent_start")),
+    Unserved(holds=lambda a: a.scheduler == "isl", why="does nothing with --scheduler isl",
+             names=("split_index_sets", "concurrent_start")),
+    Unserved(holds=lambda a: a.scheduler == "isl" and a.fusion not in ("none", "max"),
+             why="has only none and max with --scheduler isl", names=("fusion",)),
+    Unserved(holds=lambda a: a.scheduler == "best", why="does nothing with --scheduler best, which tries all of them",
+             names=("fusion",)),
+    Unserved(holds=lambda a: not a.parallel, why="does nothing with --no-parallel",
+             names=("parallel_degrees", "split_tiles")),
+    Unserved(holds=lambda a: a.tile == "off", why="does nothing with --tile off", names=("split_tiles",)),
+    Unserved(holds=lambda a: a.vector_bits == 0, why="does nothing with --vector-bits 0", names=("register_block",)),
+    Unserved(holds=_writes_c_only, why="does nothing for C without instructions and without a report", names=("size",),
+             hint="--assume NAME=VALUE guides the model; the C is right for every value"))
+
+
+def refuse_unserved(arguments: argparse.Namespace) -> None:
+    """Refuse an option that would do nothing beside the others.
+
+    Raises
+    ------
+    UsageError : with the option, and what leaves it no effect.
+    """
+    for situation, name in _found(arguments):
+        raise UsageError(f"{spelling(name)} {situation.why}", hint=situation.hint)
+    if given(arguments, "database") and _is_by_hand(arguments):
+        raise UsageError("--database does nothing where loops, tiles or vectors are chosen by hand",
+                         hint="leave one of them out")
+
+
+def _found(arguments: argparse.Namespace) -> Iterator[tuple[Unserved, str]]:
+    for situation in SITUATIONS:
+        if situation.holds(arguments):
+            yield from ((situation, name) for name in situation.names if given(arguments, name))

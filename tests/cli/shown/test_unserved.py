@@ -1,0 +1,68 @@
+"""Options that would do nothing beside others are refused in two lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polysched.cli.entry import make_parser
+from polysched.cli.shown.unserved import refuse_unserved
+from polysched.errors import UsageError
+from tests.cli.command import PRODUCT, polysched
+
+
+def refused(*words: str, command: str = "c2c") -> str:
+    """What is said of a command line; empty where it is taken."""
+    try:
+        refuse_unserved(make_parser().parse_args([command, "in.c", *words]))
+    except UsageError as error:
+        return error.problem
+    return ""
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("--target opencl --machine m.json", "--machine does nothing with --target opencl"),
+    ("--target opencl --allow none", "--allow does nothing with --target opencl"),
+    ("--target opencl --verify-order", "--verify-order does nothing with --target opencl"),
+    ("--target mpi --distribute i --measure-plans", "--measure-plans does nothing with --target mpi"),
+    ("--target mpi --distribute i --ranks 2", "--ranks does nothing where blocks are dealt out"),
+    ("--allow none", "--allow belongs to --intrinsic"),
+    ("--measure-plans", "--measure-plans belongs to --intrinsic"),
+    ("--intrinsic none --intrinsics f.py", "--intrinsics does nothing with --intrinsic none"),
+    ("--intrinsic none --size n=4", "--size does nothing"),
+    ("--strategy s.json --scheduler isl", "--scheduler does nothing with --strategy"),
+    ("--scheduler original --fusion max", "--fusion does nothing with --scheduler original"),
+    ("--scheduler original --iss", "--iss does nothing with --scheduler original"),
+    ("--scheduler isl --concurrent-start 1", "--concurrent-start does nothing with --scheduler isl"),
+    ("--scheduler isl --fusion cost", "--fusion has only none and max with --scheduler isl"),
+    ("--scheduler best --fusion max", "--fusion does nothing with --scheduler best"),
+    ("--no-parallel --parallel-degrees 2", "--parallel-degrees does nothing with --no-parallel"),
+    ("--no-parallel --split-tiles", "--split-tiles does nothing with --no-parallel"),
+    ("--tile off --split-tiles", "--split-tiles does nothing with --tile off"),
+    ("--vector-bits 0 --register-block 4x16", "--register-block does nothing with --vector-bits 0"),
+    ("--database d.db --tile 32", "--database does nothing where loops, tiles or vectors are chosen by hand")])
+def test_what_would_do_nothing_is_refused(words: str, said: str) -> None:
+    assert refused(*words.split()).startswith(said)
+
+
+@pytest.mark.parametrize("words", [
+    "", "--no-parallel --tile 32", "--intrinsic auto --allow none --measure-plans", "--scheduler isl --fusion max",
+    "--intrinsic none --size n=4 --json r.json", "--database d.db --assume n=100", "--target opencl --assume n=100",
+    "--target mpi --distribute i --partition cyclic --ranks 2", "--strategy s.json --fusion max",
+    "--no-parallel --no-split-tiles", "--vector-bits 0 --tile 32", "--scheduler original --tile 16"])
+def test_what_has_an_effect_is_taken(words: str) -> None:
+    assert not refused(*words.split())
+
+
+def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
+    assert not refused("--intrinsic", "none", "--size", "n=4", "--pairs", "3", command="run")
+    assert refused("--target", "mpi", "--distribute", "i", "--pairs", "3", command="run").startswith("--pairs")
+    assert not refused("--target", "mpi", "--distribute", "i", "--ranks", "1,2", command="run")
+
+
+def test_the_refusal_is_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "product.c").write_text(PRODUCT)
+    done = polysched("c2c", "product.c", "--no-parallel", "--parallel-degrees", "2", folder=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 2

@@ -1,0 +1,102 @@
+"""Models with islands against ONNX Runtime: shapes that follow from data, control flow, sequences, what is empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+import polysched
+from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph import from_text, load
+from polysched.model import CompiledModel, SegmentedModel, compile_graph
+from tests.model.models import assert_same, by_onnxruntime, model, value
+
+node = helper.make_node
+X = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+NONZERO = [node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["nz"]), node("Transpose", ["nz"], ["t"]),
+           node("GatherND", ["x", "t"], ["g"]), node("Exp", ["g"], ["y"])]
+
+
+def nonzero() -> Any:
+    return model(NONZERO, [value("x", ["n", 5])], [value("y", ["k"])])
+
+
+def top() -> Any:
+    nodes = [node("Greater", ["x", "zero"], ["b"]), node("Cast", ["b"], ["c"], to=7),
+             node("ReduceSum", ["c"], ["s"], keepdims=0), node("Unsqueeze", ["s", "axis"], ["k"]),
+             node("Flatten", ["x"], ["f"], axis=0), node("TopK", ["f", "k"], ["v", "i"]), node("Neg", ["v"], ["y"])]
+    return model(nodes, [value("x", ["n", 5])], [value("y", [1, "k"]), value("i", [1, "k"], "i")],
+                 zero=np.float32(0), axis=np.array([0]))
+
+
+def shapes() -> Any:
+    nodes = [node("NonZero", ["x"], ["nz"]), node("Shape", ["nz"], ["s"]), node("ConstantOfShape", ["s"], ["z"]),
+             node("Add", ["z", "z"], ["y"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"]), value("s", [2], "i")])
+
+
+def sequence() -> Any:
+    nodes = [node("SplitToSequence", ["x"], ["q"], axis=0), node("ConcatFromSequence", ["q"], ["c"], axis=1),
+             node("Exp", ["c"], ["y"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"])])
+
+
+def twice() -> Any:
+    nodes = [node("NonZero", ["x"], ["nz"]), node("Cast", ["nz"], ["f"], to=1), node("Relu", ["f"], ["r"]),
+             node("NonZero", ["r"], ["nz2"]), node("Cast", ["nz2"], ["g"], to=1), node("Neg", ["g"], ["y"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"])])
+
+
+@pytest.mark.parametrize("make", [nonzero, top, shapes, sequence, twice])
+def test_what_depends_on_data_is_an_island(make: Any) -> None:
+    proto, data = make(), np.maximum(np.round(X), 0)
+    compiled = polysched.compile(load(proto))
+    assert isinstance(compiled, SegmentedModel)
+    assert_same(compiled(x=data), by_onnxruntime(proto, x=data))
+    with pytest.raises(UnsupportedGraphError):
+        assert polysched.compile(load(proto), islands="refuse")
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_an_island_that_finds_nothing_or_other_rows(rows: int) -> None:
+    compiled = polysched.compile(load(nonzero()))
+    for data in (-np.abs(X[:rows]), np.abs(X[:rows]), X[:rows]):
+        assert_same(compiled(x=data), by_onnxruntime(nonzero(), x=data))
+
+
+def test_the_plan_says_the_islands_their_reasons_and_their_share() -> None:
+    compiled = polysched.compile(load(nonzero()))
+    (island,) = compiled.islands
+    assert (island.node, island.reason) == ("node 'nz' (NonZero)", "the shape of its result depends on data")
+    assert compiled.plan.share_of(island) is None
+    assert "island node 'nz' (NonZero) on onnxruntime: the shape of its result depends on data" in str(compiled.plan)
+    compiled(x=X)
+    assert 0 < compiled.plan.share_of(island) < 1
+    assert "% of the time" in str(compiled.plan)
+    assert repr(compiled) == "<SegmentedModel small: 2 kernels, 1 islands>"
+
+
+def test_a_model_with_islands_is_not_saved(tmp_path: Any) -> None:
+    compiled = polysched.compile(load(nonzero()))
+    with pytest.raises(UsageError, match="a model with islands runs in Python only"):
+        compiled.save(tmp_path / "m.so")
+    with pytest.raises(UsageError, match="a model with islands runs in Python only"):
+        compiled.write_source(tmp_path)
+
+
+def test_a_graph_without_such_nodes_has_no_island() -> None:
+    graph = from_text("graph f(x: float32[4]) {\n  let y = Relu(x)\n  return y\n}")
+    assert isinstance(polysched.compile(graph), CompiledModel)
+    assert polysched.compile(graph).islands == compile_graph(graph).islands == ()
+    with pytest.raises(UsageError, match="islands are refused or allowed"):
+        polysched.compile(graph, islands="some")
+
+
+def test_what_no_runtime_has_is_refused_with_the_first_reason() -> None:
+    graph = from_text("graph f(x: float32[4]) {\n  let y = Wibble(x)\n  return y\n}")
+    with pytest.raises(UnsupportedGraphError, match="there is no operator Wibble") as caught:
+        polysched.compile(graph)
+    assert "no operator of ONNX" in str(caught.value)
