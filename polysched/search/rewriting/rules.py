@@ -10,7 +10,7 @@ ICFP 2015, section 3 (split and join, map fusion, reduction splits).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -153,27 +153,44 @@ def split_reduction(stage: Tensor) -> Iterator[Tensor]:
 
 def factor_out(stage: Tensor) -> Iterator[Tensor]:
     """`sum(a * b[k])` -> `a * sum(b[k])`: what a sum does not move leaves it; and `a * x + a * y` -> `a * (x + y)`."""
-    assert stage.definition is not None
     found = plain_sum(stage)
-    if found is not None:
-        parts = factors(found.operand)
-        still = [f for f in parts if not axes_in(f) & set(found.axes)]
-        moving = [f for f in parts if axes_in(f) & set(found.axes)]
-        if still and moving and of_one_type(parts):
-            used = frozenset[Axis]().union(*map(axes_in, moving))
-            axes = [a for a in stage.definition.axes if a in used]
-            total = stage_over(f"{stage.name}_sum", axes, sum_over(product(moving), over=found.axes))
-            yield _same_axes(stage, product([*still, Read(total, tuple(axes))]))
-        return
+    return _out_of_a_sum(stage, found) if found is not None else _common_factors(stage)
+
+
+def _out_of_a_sum(stage: Tensor, found: Reduction) -> Iterator[Tensor]:
+    assert stage.definition is not None
+    parts = factors(found.operand)
+    moving, still = _parted(parts, found.axes)
+    if still and moving and of_one_type(parts):
+        used = _axes_of(moving)
+        axes = [a for a in stage.definition.axes if a in used]
+        total = stage_over(f"{stage.name}_sum", axes, sum_over(product(moving), over=found.axes))
+        yield _same_axes(stage, product([*still, Read(total, tuple(axes))]))
+
+
+def _common_factors(stage: Tensor) -> Iterator[Tensor]:
+    assert stage.definition is not None
     value = stage.definition.value
-    if isinstance(value, Operation) and value.op in ("+", "-"):
-        left, right = (factors(argument) for argument in value.arguments)
-        for one in left:
-            same = next((f for f in right if _is_same_read(one, f)), None)
-            if same is not None and len(left) > 1 and len(right) > 1 and of_one_type((*left, *right)):
-                rest = Operation(value.op, (product([f for f in left if f is not one]),
-                                            product([f for f in right if f is not same])))
-                yield _same_axes(stage, one * rest)
+    if not isinstance(value, Operation) or value.op not in ("+", "-"):
+        return
+    left, right = (factors(argument) for argument in value.arguments)
+    if min(len(left), len(right)) < 2 or not of_one_type((*left, *right)):
+        return
+    for one in left:
+        same = next((f for f in right if _is_same_read(one, f)), None)
+        if same is not None:
+            rest = (product([f for f in left if f is not one]), product([f for f in right if f is not same]))
+            yield _same_axes(stage, one * Operation(value.op, rest))
+
+
+def _parted(values: Sequence[Expression], axes: Sequence[Axis]) -> tuple[list[Expression], list[Expression]]:
+    """Those that depend on one of the axes, and the others."""
+    moving = [value for value in values if axes_in(value) & set(axes)]
+    return moving, [value for value in values if value not in moving]
+
+
+def _axes_of(values: Sequence[Expression]) -> frozenset[Axis]:
+    return frozenset[Axis]().union(*map(axes_in, values))
 
 
 def distribute(stage: Tensor) -> Iterator[Tensor]:
@@ -202,26 +219,28 @@ def chain_order(stage: Tensor) -> Iterator[Tensor]:
     moves are summed first.
     """
     found = plain_sum(stage)
-    if found is None:
-        return
-    assert stage.definition is not None
-    parts = factors(found.operand)
+    parts = factors(found.operand) if found is not None else ()
     for own in parts:
         inner = plain_sum(own.tensor) if isinstance(own, Read) and own.tensor.definition is not None else None
-        if inner is None or not isinstance(own, Read) or not of_one_type((*parts, inner.operand)):
-            continue
-        assert own.tensor.definition is not None
-        fresh = {a: Axis(f"{a.name}c", a.stop) for a in inner.axes}
-        indices = {**dict(zip(own.tensor.definition.axes, own.indices, strict=True)), **fresh}
-        every = [substituted(f, indices) for f in factors(inner.operand)] + [f for f in parts if f is not own]
-        first = [f for f in every if axes_in(f) & set(found.axes)]
-        last = [f for f in every if not axes_in(f) & set(found.axes)]
-        used = frozenset[Axis]().union(*map(axes_in, first))
-        if len(first) < 2 or not last or not used & set(fresh.values()) or not of_one_type(every):
-            continue
-        axes = [a for a in (*stage.definition.axes, *fresh.values()) if a in used]
-        made = stage_over(f"{stage.name}_first", axes, sum_over(product(first), over=found.axes))
-        yield _same_axes(stage, sum_over(product([*last, Read(made, tuple(axes))]), over=tuple(fresh.values())))
+        if found is not None and inner is not None and isinstance(own, Read) and of_one_type((*parts, inner.operand)):
+            yield from _summed_first(stage, found, own, inner)
+
+
+def _summed_first(stage: Tensor, found: Reduction, own: Read, inner: Reduction) -> Iterator[Tensor]:
+    """The sum with the factors that it moves summed before those that only the sum inside `own` moves."""
+    assert stage.definition is not None
+    assert own.tensor.definition is not None
+    fresh = {a: Axis(f"{a.name}c", a.stop) for a in inner.axes}
+    indices = {**dict(zip(own.tensor.definition.axes, own.indices, strict=True)), **fresh}
+    every = [substituted(f, indices) for f in factors(inner.operand)]
+    every += [f for f in factors(found.operand) if f is not own]
+    first, last = _parted(every, found.axes)
+    used = _axes_of(first)
+    if len(first) < 2 or not last or not used & set(fresh.values()):
+        return
+    axes = [a for a in (*stage.definition.axes, *fresh.values()) if a in used]
+    made = stage_over(f"{stage.name}_first", axes, sum_over(product(first), over=found.axes))
+    yield _same_axes(stage, sum_over(product([*last, Read(made, tuple(axes))]), over=tuple(fresh.values())))
 
 
 def _same_axes(stage: Tensor, value: Expression) -> Tensor:

@@ -30,6 +30,10 @@ TILE = OUTPUTS + WINDOW - 1
 """Elements of a tile of the image, along each dimension."""
 
 
+Pair = tuple[Axis, Axis]
+"""An axis of the output and one of the window, at whose sum an image is read."""
+
+
 @dataclass(frozen=True)
 class Convolution:
     """What the rule needs to know of a stage that is a convolution of windows of 3x3.
@@ -44,7 +48,7 @@ class Convolution:
 
     image: Read
     kernel: Read
-    places: tuple[tuple[Axis, Axis], tuple[Axis, Axis]]
+    places: tuple[Pair, Pair]
     channels: tuple[Axis, ...]
     image_first: bool
 
@@ -78,48 +82,48 @@ def winograd(stage: Tensor) -> Iterator[Tensor]:
 def convolution(stage: Tensor) -> Convolution | None:
     """The convolution that a stage is; None where it is none that the rule knows."""
     found = plain_sum(stage)
-    parts = factors(found.operand) if found is not None else ()
-    if found is None or len(parts) != 2 or stage.dtype not in (FLOAT32, FLOAT64) or not of_one_type(parts):
+    if found is None or stage.dtype not in (FLOAT32, FLOAT64):
         return None
     assert stage.definition is not None
+    parts = [f for f in factors(found.operand) if isinstance(f, Read)]
+    if len(parts) != len(factors(found.operand)) or len(parts) != 2 or not of_one_type(parts):
+        return None
     for image, kernel in (parts, parts[::-1]):
-        if not isinstance(image, Read) or not isinstance(kernel, Read):
-            return None
         places = _places(image, stage.definition.axes, found.axes)
-        if places is None or len(places) != 2:
-            continue
-        windows = {window for _, window in places}
-        outputs = {out for out, _ in places}
-        if not _fits(kernel, windows, outputs) or len(windows) != 2 or len(outputs) != 2:
-            continue
-        return Convolution(image=image, kernel=kernel, places=(places[0], places[1]), image_first=image is parts[0],
-                           channels=tuple(c for c in found.axes if c not in windows))
+        if places is not None and _fits(kernel, places):
+            windows = {window for _, window in places}
+            return Convolution(image=image, kernel=kernel, places=places, image_first=image is parts[0],
+                               channels=tuple(c for c in found.axes if c not in windows))
     return None
 
 
-def _places(image: Read, outer: Sequence[Axis], summed: Sequence[Axis]) -> list[tuple[Axis, Axis]] | None:
-    """The pairs of axes at whose sums an image is read; None where an index is neither such a sum nor an axis alone."""
-    places = []
-    for index in image.indices:
-        if isinstance(index, Axis):
-            continue
-        if not isinstance(index, Operation) or index.op != "+" or not all(isinstance(i, Axis) for i in index.arguments):
-            return None
-        pair = [i for i in index.arguments if i in outer] + [i for i in index.arguments if i in summed]
-        if len(pair) != 2 or pair[0] not in outer or pair[1] not in summed:
-            return None
-        out, window = (i for i in pair if isinstance(i, Axis))
-        if constant_extent(window) != WINDOW or (constant_extent(out) or 1) % OUTPUTS or constant_extent(out) is None:
-            return None
-        places.append((out, window))
-    alone = {i for i in image.indices if isinstance(i, Axis)}
-    return None if alone & {a for pair in places for a in pair} else places
+def _places(image: Read, outer: Sequence[Axis], summed: Sequence[Axis]) -> tuple[Pair, Pair] | None:
+    """The two pairs of axes at whose sums an image is read; None where another index is no axis alone of its own."""
+    pairs = [_pair(index, outer, summed) for index in image.indices if not isinstance(index, Axis)]
+    places = [pair for pair in pairs if pair is not None]
+    used = [*(a for pair in places for a in pair), *(i for i in image.indices if isinstance(i, Axis))]
+    if len(pairs) != 2 or len(places) != 2 or len(set(used)) != len(used):
+        return None
+    return places[0], places[1]
 
 
-def _fits(kernel: Read, windows: set[Axis], outputs: set[Axis]) -> bool:
+def _pair(index: Expression, outer: Sequence[Axis], summed: Sequence[Axis]) -> Pair | None:
+    """An axis of the output, of even extent, and one of a window of three, if an index is their sum."""
+    if not isinstance(index, Operation) or index.op != "+":
+        return None
+    outs = [i for i in index.arguments if isinstance(i, Axis) and i in outer]
+    windows = [i for i in index.arguments if isinstance(i, Axis) and i in summed]
+    if len(outs) != 1 or len(windows) != 1 or constant_extent(windows[0]) != WINDOW:
+        return None
+    extent = constant_extent(outs[0])
+    return None if not extent or extent % OUTPUTS else (outs[0], windows[0])
+
+
+def _fits(kernel: Read, places: tuple[Pair, Pair]) -> bool:
     """Whether a kernel has one place for each axis of the window, and is the same for all outputs of a plane."""
+    outputs = {out for out, _ in places}
     return (all(isinstance(i, Axis) for i in kernel.indices) and not axes_in(kernel) & outputs
-            and all(kernel.indices.count(w) == 1 for w in windows))
+            and all(kernel.indices.count(window) == 1 for _, window in places))
 
 
 Transform = Callable[[Expression, Sequence[Expression]], Expression]

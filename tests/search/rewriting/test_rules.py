@@ -7,8 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from polysched.scop.expression import axis, compute, placeholder
-from polysched.scop.expression import sum as sum_over
 from polysched.search.rewriting.errors import error_bound
 from polysched.search.rewriting.rules import RULES, Keeps
 from polysched.search.rewriting.terms import key, stages, with_stage
@@ -61,34 +59,3 @@ def test_a_rule_fits_nothing_else(rule):
     for program in PROGRAMS:
         if program.__name__ not in FITS[rule.name]:
             assert not rewritten(rule, program(draw, "float32")), program.__name__
-
-
-def convolved(rows=4, columns=4, window=3, dtype="float32", stride=1, read=None):
-    image, kernel = placeholder("A", (16, 16), dtype), placeholder("W", (window, window), dtype)
-    r, s = axis("r", window), axis("s", window)
-    read = read or (lambda i, j, r, s: image[stride * i + r, j + s])
-    return compute((rows, columns), lambda i, j: sum_over(read(i, j, r, s) * kernel[r, s], over=(r, s)), name="O")
-
-
-@pytest.mark.parametrize("stage", [
-    convolved(rows=3), convolved(columns=5), convolved(window=5), convolved(stride=2), convolved(dtype="uint32"),
-    convolved(dtype="int32"),
-    convolved(read=lambda i, j, r, s: placeholder("A", (16, 16))[i + r, j + r] * 1),
-    convolved(read=lambda i, j, r, s: placeholder("A", (16, 16))[i + r, i + s]),
-    convolved(read=lambda i, j, r, s: placeholder("A", (16, 16))[i + r, s + r]),
-    convolved(read=lambda i, j, r, s: placeholder("A", (16, 16, 16))[i + r, j + s, r]),
-    convolved(read=lambda i, j, r, s: placeholder("A", (16, 16))[i + r, j + s + 1]),
-])
-def test_winograd_refuses_other_convolutions(stage):
-    (rule,) = [r for r in RULES if r.name.startswith("Winograd")]
-    assert not list(rule.rewrite(stage))
-
-
-def test_winograd_multiplies_less():
-    (rule,) = [r for r in RULES if r.name.startswith("Winograd")]
-    draw = random.Random(4)
-    output = PROGRAMS[2](draw, "float64")
-    (new,) = rewritten(rule, output)
-    assert [len(stage.shape) for stage in stages(new)][-1] == 3
-    assert str(error_bound(new)).startswith("at most")
-    assert error_bound(new).roundings != error_bound(output).roundings
