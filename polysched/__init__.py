@@ -16,8 +16,9 @@ _ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "
 _FROM_PIPELINE = ("PipelineOptions", "Optimized")
 _FROM_SEARCH = ("optimize", "source_to_source", "tune")
 _FROM_MODEL = ("compile",)
+_FROM_KERNEL = ("block_program",)
 
-__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_SEARCH, *_FROM_MODEL]
+__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE, *_FROM_SEARCH, *_FROM_MODEL, *_FROM_KERNEL]
 
 
 def __getattr__(name: str) -> ModuleType | Any:
@@ -29,6 +30,8 @@ def __getattr__(name: str) -> ModuleType | Any:
         return getattr(importlib.import_module("polysched.search"), name)
     if name in _FROM_MODEL:
         return getattr(importlib.import_module("polysched.model"), name)
+    if name in _FROM_KERNEL:
+        return getattr(importlib.import_module("polysched.kernel"), name)
     raise AttributeError(f"module 'polysched' has no attribute {name!r}")
 
 

@@ -20,7 +20,7 @@ def seconds_text(seconds: float) -> str:
 def quantity(value: float, unit: str) -> str:
     """A number with a decimal prefix: `2.13 GFLOP/s`."""
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= factor:
+        if value >= 0.9995 * factor:   # three digits would round to the next prefix
             return f"{value / factor:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
 

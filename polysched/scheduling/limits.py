@@ -26,6 +26,11 @@ class SchedulingLimits:
         source="distances up to this size, a program's usual shifts, are not long in arrays of constant size "
                "either")
 
+    # primitives/images.py
+    closure_operations: int = constant(
+        200_000, unit="isl operations", source="for what reaches what among statements that depend on each other in a "
+                                               "circle: a tenth of a second")
+
     # solving/kept_rows.py
     kept_rows_divisor: int = constant(
         4, unit="1", source="the rest may take one part in so many of the budget that the search had")

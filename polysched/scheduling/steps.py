@@ -66,7 +66,7 @@ def apply(schedule: Schedule, *steps: Step) -> Schedule:
 
 def _apply_one(schedule: Schedule, step: Step) -> Schedule:
     dependences = schedule.dependences
-    tree = loop_tree(schedule.tree)
+    tree = loop_tree(schedule.tree) if step.SPLITS else from_isl(schedule.tree)
     if isinstance(step, ProgramStep):
         scop, tree = step.rewrite_program(dependences, tree)
         changed = analyse(scop, value_based=dependences.value_based)
@@ -77,8 +77,8 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
     check_promises(dependences, encoded, what=f"step {step.NAME}")
-    return replace(schedule, dependences=dependences, tree=with_flags_in_budget(dependences, encoded, permutable=False),
-                   steps=(*schedule.steps, step))
+    flagged = with_flags_in_budget(dependences, encoded, permutable=not step.SPLITS)
+    return replace(schedule, dependences=dependences, tree=flagged, steps=(*schedule.steps, step))
 
 
 def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Schedule:

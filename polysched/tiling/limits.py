@@ -176,6 +176,13 @@ class TilingLimits:
         source="orders of loops that are tried for one schedule; the kernels of the tests need less than half of "
                "it")
 
+    # stitch.py
+    most_dominant: int = constant(
+        2, unit="statements", source="that may be dominant: of those that nothing reads, the ones with most instances")
+    largest_stitched_edge: int = constant(
+        128, unit="iterations", source="of tiles of stitched kernels: longer rows of 1,024 float32 leave the second "
+                                       "cache")
+
     # tree/growing_work.py
     growing_work_operations: int = constant(
         100_000, unit="isl operations", source="to compare the work of early and late iterations")

@@ -28,6 +28,8 @@ class Step:
     """
 
     NAME: ClassVar[str] = ""
+    SPLITS: ClassVar[bool] = True
+    """Whether every loop is a band of its own for the step; else bands stay whole, and are judged anew behind it."""
 
     def __post_init__(self) -> None:
         kind: Any = type(self)

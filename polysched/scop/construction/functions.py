@@ -79,7 +79,7 @@ def floor_divide(left: Value, right: Value) -> Value:
         return _in_single(_float_quotient, left, right, dtype)
     dtype = _counting(dtype, weak)
     expr = _floor_quotient(left, right, dtype)
-    return Value(narrowed(expr, dtype), dtype, weak, _affine_floor(left, right) if weak else None)
+    return Value(narrowed(expr, dtype), dtype, weak, _affine_floor(left, right) if weak or dtype == INT64 else None)
 
 
 def modulo(left: Value, right: Value) -> Value:
@@ -93,7 +93,7 @@ def modulo(left: Value, right: Value) -> Value:
     dtype = _counting(dtype, weak)
     expr = _floor_remainder(left, right, dtype)
     affine = None
-    quotient = _affine_floor(left, right) if weak else None
+    quotient = _affine_floor(left, right) if weak or dtype == INT64 else None
     if quotient is not None and left.affine is not None and right.affine is not None:
         affine = left.affine.sub(quotient.mul(right.affine))
     return Value(narrowed(expr, dtype), dtype, weak, affine)

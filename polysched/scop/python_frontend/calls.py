@@ -87,6 +87,8 @@ REDUCTIONS: dict[Any, str] = {
     np.sum: "sum", np.prod: "prod", np.max: "max", np.amax: "max", np.min: "min", np.amin: "min",
     np.argmax: "argmax", np.argmin: "argmin", np.mean: "mean", np.var: "var", np.std: "std",
 }
+OF_PYTHON = (builtins.abs, builtins.pow)
+"""Elementwise functions whose result of Python numbers is one; NumPy's is a NumPy number."""
 METHODS = frozenset({"sum", "prod", "max", "min", "argmax", "argmin", "mean", "var", "std", "dot", "astype", "copy",
                      "transpose"})
 
@@ -117,7 +119,8 @@ class Calls(ArrayCreation):
         if reduction is not None:
             return _checked(partial(self.reduce, reduction), arguments, keywords)
         if elementwise is not None and not keywords:
-            return _checked(lambda *a: self._lift(elementwise, a), arguments, {}, like=elementwise)
+            made = _checked(lambda *a: self._lift(elementwise, a), arguments, {}, like=elementwise)
+            return made if function in OF_PYTHON else as_numpys(made)
         if scalar is not None and not keywords:
             operands = [self.computable(a) for a in arguments]
             if any(isinstance(o, ArrayValue) for o in operands):
@@ -157,7 +160,7 @@ class Calls(ArrayCreation):
         """`numpy.dot`: of scalars a product; of at most two dimensions the matrix product."""
         a, b = self.array(left, often=True), self.array(right, often=True)
         if not a.shape or not b.shape:
-            return self._lift(ELEMENTWISE[np.multiply], [left, right])
+            return as_numpys(self._lift(ELEMENTWISE[np.multiply], [left, right]))
         if len(a.shape) > 2 or len(b.shape) > 2:
             raise CannotExpress("numpy.dot of more than two dimensions", "use @ or einsum")
         return reducing.matrix_product(self.region, a, b)
@@ -301,6 +304,11 @@ def _checked(function: Callable[..., Result], arguments: Sequence[Operand], keyw
     except TypeError as error:
         raise CannotExpress(f"the function is not understood with these arguments: {error}") from None
     return function(*arguments, **keywords)
+
+
+def as_numpys(operand: Operand) -> Operand:
+    """A number as NumPy's functions return it: it keeps its type where it meets others (NEP 50)."""
+    return replace(operand, weak=False) if isinstance(operand, Value) and operand.weak else operand
 
 
 def _is_none(operand: Operand) -> bool:

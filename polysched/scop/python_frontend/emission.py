@@ -23,6 +23,7 @@ from polysched.scop.python_frontend.operands import (
     elements_of,
     is_one,
     same_extent,
+    sources_of,
     stretched,
     whole_view,
 )
@@ -185,14 +186,16 @@ class Emission:
                 self.reduce_into(target, value, fresh=True)
                 return
             value = self.materialised(value, stem)
-        if isinstance(value, Value):
-            self.copy_into(target, ArrayValue((), value.dtype, lambda indices: value, frozenset()))
-            return
-        source = elements_of(self.region, value) if isinstance(value, View) else value
+        source = self._as_array(value)
         self.fits(target, source.shape)
         if target.array in source.sources and self.overtakes(target, source):
             source = elements_of(self.region, self.materialised(source, stem))
         self.copy_into(target, source)
+
+    def _as_array(self, value: Value | View | ArrayValue) -> ArrayValue:
+        if isinstance(value, Value):
+            return ArrayValue((), value.dtype, lambda indices: value, sources_of(self.region, value))
+        return elements_of(self.region, value) if isinstance(value, View) else value
 
     def fits(self, target: View, shape: Indices, *, exactly: bool = False) -> bool:
         """Require that a value of this shape can be assigned to a view; False when only by broadcasting."""

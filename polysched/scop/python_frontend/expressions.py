@@ -349,6 +349,8 @@ class Evaluator:
             if not isinstance(base.value, (ModuleType, type)) or not hasattr(base.value, node.attr):
                 raise CannotExpress(f"{ast.unparse(node)} has no meaning in a kernel")
             found = getattr(base.value, node.attr)
+            if isinstance(found, np.generic) and isinstance(found.item(), (bool, int, float)):
+                return self.calls.numpy_number(found)
             return values.number(found) if isinstance(found, (bool, int, float)) else PythonObject(found)
         if isinstance(base, Pending):
             base = self.emission.materialised(base)

@@ -1,0 +1,150 @@
+"""`@polysched.block_program`: one function run by many program ids over blocks of NumPy arrays."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.kernel.decorated import Kernel
+from polysched.kernel.specialisation import Specialisation
+from polysched.pipeline import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.block_frontend import BlockSource, loops_of, read_block_program, refuse_races, triton_text
+from polysched.scop.block_frontend.loops import Loops
+from polysched.scop.python_frontend.signature import ArgumentType
+from polysched.scop.python_frontend.source import FunctionSource
+from polysched.scop.scop import Scop
+
+
+def as_written(target: str | None) -> PipelineOptions:
+    """The options of a block program, whose author chose the tiles and the order: no others are made."""
+    return PipelineOptions(scheduler="original", tile="off", device=target)
+
+
+class BlockProgram:
+    """A function in the words of `scop.block_frontend.language`, called with NumPy arrays.
+
+    Its arguments with defaults are constants, which a call may give by name; each combination is compiled once.
+
+    Parameters
+    ----------
+    function : the Python function.
+    options : of the pipeline.
+
+    Raises
+    ------
+    SourceSyntaxError, UnsupportedScopError : it cannot be read as a block program.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, options: PipelineOptions) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.options = function, options
+        self._kernels: dict[tuple[tuple[str, int], ...], BlockKernel] = {}
+        self._last = self.with_constants()
+
+    def __repr__(self) -> str:
+        source, axes = self._last.block_source, len(self._last.loops.programs)
+        return f"<block program {source.name}({', '.join(source.arguments)}) over {axes} axes>"
+
+    def with_constants(self, **given: int) -> BlockKernel:
+        """The kernel with other constants than those of the defaults.
+
+        Raises
+        ------
+        UsageError : no such constant, or a value below 1.
+        """
+        key = tuple(sorted(given.items()))
+        if key not in self._kernels:
+            self._kernels[key] = BlockKernel(read_block_program(self.function, given), options=self.options)
+        return self._kernels[key]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Run all programs on the arguments.
+
+        Raises
+        ------
+        UnsupportedScopError : two programs write one element, or one reads what another writes; with a witness.
+        UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
+        """
+        constants = {name: value for name, value in kwargs.items() if name in self._last.block_source.constants}
+        self._last = self.with_constants(**constants)
+        self._last(*args, **{name: value for name, value in kwargs.items() if name not in constants})
+
+    @property
+    def loops(self) -> str:
+        """The program as loops over program ids and lanes: Python that computes the same."""
+        return self._last.loops.text
+
+    @property
+    def scop(self) -> Scop:
+        """The Scop of the last call."""
+        return self._last.scop
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of the last call."""
+        return self._last.schedule
+
+    @property
+    def optimized(self) -> Optimized:
+        """All stages of the last call."""
+        return self._last.optimized
+
+    @property
+    def c_source(self) -> str:
+        """The C of the last call."""
+        return self._last.c_source
+
+    def to_triton(self) -> str:
+        """The program as a module for Triton.
+
+        Raises
+        ------
+        UnsupportedScopError : an edge of a tile is no power of two.
+        """
+        return triton_text(self._last.block_source)
+
+
+class BlockKernel(Kernel):
+    """A block program with its constants, as a kernel of its loops."""
+
+    def __init__(self, block_source: BlockSource, *, options: PipelineOptions) -> None:
+        self.block_source = block_source
+        self.loops: Loops = loops_of(block_source)
+        scope: dict[str, Any] = {"np": np}
+        exec(compile(self.loops.text, f"<loops of {block_source.name}>", "exec"), scope)
+        super().__init__(scope[block_source.name], options=options)
+
+    @functools.cached_property
+    def _source(self) -> FunctionSource:
+        """The loops; what they cannot be is refused at a line of theirs."""
+        tree = ast.parse(self.loops.text).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        return FunctionSource(function=self.function, path=f"<loops of {self.block_source.name}>",
+                              lines=tuple(self.loops.text.splitlines()), first_line=1, indent=0, tree=tree)
+
+    def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
+                   values: Mapping[str, Any] | None) -> Specialisation:
+        found = super()._extracted(types, same, values)
+        refuse_races(found.python.scop, len(self.loops.programs))
+        return found
+
+
+def block_program(function: Callable[..., Any] | None = None, /, *, target: str | None = None,
+                  options: PipelineOptions | None = None) -> Any:
+    """Make a function a block program.
+
+    Parameters
+    ----------
+    target : a device that runs it, `opencl`; this machine's cores unless given.
+    options : of the pipeline; by default the loops stay in the order of the program, with its tiles alone.
+    """
+    chosen = options or as_written(target)
+    if function is None:
+        return lambda function: BlockProgram(function, options=chosen)
+    return BlockProgram(function, options=chosen)

@@ -1,0 +1,130 @@
+"""Block programs beside NumPy: as loops in Python, compiled, on a device, and in Triton's interpreter."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polysched
+import polysched.scop.block_frontend.language as bl
+from polysched.errors import UnsupportedScopError, UsageError
+from tests.emit_gpu.emitted import EXACT, needs_device
+from tests.kernel.block_programs import EXAMPLES, softmax, vector_add
+from tests.tiers import and_campaign
+
+
+def difference(name: str, run: Any, size: int) -> float:
+    """The largest difference to NumPy."""
+    example = EXAMPLES[name]
+    arguments = example.arguments(size, np.random.default_rng(size))
+    expected = example.expected(**arguments)
+    with np.errstate(over="ignore"):
+        run(**arguments)
+    return float(np.abs(arguments[example.result] - expected).max())
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_loops_compute_what_the_mathematics_says(name: str) -> None:
+    program = polysched.block_program(EXAMPLES[name].function)
+    assert difference(name, program.with_constants().function, 17) < 1e-13
+
+
+@pytest.mark.parametrize("name", and_campaign(["vector_add", "dropout"], [
+    "softmax", "matmul", "layer_norm", "attention", "grouped_matmul"]))
+def test_compiled(name: str) -> None:
+    program = polysched.block_program(EXAMPLES[name].function)
+    for size in (7, 16, 33):
+        assert difference(name, program, size) < 1e-13
+
+
+@pytest.mark.parametrize("name", and_campaign(["vector_add"], [
+    "softmax", "matmul", "layer_norm", "attention", "dropout", "grouped_matmul"]))
+def test_on_a_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_device(tmp_path)
+    monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", EXACT)
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+    program = polysched.block_program(EXAMPLES[name].function, target="opencl")
+    for size in (7, 33):
+        assert difference(name, program, size) < 1e-13
+
+
+def overlapping(x, out, BLOCK=8):
+    n = out.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK
+    bl.store(bl.block(out, (n,), (at,), (BLOCK + 1,)), bl.load(bl.block(x, (n,), (at,), (BLOCK + 1,))))
+
+
+def neighbour(out, BLOCK=8):
+    n = out.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK
+    bl.store(bl.block(out, (n,), (at,), (BLOCK,)), bl.load(bl.block(out, (n,), (at + 1,), (BLOCK,))))
+
+
+def same_for_all(out, BLOCK=8):
+    n = out.shape[0]
+    row = bl.program_id(0, n)
+    bl.store(bl.block(out, (n,), (0 * row,), (BLOCK,)), bl.zeros((BLOCK,)))
+
+
+@pytest.mark.parametrize(("function", "arguments", "words"), [
+    (overlapping, (np.zeros(20), np.zeros(20)), "two programs write one element of out"),
+    (neighbour, (np.zeros(20),), "two programs write and read one element of out"),
+    (same_for_all, (np.zeros(20),), "two programs write one element of out")])
+def test_two_programs_at_one_element_are_refused(function: Any, arguments: Any, words: str) -> None:
+    with pytest.raises(UnsupportedScopError, match=words) as refused:
+        polysched.block_program(function)(*arguments)
+    assert "reach out[" in str(refused.value)
+
+
+def test_constants_of_a_call() -> None:
+    program = polysched.block_program(vector_add)
+    x = np.arange(9.0)
+    out = np.zeros(9)
+    program.with_constants(BLOCK=3).function(x, x, out)
+    assert np.array_equal(out, 2 * x)
+    assert "range(3)" in program.with_constants(BLOCK=3).loops.text
+    with pytest.raises(UsageError, match="BLOCK=0 is no edge of a block"):
+        program(x, x, out, BLOCK=0)
+    with pytest.raises(UsageError, match="vector_add has no constant EDGE"):
+        program.with_constants(EDGE=3)
+
+
+def test_a_row_that_does_not_fit_its_tile_is_masked() -> None:
+    program = polysched.block_program(softmax).with_constants(COLUMNS=4)
+    X, Y = np.ones((2, 6)), np.full((2, 6), 9.0)
+    program.function(X, Y)
+    assert np.array_equal(Y, [[0.25] * 4 + [9] * 2] * 2)
+
+
+def test_it_says_what_it_is() -> None:
+    assert repr(polysched.block_program(vector_add)) == "<block program vector_add(x, y, out) over 1 axes>"
+
+
+def test_words_have_no_meaning_outside() -> None:
+    with pytest.raises(UsageError, match="load has a meaning only in a block program"):
+        bl.load(None)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_in_tritons_interpreter(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton", reason="no Triton: pip install triton")
+    torch = pytest.importorskip("torch", reason="Triton's interpreter needs PyTorch: pip install torch")
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("Triton reads TRITON_INTERPRET=1 when it is imported; set it")
+    path = tmp_path / f"{name}.py"
+    path.write_text(polysched.block_program(EXAMPLES[name].function).to_triton())
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+
+    def run(**arguments: Any) -> None:
+        getattr(module, name)(**{k: torch.from_numpy(v) if isinstance(v, np.ndarray) else int(v)
+                                 if isinstance(v, np.integer) else v for k, v in arguments.items()})
+    assert difference(name, run, 33) < 1e-13

@@ -1,0 +1,64 @@
+"""Code plans of a stitched kernel: ranked by the projected model, taken in that order, explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.scheduling import ALGORITHMS
+from polysched.scop import from_c_text
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.stitch import code_plans, stitch
+from tests.scheduling.primitives import stitched_programs as programs
+
+MACHINE = Target(cores=2, caches=(CacheLevel(level=1, size_bytes=1 << 15), CacheLevel(level=2, size_bytes=1 << 19),
+                                  CacheLevel(level=3, size_bytes=1 << 23, shared_by=2)))
+
+
+def scheduled(text):
+    return ALGORITHMS["original"](analyse(from_c_text(text)))
+
+
+@pytest.mark.parametrize(("text", "dominant"), [
+    (programs.LAYER_NORM, "S4"), (programs.SOFTMAX, "S5"), (programs.TWO, "S4"), (programs.ATTENTION, "S9")])
+def test_the_cheapest_plan_is_taken(text, dominant):
+    schedule = scheduled(text)
+    found = stitch(schedule, MACHINE)
+    assert found is not None
+    assert found.plan.step.dominant == dominant
+    assert found.schedule.steps == (found.plan.step,)
+    plans = code_plans(schedule, MACHINE)
+    assert plans[0].step == found.plan.step
+    assert [p.seconds for p in plans] == sorted(p.seconds for p in plans)
+
+
+def test_scratch_that_leaves_the_cache_costs_bytes():
+    plans = {plan.step.sizes: plan for plan in code_plans(scheduled(programs.TWO), MACHINE)}
+    assert plans[128,].scratch_bytes == 128 * 1024 * 4
+    assert plans[128,].bytes_moved > plans[4,].bytes_moved
+    assert not plans[4,].again
+
+
+def test_recomputation_is_counted_and_said():
+    plans = code_plans(scheduled(programs.BLUR), MACHINE)
+    again = {plan.step.sizes: plan.again["S0"] for plan in plans}
+    assert again[16,] == pytest.approx(0.125, abs=0.01)
+    assert again[64,] < again[8,]
+    assert (1,) not in again   # two rows of three would be computed again
+    text = str(plans[0])
+    assert all(word in text for word in ("bytes", "operations", "again", "scratch", "bound by"))
+
+
+def test_a_program_of_several_results_without_a_common_tile_has_no_plan():
+    text = """
+void f(int n, double x[n], double y[n], double z[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    y[i] = 2.0 * x[i];
+  for (int i = 0; i < n; i++)
+    z[i] = 3.0 * x[i];
+#pragma endscop
+}
+"""
+    assert code_plans(scheduled(text), MACHINE) == ()
+    assert stitch(scheduled(text), MACHINE) is None
