@@ -14,6 +14,7 @@ from polysched.graph.limits import LIMITS as GRAPH
 from polysched.mesh.limits import LIMITS as MESH
 from polysched.model.limits import LIMITS as MODEL
 from polysched.pipeline.limits import LIMITS as PIPELINE
+from polysched.runtime.limits import LIMITS as RUNTIME
 from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
 from polysched.search.limits import LIMITS as SEARCH
@@ -43,6 +44,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of graphs", "graph/limits.py", "", GRAPH),
     ("Limits of models", "model/limits.py", "", MODEL),
     ("Limits of placement on a mesh", "mesh/limits.py", "", MESH),
+    ("Limits of jobs that share a machine", "runtime/limits.py", "", RUNTIME),
 )
 HEAD = """\
 # Constants

@@ -24,7 +24,8 @@ examples:
   polysched place graph.json --mesh 4x4 --dead 1,2 --core-memory 262144 --method greedy
 
 graph.json has operators (name, work, extents, weights, result) and messages (source, sink, bytes, cut);
-docs/rooms/mesh.md says what each means. A mesh is ROWSxCOLUMNS or a JSON file with the fields of MeshTarget.
+docs/rooms/mesh.md says what each means. FILE.kgraph is a kernel graph of the ISPD 2020 contest.
+A mesh is ROWSxCOLUMNS or a JSON file with the fields of MeshTarget.
 Every figure is a prediction of a model and stands beside a lower bound; --verify walks every message again"""
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
@@ -33,7 +34,7 @@ ROUTINGS = ("adaptive", "xy")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", type=Input, metavar="FILE.json|MODEL.onnx",
+    parser.add_argument("file", type=Input, metavar="FILE.json|FILE.kgraph|MODEL.onnx",
                         help="what is placed; '-': a graph as JSON from standard input")
     parser.add_argument("--mesh", required=True, metavar="RxC|FILE", help="the mesh: rows x columns, or a JSON file")
     parser.add_argument("--core-memory", type=int, metavar="BYTES", help="memory of a core")
@@ -94,7 +95,7 @@ def _target(arguments: argparse.Namespace) -> MeshTarget:
 
 def _graph(arguments: argparse.Namespace) -> OperatorGraph:
     """The operators of a JSON file, or of a model's plan."""
-    from polysched.mesh import read_graph
+    from polysched.mesh import read_graph, read_kernel_graph
     if arguments.file.endswith(".onnx"):
         from polysched.graph import load
         from polysched.graph.passes.simple import bind
@@ -107,4 +108,6 @@ def _graph(arguments: argparse.Namespace) -> OperatorGraph:
         text = sys.stdin.read() if arguments.file == STANDARD else Path(arguments.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("the file cannot be read as text", where=str(arguments.file), witness=str(error)) from None
+    if arguments.file.endswith(".kgraph"):
+        return read_kernel_graph(text, where=str(arguments.file)).operators(Path(arguments.file).stem)
     return read_graph(text, where=str(arguments.file))

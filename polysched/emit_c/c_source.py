@@ -8,6 +8,7 @@ from typing import Literal
 
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
+from polysched.errors import UsageError
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
@@ -38,6 +39,12 @@ class EmitOptions:
     ports : what a core does per cycle.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
+    preemptible : the region can be stopped behind every tile and gone on with (`scalar_code.preemption`); on one
+        thread and through the caches, so that `openmp` and `last_cache_bytes` count for nothing.
+
+    Raises
+    ------
+    UsageError : `preemptible` with `trace`, whose loops run in an order of their own.
     """
 
     openmp: bool = True
@@ -54,6 +61,11 @@ class EmitOptions:
     ports: CorePorts = PORTS
     max_operations: int = 4_000_000
     verify_passes: bool = False
+    preemptible: bool = False
+
+    def __post_init__(self) -> None:
+        if self.preemptible and self.trace is not None:
+            raise UsageError("code that is traced cannot be stopped", witness=self.trace)
 
     @property
     def registers(self) -> int:

@@ -18,6 +18,7 @@ from polysched.emit_c.scalar_code.heap import (
     with_memory,
 )
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.preemption import PREAMBLE
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.scop import Scop
@@ -76,6 +77,8 @@ def printed_region(lowered: Lowered) -> Region:
                     *filter(None, map(stack_declaration, shared_panels(loops)))]
     if declarations or declares(loops, body):
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
+    if printer.stops is not None:
+        body = printer.stops.around(body)
     helpers: tuple[HelperMacros | VectorMath, ...] = (
         printer.index.macros, *(() if printer.math is None else (printer.math,)))
     lines = [*(line for h in helpers for line in h.definitions()), *body,
@@ -83,7 +86,7 @@ def printed_region(lowered: Lowered) -> Region:
     source = CSource(tiled=lowered.tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=lowered.fallbacks, allocated=lowered.allocated,
                      teams=sum(line.lstrip().startswith("#pragma omp parallel") for line in lines),
-                     tested_teams=tuple(printer.tested_teams))
+                     tested_teams=tuple(printer.tested_teams), preamble=PREAMBLE if printer.stops else "")
     return Region(source=source, memories=tuple(_memories(scop, lowered)))
 
 

@@ -70,7 +70,8 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     head = f"{signature.return_type} {name}({arguments})"
     lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]
-    return CFunction(source=source, text=_as_bits("".join(f"{line}\n" for line in lines)), signature=signature)
+    text = source.preamble + "".join(f"{line}\n" for line in lines)
+    return CFunction(source=source, text=_as_bits(text), signature=signature)
 
 
 def function_around(region: CSource, *, name: str, return_type: Literal["void", "int"] = "void") -> CFunction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.c_source import EmitOptions, options_for
 from polysched.emit_c.generation.loop_generation import generate_loops
@@ -123,6 +123,8 @@ def lower_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: C
     own_memory : the region may ask for memory of its own: buffers of unknown size with a part per thread, and
         panels that threads share.
     """
+    if options.preemptible:
+        options = replace(options, openmp=False, last_cache_bytes=0)
     scanned = scanned or scan(tiled, max_operations=options.max_operations)
     context = pass_context(tiled, options, own_memory=own_memory)
     loops = run_passes(scanned.loops, STRUCTURE, context)
@@ -133,4 +135,10 @@ def lower_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: C
     whole = {array: name for array, name in printer.local_names.items() if array not in placed}
     return Lowered(tiled=tiled, loops=loops, context=context, placed=placed, names=printer.local_names,
                    heap={array: name for array, name in whole.items() if on_heap(scop.array(array))},
-                   fallbacks=scanned.fallbacks)
+                   fallbacks=(*scanned.fallbacks, *_not_stopped(context, loops)))
+
+
+def _not_stopped(context: PassContext, loops: Node) -> tuple[str, ...]:
+    """Why a region that shall be stopped is one tile as a whole."""
+    kept = context.kept_arrays(loops) if context.options.preemptible else ()
+    return (f"the region is stopped nowhere: {kept[0]} is lost when the function returns",) if kept else ()

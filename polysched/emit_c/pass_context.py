@@ -23,10 +23,11 @@ from polysched.emit_c.scalar_code.band_comments import band_comments
 from polysched.emit_c.scalar_code.heap import is_expanded
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.partial_results import OPERATORS
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Array, Scop, Storage
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -84,6 +85,17 @@ class PassContext:
         return local_array_names(self.scop, self.taken) | local_array_names(
             self.scop, self.taken, also=self.contracted_arrays)
 
+    def kept_arrays(self, loops: Node) -> tuple[str, ...]:
+        """What is gone when the function around the region returns, though values of it stand beside the loops.
+
+        Arrays of the region's own, and variables that it writes and that may belong to the function.  Bodies are
+        settled.
+        """
+        placed = contracted(loops)
+        written = {a.array for s in self.scop.statements for a in s.writes}
+        return tuple(a.name for a in self.scop.arrays if a.name not in placed and (
+            a.name in self.code.local_names or (a.name in written and _may_be_of_function(a))))
+
     def memory_name(self, array: str) -> str:
         """The C name of memory from the heap for the parts of an array."""
         return self.taken.fresh(f"{identifier_of(array)}_parts")
@@ -101,6 +113,12 @@ class PassContext:
         return {r.statement: r for r in find_reductions(scop)
                 if all(part.operator in operators for part in r.accumulators)
                 and (r.exact or self.options.reassociate) and accumulators_exist(scop, r)}
+
+
+def _may_be_of_function(array: Array) -> bool:
+    """Whether an array may be a variable of the function around the region, or a parameter by value."""
+    by_value = array.is_scalar and not array.c_element.startswith("(*")
+    return array.storage is Storage.OUTER or (array.storage is Storage.ARGUMENT and by_value)
 
 
 def pass_context(tiled: TiledSchedule, options: EmitOptions, *, own_memory: bool) -> PassContext:
@@ -132,7 +150,8 @@ def with_bodies(context: PassContext, loops: Node) -> PassContext:
     scop, wrapping = map(with_row_subscripts, _without_overflow(scop, context.tiled, loops))
     return replace(context, printer=RegionPrinter(
         scop=scop, index=index, local_names=names, options=options, comments=band_comments(context.tiled), types=types,
-        taken=taken, loop_names=loop_names(loops), math=math, wrapping=wrapping))
+        taken=taken, loop_names=loop_names(loops), math=math, wrapping=wrapping,
+        stops=stop_names(taken) if options.preemptible else None))
 
 
 def _declared_names(context: PassContext, loops: Node) -> dict[str, str]:

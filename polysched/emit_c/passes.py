@@ -32,6 +32,7 @@ from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
 from polysched.emit_c.nests.summed_rows import SummedRows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
+from polysched.emit_c.nests.tile_boundaries import with_boundaries
 from polysched.emit_c.nests.unroll_and_jam import unroll_and_jam
 from polysched.emit_c.nests.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.pass_context import PassContext
@@ -55,6 +56,7 @@ class Need:
 
 UNTRACED = Need("no trace", lambda context: context.options.trace is None)
 THREADS = Need("threads", lambda context: context.options.openmp)
+STOPPABLE = Need("code that can be stopped", lambda context: context.options.preemptible)
 VECTORS = Need("vectors", lambda context: context.options.trace is None and context.options.vector_bits > 0)
 
 
@@ -216,6 +218,18 @@ def _parameter_guard(loops: Node, context: PassContext) -> Node:
     return loops if context.guard.condition is None else If(context.guard.condition, loops)
 
 
+def _tile_boundaries(loops: Node, context: PassContext) -> Node:
+    printer, made = context.code, set(loop_names(loops))
+
+    def fresh(wish: str) -> str:
+        name = printer.taken.fresh(wish, frozenset(made))
+        made.add(name)
+        return name
+
+    return with_boundaries(loops, whole=bool(context.kept_arrays(loops)), fresh=fresh,
+                           leaves=lambda loop: printer.exit_test(loop) is not None)
+
+
 STRUCTURE: tuple[LoopPass, ...] = (
     LoopPass("unskew", "Loops over sums of iterators become loops over one, where bounds allow it.",
              lambda loops, _: unskew(loops), keeps_names=False),
@@ -257,6 +271,7 @@ CODE: tuple[LoopPass, ...] = (
     LoopPass("turned_rows", "Rows across memory are computed on a transposed copy.",
              lambda loops, context: turn_rows(loops, TurnedRows(
                  scop=context.code.scop, lanes_of=context.code.lanes_of)), (VECTORS,)),
+    LoopPass("tile_boundaries", "Code that can be stopped is cut into tiles.", _tile_boundaries, (STOPPABLE,)),
     LoopPass("parameter_guard", "A test of parameters stands around loops that rely on it.", _parameter_guard),
 )
 """Passes that run once bodies are settled: registers, vectors, prefetches."""

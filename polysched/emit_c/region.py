@@ -41,6 +41,7 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_c.scalar_code.int_variables import with_int_variable
 from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.openmp import descends, pragmas, runs_in_lanes, runs_on_threads
+from polysched.emit_c.scalar_code.preemption import StopNames
 from polysched.emit_c.scalar_code.region_branches import with_pragmas
 from polysched.emit_c.scalar_code.size_text import at_least_one
 from polysched.emit_c.scalar_code.statements import INDENT, braced, branches, print_body
@@ -86,6 +87,7 @@ class RegionPrinter:
     math : declares functions of math.h on vectors; None leaves calls to the C library.
     tested_teams : gets band and member of loops on threads that are printed in two branches.
     wrapping : the bodies where updates of sums are not in the source's order; None for those of `scop`.
+    stops : names for a region that can be stopped behind its tiles; None for others.
     """
 
     scop: Scop
@@ -99,6 +101,7 @@ class RegionPrinter:
     math: VectorMath | None = None
     tested_teams: list[tuple[int, int]] = field(default_factory=list)
     wrapping: Scop | None = None
+    stops: StopNames | None = None
 
     def lines(self, node: Node, place: Place) -> list[str]:
         """The lines of a node, not indented."""
@@ -171,12 +174,26 @@ class RegionPrinter:
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
-        flag = None if wanted or loop.mark.parallel else exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
-        body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
-        body += ['__asm__("" ::: "memory");'] if loop.forgets else []
-        body += [f"{self.index.macros.use('fence')}();"] if loop.fences else []
+        body = self._iteration(loop, body, alone=bool(wanted))
         return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
                                         simd=self.options.simd, index=self.index, tested=self.tested_teams)]
+
+    def _iteration(self, loop: For, body: list[str], *, alone: bool) -> list[str]:
+        """The lines of an iteration with what stands around them.
+
+        Parameters
+        ----------
+        alone : iterations share a pragma, so that none ends the loop.
+        """
+        flag = None if alone or loop.mark.parallel or loop.yields else self.exit_test(loop)
+        body = [*body, *([] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]),
+                *(['__asm__("" ::: "memory");'] if loop.forgets else []),
+                *([f"{self.index.macros.use('fence')}();"] if loop.fences else [])]
+        return self.stops.tile_lines(body) if self.stops is not None and loop.yields else body
+
+    def exit_test(self, loop: For) -> str | None:
+        """The variable that a sequential loop is left early by; None where it runs to its end."""
+        return exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
 
     def _if(self, node: If, place: Place) -> list[str]:
         condition = self.index.condition(node.condition)

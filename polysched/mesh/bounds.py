@@ -88,19 +88,22 @@ def passed_hop_bytes(message: Message, sink: Shape) -> int:
 def load_bound(graph: OperatorGraph, shapes: Sequence[Shape], target: MeshTarget) -> tuple[int, str]:
     """Bytes on the most loaded link for these shapes, and what forces them.
 
-    What an operator sends or gets crosses its sides; what its cores pass on crosses the links inside; and all byte hops
-    together are spread over all links.
+    What an operator sends or gets crosses its sides, a piece from core to core by one link; what its cores pass on
+    crosses the links inside; and all byte hops together are spread over all links.
     """
     sent, got = _bytes_of(graph)
     found = [(-(-hop_bytes_bound(graph, shapes, target) // max(1, target.live_links)), "all byte hops over all links")]
+    leaving, arriving = _pieces_of(graph, shapes)
     for number, shape in enumerate(shapes):
-        links = sides(shape, target)
+        links, name = sides(shape, target), graph.operators[number].name
         if links:
-            found.append((-(-max(sent[number], got[number]) // links), f"sides of {graph.operators[number].name}"))
+            found.append((-(-max(sent[number], got[number]) // links), f"sides of {name}"))
         loads = np.zeros((4, shape.rows, shape.columns), dtype=np.int64)
         for message in graph.inputs[number]:
             passed_on(message, Rectangle(0, 0, shape.rows, shape.columns), loads)
-        found.append((int(loads.max()), f"what the cores of {graph.operators[number].name} pass on"))
+        found.append((int(loads.max()), f"what the cores of {name} pass on"))
+        whole = max(whole_pieces_bound(leaving[number], links), whole_pieces_bound(arriving[number], links))
+        found.append((whole, f"pieces, whole, at the sides of {name}"))
     return max(found)
 
 
@@ -111,3 +114,24 @@ def _bytes_of(graph: OperatorGraph) -> tuple[list[int], list[int]]:
         sent[source] += message.bytes
         got[sink] += message.bytes
     return sent, got
+
+
+def whole_pieces_bound(pieces: np.ndarray, links: int) -> int:
+    """Bytes on the most loaded of some links that pieces cross, each by one of them.
+
+    Of the `(n - 1) * links + 1` largest pieces at least `n` share a link, and none of them is smaller than the last.
+    """
+    largest = np.sort(pieces)[::-1][::max(1, links)]
+    return int((largest * np.arange(1, 1 + len(largest))).max(initial=0))
+
+
+def _pieces_of(graph: OperatorGraph, shapes: Sequence[Shape]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The bytes of each piece from a core of one operator to a core of another, that leaves and that reaches each."""
+    leaving: list[list[np.ndarray]] = [[] for _ in shapes]
+    arriving: list[list[np.ndarray]] = [[] for _ in shapes]
+    for message, (source, sink) in zip(graph.messages, graph.ends, strict=True):
+        _, _, sizes = piece_offsets(message, shapes[source], shapes[sink])
+        leaving[source].append(sizes)
+        arriving[sink].append(sizes)
+    none = np.zeros(0, dtype=np.int64)
+    return [np.concatenate([none, *sizes]) for sizes in leaving], [np.concatenate([none, *sizes]) for sizes in arriving]

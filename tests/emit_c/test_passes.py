@@ -125,6 +125,8 @@ EXAMPLES = {
                                   options=EmitOptions(vector_bits=256, last_cache_bytes=4096, verify_passes=True)),
     "prefetch_rows": Example(body=SOFTMAX + TAIL, expand=True),
     "turned_rows": Example(body=convolution(14), pluto=True, sizes="auto"),
+    "tile_boundaries": Example(body="x[0] = 1;\n" + ROWS + "A[i][j] += x[0] * B[i][j];", pluto=True, sizes=16,
+                               options=EmitOptions(vector_bits=256, preemptible=True, verify_passes=True)),
     "parameter_guard": Example(body=ROWS.replace("j < n", "j < m") + "A[i][j] = 0;", pluto=True, sizes=16),
 }
 
@@ -161,7 +163,8 @@ def test_a_pass_whose_needs_do_not_hold_does_not_run() -> None:
     scalar = replace(example.options, vector_bits=0, openmp=False)
     ran = {r.loop_pass.name for r in pass_history(example.tiled(), scalar)}
     assert ran == {each.name for each in all_passes()} - {
-        each.name for each in all_passes() if {"vectors", "threads"} & {need.words for need in each.needs}}
+        each.name for each in all_passes()
+        if {"vectors", "threads", "code that can be stopped"} & {need.words for need in each.needs}}
 
 
 def test_a_pass_of_ones_own_runs_last_and_is_verified() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 from polysched.mesh import MeshTarget, Message, Operator, OperatorGraph, Rectangle, chain
@@ -14,6 +15,7 @@ from polysched.mesh.bounds import (
     least_hop_bytes,
     load_bound,
     sides,
+    whole_pieces_bound,
 )
 from polysched.mesh.cost import Ledger, turn_routes
 from polysched.mesh.shapes import Shape, fronts
@@ -82,4 +84,22 @@ def test_a_broad_operator_sends_over_its_own_sides() -> None:
     graph = chain("c", [Operator(name="a", work=1, result=80), Operator(name="b", work=1)])
     assert load_bound(graph, shapes, MeshTarget(rows=4, columns=4)) == (20, "what the cores of b pass on")
     single = [Shape(1, 1, 0.0, 0), Shape(1, 1, 0.0, 0)]
-    assert load_bound(graph, single, MeshTarget(rows=4, columns=4)) == (20, "sides of b")
+    whole = (80, "pieces, whole, at the sides of b")
+    assert load_bound(graph, single, MeshTarget(rows=4, columns=4)) == whole
+
+
+def test_whole_pieces_share_links_as_well_as_any_assignment_does() -> None:
+    draw = random.Random(3)
+    for _ in range(20):
+        pieces, links = [draw.randint(1, 9) for _ in range(draw.randint(1, 6))], draw.randint(1, 3)
+        best = min(max(sum(p for p, at in zip(pieces, chosen, strict=True) if at == link) for link in range(links))
+                   for chosen in itertools.product(range(links), repeat=len(pieces)))
+        assert max(pieces) <= whole_pieces_bound(np.array(pieces), links) <= best
+    assert whole_pieces_bound(np.array([5, 5, 5]), 2) == 10
+    assert whole_pieces_bound(np.zeros(0, dtype=np.int64), 2) == 0
+
+
+def test_a_message_between_two_cores_is_never_split_over_links() -> None:
+    graph = chain("c", [Operator(name=n, work=1, result=80) for n in "ab"])
+    shapes = [Shape(1, 1, 0.0, 0)] * 2
+    assert load_bound(graph, shapes, MESH)[0] == 80

@@ -86,6 +86,7 @@ class For:
     guard : a further condition on continuing that is no upper bound; such a loop is not canonical.
     forgets : compilers keep no element of memory in a register from one iteration to the next.
     fences : an iteration ends when all its stores past the caches are in memory.
+    yields : an iteration is a tile of code that can be stopped behind it (`nests.tile_boundaries`).
     """
 
     variable: str
@@ -98,6 +99,7 @@ class For:
     guard: Condition | None = None
     forgets: bool = False
     fences: bool = False
+    yields: bool = False
 
     @property
     def is_canonical(self) -> bool:

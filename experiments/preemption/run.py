@@ -1,0 +1,139 @@
+"""Latencies of a real-time job beside one of best effort, with and without preemption.  See README.md.
+
+    python experiments/preemption/run.py
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit_function
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+from polysched.measure.processes.building import compile_shared
+from polysched.measure.processes.workspace import workspace
+from polysched.runtime import Job, PreemptibleKernel, Served, ServeOptions, preemptible, serve
+from polysched.runtime.kernels import FLAGS
+from polysched.scheduling import pluto
+from polysched.scop.expression import build, placeholder, symbols
+from polysched.scop.expression.operators import matmul
+from polysched.scop.scop import Scop
+from polysched.target import find_compiler
+from polysched.tiling import TilingOptions, tile
+
+WAYS = {"run to completion": ServeOptions(preempt=False), "yield": ServeOptions(),
+        "yield, two threads": ServeOptions(workers=2), "yield, two threads, no padding": ServeOptions(
+            workers=2, pad=False)}
+
+
+def cases(settings: Settings) -> list[Case]:
+    """The cost of the poll; then every way of sharing, for every edge of tiles, with and without SCHED_FIFO."""
+    tiles = settings.config["tiles"]
+    return [*(Case(name=f"poll_{t}", parameters={"poll": t}) for t in tiles),
+            *(Case(name=f"{way.replace(' ', '_').replace(',', '')}_{t}_{'fifo' if fifo else 'ordinary'}",
+                   parameters={"way": way, "tiles": t, "fifo": fifo}) for fifo in (False, True) for t in tiles
+              for way in WAYS)]
+
+
+def product() -> Scop:
+    """A matrix product of floats."""
+    m, n, k = symbols("m n k")
+    return build(matmul(placeholder("a", (m, k), "float32"), placeholder("b", (k, n), "float32")), name="product")
+
+
+def operands(kernel: PreemptibleKernel, size: int) -> dict[str, np.ndarray]:
+    """Square matrices for a product."""
+    draw = np.random.default_rng(size)
+    return {a.name: draw.random((size, size), dtype=np.float32) for a in kernel.scop.arrays}
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """One way of sharing, beside the real-time job alone and the other job alone, in one process."""
+    config = settings.config
+    if "poll" in case.parameters:
+        return polled(case.parameters["poll"], config["patient"])
+    way, fifo = WAYS[case.parameters["way"]], case.parameters["fifo"]
+    options = ServeOptions(workers=way.workers, preempt=way.preempt, pad=way.pad, fifo=fifo)
+    report("compiling")
+    kernel = preemptible(product(), tiles=case.parameters["tiles"])
+    urgent = Job(name="urgent", kernel=kernel, arguments=operands(kernel, config["urgent"]), period=config["period"],
+                 requests=config["requests"])
+    patient = Job(name="patient", kernel=kernel, arguments=operands(kernel, config["patient"]))
+    few = Job(name="patient", kernel=kernel, arguments=patient.arguments, requests=20)
+    serve([few], options)
+    report("alone")
+    alone, undisturbed = serve([urgent], options), serve([few], options)
+    report("together")
+    together = serve([urgent, patient], options)
+    rate = 20 / undisturbed.seconds
+    left = together.seconds - together["urgent"].seconds
+    return {"fifo": together.fifo, "alone": quantiles(alone), "together": quantiles(together),
+            "latencies": np.round(together["urgent"].latencies, 7).tolist(),
+            "yields": len(together.yields), "yield_median": float(np.median(together.yields)) if len(
+                together.yields) else None, "kept": together["patient"].runs / (rate * left)}
+
+
+def quantiles(served: Served) -> list[float]:
+    """Median and 99th percentile of the latencies, in seconds."""
+    return [float(q) for q in np.quantile(served["urgent"].latencies, (0.5, 0.99))]
+
+
+def polled(tiles: int, size: int) -> dict[str, Any]:
+    """Processor time with a flag that is looked at, over that of the same tiles without; the least of calls in turn."""
+    with_flag = preemptible(product(), tiles=tiles)
+    arguments = operands(with_flag, size)
+    packed, stop, done = with_flag.packed(arguments), ctypes.c_int(0), ctypes.c_long(0)
+    tiled = tile(pluto(analyse(product())), TilingOptions(sizes=tiles))
+    plain = emit_function(tiled, name="plain", options=EmitOptions(openmp=False, comments=False))
+    with workspace() as folder:
+        compile_shared("#pragma GCC visibility push(default)\n" + plain.text, name="plain", folder=folder,
+                       compiler=find_compiler(None), flags=FLAGS, openmp=False)
+        function = ctypes.CDLL(str(folder / "plain.so")).plain
+    function.argtypes = [ctypes.c_void_p if p.name in arguments else ctypes.c_long
+                         for p in plain.signature.parameters]
+    given = [arguments[p.name].ctypes.data if p.name in arguments else size for p in plain.signature.parameters]
+    runs: dict[str, list[float]] = {"flag": [], "plain": []}
+    for _ in range(15):
+        runs["flag"].append(seconds_of(lambda: with_flag.entry(packed.addresses, stop, done)))
+        runs["plain"].append(seconds_of(lambda: function(*given)))
+    return {"flag": min(runs["flag"]), "plain": min(runs["plain"])}
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """Processor seconds of a call."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def table(records: Sequence[Record]) -> str:
+    polls = [[r.parameters["poll"], f"{1e3 * r.values['plain']:.2f}",
+              f"{100 * (r.values['flag'] / r.values['plain'] - 1):+.1f}"] for r in records if "poll" in r.parameters]
+    rows = []
+    for r in (r for r in records if "way" in r.parameters):
+        values = r.values
+        policy = "FIFO" if values["fifo"] else "refused" if r.parameters["fifo"] else "ordinary"
+        yielded = values["yield_median"]
+        rows.append([r.parameters["way"], r.parameters["tiles"], policy, f"{1e6 * values['alone'][1]:.0f}",
+                     f"{1e6 * values['together'][0]:.0f}", f"{1e6 * values['together'][1]:.0f}",
+                     f"{values['together'][1] / values['alone'][1]:.2f}", values["yields"],
+                     "" if yielded is None else f"{1e6 * yielded:.0f}", f"{values['kept']:.2f}"])
+    return "\n\n".join([
+        markdown_table(["tiles", "plain ms", "flag, % more"], polls),
+        markdown_table(["way", "tiles", "threads", "alone p99 us", "median us", "p99 us", "p99 / alone", "yields",
+                        "yield median us", "best effort kept"], rows)])
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

@@ -1,0 +1,179 @@
+"""The kernel-graph files of the ISPD 2020 contest on placement for a wafer of cores, read and written.
+
+    // a comment
+    Node Definitions
+    conv1 H=56 W=56 R=3 S=3 C=64 K=64 T=1
+    dblock2 H=56 W=56 F=64
+    Connectivity
+    conv1:0 -> dblock2:0 56x56x64
+
+`input` and `output` nodes stand for the surroundings.  The lines are those that public readers of such files take; no
+file of the contest was at hand, and nothing is said of its scores.
+
+Source: "ISPD 2020 contest: wafer-scale deep learning accelerator placement" (James et al., ISPD 2020), which defines
+the kernels `conv`, `dblock` and `cblock` by their formal arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from polysched.errors import UsageError
+from polysched.mesh.operators import Message, Operator, OperatorGraph
+from polysched.scop.shown import Shown
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "conv": ("H", "W", "R", "S", "C", "K", "T"), "dblock": ("H", "W", "F"), "cblock": ("H", "W", "F")}
+"""The kernels and their formal arguments."""
+
+OUTSIDE = ("input", "output")
+_ARGUMENT = re.compile(r"([A-Za-z])=([1-9]\d*)")
+_EDGE = re.compile(r"([\w.]+)(?::(\w+))?\s*->\s*([\w.]+)(?::(\w+))?(?:\s+([^>]*[^>\s]))?")
+ELEMENT = 2
+"""Bytes of an activation or a weight: half a word, as on the contest's machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelNode:
+    """A kernel: its name, which begins with its kind, and its formal arguments in the order of the file."""
+
+    name: str
+    kind: str
+    arguments: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def value(self) -> Mapping[str, int]:
+        """The arguments by name, in capitals."""
+        return {name.upper(): value for name, value in self.arguments}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelEdge:
+    """A connection from a port of one kernel to a port of another; ports and shape are kept as they stand."""
+
+    source: str
+    sink: str
+    ports: tuple[str, str] = ("", "")
+    shape: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelGraph(Shown):
+    """What a kernel-graph file says.
+
+    Parameters
+    ----------
+    nodes, edges : in the order of the file.
+    """
+
+    nodes: tuple[KernelNode, ...]
+    edges: tuple[KernelEdge, ...] = ()
+
+    def headline(self) -> str:
+        """How many there are."""
+        return f"{len(self.nodes)} kernels, {len(self.edges)} connections"
+
+    def to_text(self) -> str:
+        """The file again; `read_kernel_graph` of it gives an equal value."""
+        lines = ["Node Definitions"]
+        lines += [" ".join([n.name, *(f"{name}={value}" for name, value in n.arguments)]) for n in self.nodes]
+        lines.append("Connectivity")
+        for e in self.edges:
+            source, sink = (name + (f":{port}" if port else "")
+                            for name, port in zip((e.source, e.sink), e.ports, strict=True))
+            lines.append(" ".join(filter(None, [source, "->", sink, e.shape])))
+        return "\n".join(lines) + "\n"
+
+    def operators(self, name: str = "kernels") -> OperatorGraph:
+        """The kernels as operators; those of the surroundings are left out.
+
+        A block is its convolutions one after the other.  An operator cuts the points of its result along its rows and
+        the features along its columns; a message has all points and features of its source.
+        """
+        inner = [n for n in self.nodes if n.kind not in OUTSIDE]
+        made = {n.name: _layers(n)[-1] for n in inner}
+        results = {n: ELEMENT * points * features for n, (points, features, _) in made.items()}
+        operators = tuple(Operator(
+            name=n.name, work=float(sum(2 * points * features * summed for points, features, summed in _layers(n))),
+            extents=made[n.name][:2], result=results[n.name],
+            weights=sum(ELEMENT * features * summed for _, features, summed in _layers(n))) for n in inner)
+        messages = tuple(Message(source=e.source, sink=e.sink, bytes=results[e.source], cut="rows")
+                         for e in self.edges if e.source in results and e.sink in results)
+        return OperatorGraph(name=name, operators=operators, messages=messages)
+
+
+def read_kernel_graph(text: str, where: str = "") -> KernelGraph:
+    """The kernels and connections of a file.
+
+    Raises
+    ------
+    UsageError : a line is neither; a kernel is of no known kind, lacks an argument, has one twice or one too many, or
+        stands twice; a connection names a kernel that is not there.
+    """
+    nodes: dict[str, KernelNode] = {}
+    edges: list[KernelEdge] = []
+    for number, line in _lines(text):
+        place = f"{where or 'kernel graph'}, line {number}"
+        if "->" in line:
+            edges.append(_edge(line, nodes, place))
+            continue
+        node = _node(line, place)
+        if node.name in nodes:
+            raise UsageError("a kernel stands twice", where=place, witness=node.name)
+        nodes[node.name] = node
+    if not any(n.kind not in OUTSIDE for n in nodes.values()):
+        raise UsageError("the file defines no kernel", where=where or "kernel graph",
+                         hint="lines such as: conv1 H=56 W=56 R=3 S=3 C=64 K=64 T=1")
+    return KernelGraph(nodes=tuple(nodes.values()), edges=tuple(edges))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """What says something, with its number."""
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split("//")[0].strip()
+        if line and line.rstrip(":").lower() not in ("node definitions", "connectivity", "connectivity list"):
+            yield number, line
+
+
+def _node(line: str, where: str) -> KernelNode:
+    name, *words = line.split()
+    kind = next((k for k in (*KINDS, *OUTSIDE) if name.startswith(k)), None)
+    if kind is None:
+        raise UsageError(f"a kernel is one of {', '.join(KINDS)}, and its name begins so", where=where, witness=name)
+    found = [_ARGUMENT.fullmatch(word) for word in words]
+    arguments = tuple((m[1], int(m[2])) for m in found if m)
+    if len(arguments) < len(words):
+        raise UsageError("an argument is NAME=NUMBER, at least 1", where=where,
+                         witness=next(w for w, m in zip(words, found, strict=True) if not m))
+    if kind in KINDS and sorted(a.upper() for a, _ in arguments) != sorted(KINDS[kind]):
+        raise UsageError(f"the arguments of {kind} are {', '.join(KINDS[kind])}", where=where, witness=line)
+    return KernelNode(name=name, kind=kind, arguments=arguments)
+
+
+def _edge(line: str, nodes: Mapping[str, KernelNode], where: str) -> KernelEdge:
+    match = _EDGE.fullmatch(line)
+    if match is None:
+        raise UsageError("a connection is SOURCE:PORT -> SINK:PORT SHAPE", where=where, witness=line)
+    source, out, sink, into, shape = match.groups()
+    for name in (source, sink):
+        if name not in nodes:
+            raise UsageError("a connection names a kernel that is not defined before", where=where, witness=name)
+    return KernelEdge(source=source, sink=sink, ports=(out or "", into or ""), shape=shape or "")
+
+
+def _layers(node: KernelNode) -> list[tuple[int, int, int]]:
+    """Each convolution inside: points of its result, features, products summed per element."""
+    a = node.value
+    if node.kind == "conv":
+        points = prod(-(-a[side] // a["T"]) for side in "HW")
+        return [(points, a["K"], a["R"] * a["S"] * a["C"])]
+    features, narrow = a["F"], max(1, a["F"] // 4)
+    if node.kind == "dblock":
+        points = a["H"] * a["W"]
+        return [(points, narrow, features), (points, narrow, 9 * narrow), (points, features, narrow)]
+    given = max(1, features // 2)
+    points, fewer = a["H"] * a["W"], -(-a["H"] // 2) * -(-a["W"] // 2)
+    return [(points, narrow, given), (fewer, narrow, 9 * narrow), (fewer, features, given), (fewer, features, narrow)]

@@ -1,0 +1,11 @@
+"""Real-time and best-effort jobs on the cores of this machine: kernels that can be stopped behind every tile.
+
+    from polysched.runtime import Job, preemptible, serve
+    kernel = preemptible(scop, {"n": 1000})
+    served = serve([Job(name="r", kernel=small, arguments=a, period=0.01, requests=100), Job(name="b", kernel=large)])
+"""
+
+from polysched.runtime.kernels import PreemptibleKernel, preemptible
+from polysched.runtime.serving import Job, JobResult, Served, ServeOptions, serve
+
+__all__ = ["Job", "JobResult", "PreemptibleKernel", "ServeOptions", "Served", "preemptible", "serve"]

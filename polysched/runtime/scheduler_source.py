@@ -1,0 +1,251 @@
+"""The C of the scheduler: two queues, threads that take from them, and one that releases requests."""
+
+from __future__ import annotations
+
+from polysched.runtime.limits import LIMITS
+
+SCHEDULER = """\
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef int (*run_t)(void *const *, const int *, long *);
+
+/* filled by the caller up to `waiting`; the rest is told */
+struct job {
+  run_t run;
+  void *const *arguments;
+  long real_time;   /* 1, or 0 for best effort */
+  long requests;    /* of real time: how many; of best effort: runs, or -1 for as many as there is time for */
+  double first, period;   /* seconds from the start to the first request, and between two */
+  double *latency, *waiting;   /* of each request: from its release to its end, and to its start */
+  long runs, stops, failed;
+  double seconds;   /* in which it ran */
+  long released, taken, done;
+};
+
+struct options { long workers, preempt, pad, fifo, most_yields; };
+struct told { double *yields; long yield_count, fifo; double seconds; };
+
+struct state {
+  pthread_mutex_t lock;
+  pthread_cond_t work;
+  struct job *jobs;
+  long count;
+  struct options options;
+  struct told *told;
+  double start;
+  int ended;
+  long idle, turn;
+};
+
+struct worker {
+  struct state *state;
+  struct job *job;       /* of best effort, while it runs */
+  double asked;          /* when it was asked to stop; 0 for not */
+  int flag __attribute__((aligned(64)));
+};
+
+static const int never = 0;
+static struct worker *team;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static double release_of(const struct job *j, const struct state *s, long request) {
+  return s->start + j->first + request * j->period;
+}
+
+static struct job *urgent(struct state *s) {
+  struct job *best = 0;
+  for (long n = 0; n < s->count; n++) {
+    struct job *j = &s->jobs[n];
+    if (j->real_time && !j->taken && j->runs < j->released
+        && (!best || release_of(j, s, j->runs) < release_of(best, s, best->runs)))
+      best = j;
+  }
+  return best;
+}
+
+static int urgent_runs(const struct state *s) {
+  for (long n = 0; n < s->count; n++)
+    if (s->jobs[n].real_time && s->jobs[n].runs < s->jobs[n].released)
+      return 1;
+  return 0;
+}
+
+static struct job *patient(struct state *s) {
+  if (s->ended || (!s->options.pad && urgent_runs(s)))
+    return 0;
+  for (long n = 0; n < s->count; n++) {
+    struct job *j = &s->jobs[(s->turn + n) % s->count];
+    if (!j->real_time && !j->taken && !j->failed && (j->requests < 0 || j->runs < j->requests)) {
+      s->turn = (j - s->jobs + (j->done == 0)) % s->count;
+      return j;
+    }
+  }
+  return 0;
+}
+
+static int all_done(const struct state *s) {
+  for (long n = 0; n < s->count; n++)
+    if (!s->jobs[n].failed && s->jobs[n].runs < s->jobs[n].requests)
+      return 0;
+  return 1;
+}
+
+static void ask(struct worker *w) {
+  if (!w->asked) {
+    w->asked = now();
+    __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
+  }
+}
+
+static void ended(struct state *s) {
+  s->ended = 1;
+  for (long n = 0; n < s->options.workers; n++)
+    if (team[n].job)
+      __atomic_store_n(&team[n].flag, 1, __ATOMIC_RELAXED);
+  pthread_cond_broadcast(&s->work);
+}
+
+static void ran(struct worker *w, struct job *j, int status, double begin, double end) {
+  struct state *s = w->state;
+  j->seconds += end - begin;
+  if (w->asked && status == 1) {
+    if (s->told->yield_count < s->options.most_yields)
+      s->told->yields[s->told->yield_count] = end - w->asked;
+    s->told->yield_count++;
+  }
+  if (j->real_time && status != 1) {
+    double release = release_of(j, s, j->runs);
+    j->latency[j->runs] = end - release;
+    j->waiting[j->runs] = begin - release;
+  }
+  j->failed |= status == 2;
+  j->stops += status == 1;
+  j->runs += status == 0;
+  j->taken = 0;
+  w->job = 0;
+  w->asked = 0;
+  if (!s->ended && all_done(s))
+    ended(s);
+}
+
+static void *work(void *given) {
+  struct worker *w = given;
+  struct state *s = w->state;
+  pthread_mutex_lock(&s->lock);
+  for (;;) {
+    struct job *j = urgent(s);
+    if (!j)
+      j = patient(s);
+    if (!j) {
+      if (s->ended)
+        break;
+      s->idle++;
+      pthread_cond_wait(&s->work, &s->lock);
+      s->idle--;
+      continue;
+    }
+    j->taken = 1;
+    w->job = j->real_time ? 0 : j;
+    __atomic_store_n(&w->flag, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&s->lock);
+    double begin = now();
+    int status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
+    double end = now();
+    pthread_mutex_lock(&s->lock);
+    ran(w, j, status, begin, end);
+    if (!s->options.pad)
+      pthread_cond_broadcast(&s->work);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return 0;
+}
+
+static void release(struct state *s, struct job *j) {
+  pthread_mutex_lock(&s->lock);
+  j->released++;
+  if (s->idle)
+    pthread_cond_broadcast(&s->work);
+  if (s->options.preempt && (!s->idle || !s->options.pad)) {
+    for (long n = 0; n < s->options.workers; n++)
+      if (team[n].job && !team[n].asked) {
+        ask(&team[n]);
+        if (s->options.pad)
+          break;
+      }
+  }
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void release_all(struct state *s) {
+  for (;;) {
+    struct job *next = 0;
+    for (long n = 0; n < s->count; n++) {
+      struct job *j = &s->jobs[n];
+      if (j->real_time && j->released < j->requests
+          && (!next || release_of(j, s, j->released) < release_of(next, s, next->released)))
+        next = j;
+    }
+    if (!next)
+      return;
+    double at = release_of(next, s, next->released);
+    struct timespec t = {(time_t)at, (long)((at - (time_t)at) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0))
+      ;
+    release(s, next);
+  }
+}
+
+/* 0; 1 where a thread could not be started */
+__attribute__((visibility("default")))
+int polysched_serve(struct job *jobs, long count, const struct options *options, struct told *told) {
+  struct state s = {.jobs = jobs, .count = count, .options = *options, .told = told};
+  pthread_t threads[MOST_WORKERS];
+  pthread_mutex_init(&s.lock, 0);
+  pthread_cond_init(&s.work, 0);
+  team = aligned_alloc(64, options->workers * sizeof *team);
+  if (!team)
+    return 1;
+  memset(team, 0, options->workers * sizeof *team);
+  struct sched_param before, high = {.sched_priority = FIFO_PRIORITY};
+  int policy;
+  pthread_getschedparam(pthread_self(), &policy, &before);
+  told->fifo = options->fifo && !pthread_setschedparam(pthread_self(), SCHED_FIFO, &high);
+  s.start = now();
+  s.ended = all_done(&s);
+  long started = 0;
+  for (; started < options->workers; started++) {
+    team[started].state = &s;
+    if (pthread_create(&threads[started], 0, work, &team[started]))
+      break;
+  }
+  if (started == options->workers)
+    release_all(&s);
+  pthread_mutex_lock(&s.lock);
+  if (started < options->workers) {
+    s.options.workers = started;
+    ended(&s);
+  }
+  pthread_cond_broadcast(&s.work);
+  pthread_mutex_unlock(&s.lock);
+  for (long n = 0; n < started; n++)
+    pthread_join(threads[n], 0);
+  told->seconds = now() - s.start;
+  if (told->fifo)
+    pthread_setschedparam(pthread_self(), policy, &before);
+  pthread_mutex_destroy(&s.lock);
+  pthread_cond_destroy(&s.work);
+  free(team);
+  return started < options->workers;
+}
+""".replace("MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
+"""Threads inherit the policy of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -1,0 +1,239 @@
+"""`serve`: a real-time and a best-effort queue over the threads of one process."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import RunFailedError, UsageError
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.runtime.kernels import RUN, PackedArguments, PreemptibleKernel
+from polysched.runtime.limits import LIMITS
+from polysched.runtime.scheduler_source import SCHEDULER
+from polysched.scop.shown import Shown
+from polysched.target import find_compiler
+
+_ONE_AT_A_TIME = Lock()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Job:
+    """What is run again and again.
+
+    Parameters
+    ----------
+    name : of its own.
+    kernel, arguments : what runs, and on what; arrays are worked on in place.
+    period : of a real-time job, seconds from one request to the next; None for best effort.
+    first : seconds to the first request.
+    requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
+        done.  Its arrays are in between then.
+
+    Raises
+    ------
+    UsageError : a number is out of its range.
+    """
+
+    name: str
+    kernel: PreemptibleKernel
+    arguments: Mapping[str, Any]
+    period: float | None = None
+    first: float = 0.0
+    requests: int | None = None
+
+    def __post_init__(self) -> None:
+        where = f"job {self.name}"
+        if self.period is not None and not (self.period > 0 and isfinite(self.period)):
+            raise UsageError("a period is a positive number of seconds", where=where, witness=str(self.period))
+        if not (self.first >= 0 and isfinite(self.first)):
+            raise UsageError("the first request is at 0 seconds or later", where=where, witness=str(self.first))
+        if self.requests is None and self.period is not None:
+            raise UsageError("a real-time job says how many requests it has", where=where)
+        if self.requests is not None and not 1 <= self.requests <= LIMITS.most_requests:
+            raise UsageError(f"a job has 1 to {LIMITS.most_requests} requests", where=where, witness=str(self.requests))
+
+    @property
+    def real_time(self) -> bool:
+        """Whether it has requests at given times."""
+        return self.period is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """How jobs share the cores.
+
+    Parameters
+    ----------
+    workers : threads; each runs one job at a time.
+    preempt : a job of best effort yields behind its tile when a request finds no idle thread; otherwise requests wait
+        for whole runs.
+    pad : best effort goes on beside requests, on threads that these leave; otherwise all of it stops meanwhile.
+    fifo : ask for SCHED_FIFO; `Served.fifo` says whether the system gave it.
+    """
+
+    workers: int = 1
+    preempt: bool = True
+    pad: bool = True
+    fifo: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.workers <= LIMITS.most_workers:
+            raise UsageError(f"there are 1 to {LIMITS.most_workers} threads", witness=str(self.workers))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JobResult:
+    """What became of a job.
+
+    Parameters
+    ----------
+    name, real_time : of the job.
+    runs : to the end.
+    stops : times that it yielded.
+    seconds : in which it ran, waits of its thread included.
+    latencies, waits : of each request, seconds from its release to its end, and to its start.
+    """
+
+    name: str
+    real_time: bool
+    runs: int
+    stops: int
+    seconds: float
+    latencies: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    waits: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Served(Shown):
+    """What became of all jobs.
+
+    Parameters
+    ----------
+    jobs : in the order given.
+    yields : seconds from asking a job to stop until its thread was free.
+    seconds : from the start to the end.
+    fifo : threads ran under SCHED_FIFO.
+    """
+
+    jobs: tuple[JobResult, ...]
+    yields: np.ndarray
+    seconds: float
+    fifo: bool
+
+    def __getitem__(self, name: str) -> JobResult:
+        return next(j for j in self.jobs if j.name == name)
+
+    def headline(self) -> str:
+        """How many jobs, for how long."""
+        return f"{len(self.jobs)} jobs in {self.seconds:.3g} s" + (", SCHED_FIFO" if self.fifo else "")
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
+        for j in self.jobs:
+            text = f"  {j.name}: {j.runs} runs, {j.stops} stops, {j.seconds:.3g} s"
+            if j.real_time:
+                middle, late = np.quantile(j.latencies, (0.5, 0.99))
+                text += f", latency median {1e6 * middle:.0f} us, p99 {1e6 * late:.0f} us"
+            lines.append(text)
+        if len(self.yields):
+            lines.append(f"  {len(self.yields)} yields, median {1e6 * np.median(self.yields):.0f} us")
+        return "\n".join(lines)
+
+
+class _Job(ctypes.Structure):
+    _fields_ = [("run", RUN), ("arguments", ctypes.POINTER(ctypes.c_void_p)),
+                *((n, ctypes.c_long) for n in ("real_time", "requests")),
+                *((n, ctypes.c_double) for n in ("first", "period")),
+                *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
+                *((n, ctypes.c_long) for n in ("runs", "stops", "failed")), ("seconds", ctypes.c_double),
+                *((n, ctypes.c_long) for n in ("released", "taken", "done"))]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_long) for n in ("workers", "preempt", "pad", "fifo", "most_yields")]
+
+
+class _Told(ctypes.Structure):
+    _fields_ = [("yields", ctypes.POINTER(ctypes.c_double)), ("yield_count", ctypes.c_long), ("fifo", ctypes.c_long),
+                ("seconds", ctypes.c_double)]
+
+
+def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
+    """Run jobs until all requests are served, and all runs done that were asked for.
+
+    A job of best effort that is stopped goes on at its next tile.  Requests of one job wait for each other.
+
+    Raises
+    ------
+    UsageError : there is no job, two have one name or share memory that one writes, or nothing ends.
+    RunFailedError : a kernel had no memory for its temporaries, or threads could not be started.
+    """
+    options = options or ServeOptions()
+    _check(jobs)
+    packed = [j.kernel.packed(j.arguments) for j in jobs]
+    _check_apart(jobs, packed)
+    times = [np.zeros((2, j.requests if j.real_time and j.requests else 0)) for j in jobs]
+    rows = (_Job * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, strict=True)))
+    yields = np.zeros(LIMITS.most_yields)
+    told = _Told(yields=_doubles(yields))
+    own = _Options(workers=options.workers, preempt=options.preempt, pad=options.pad, fifo=options.fifo,
+                   most_yields=LIMITS.most_yields)
+    with _ONE_AT_A_TIME:
+        failed = _library().polysched_serve(rows, len(jobs), ctypes.byref(own), ctypes.byref(told))
+    if failed:
+        raise RunFailedError("a thread could not be started", witness=f"{options.workers} threads")
+    for job, row in zip(jobs, rows, strict=True):
+        if row.failed:
+            raise RunFailedError("a kernel had no memory for its temporaries", where=f"job {job.name}")
+    return Served(jobs=tuple(
+        JobResult(name=j.name, real_time=j.real_time, runs=r.runs, stops=r.stops, seconds=r.seconds, latencies=t[0],
+                  waits=t[1]) for j, r, t in zip(jobs, rows, times, strict=True)),
+        yields=yields[:min(told.yield_count, len(yields))], seconds=told.seconds, fifo=bool(told.fifo))
+
+
+def _row(job: Job, packed: PackedArguments, times: np.ndarray) -> _Job:
+    return _Job(run=job.kernel.entry, arguments=packed.addresses, real_time=job.real_time,
+                requests=-1 if job.requests is None else job.requests, first=job.first, period=job.period or 0.0,
+                latency=_doubles(times[0]), waiting=_doubles(times[1]))
+
+
+def _doubles(array: np.ndarray) -> Any:
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def _check(jobs: Sequence[Job]) -> None:
+    names = [j.name for j in jobs]
+    if not jobs:
+        raise UsageError("there is no job")
+    if twice := next((n for at, n in enumerate(names) if n in names[:at]), None):
+        raise UsageError("two jobs have one name", witness=twice)
+    if all(j.requests is None for j in jobs):
+        raise UsageError("one job at least says how often it runs", where=f"job {names[0]}", hint="requests=1")
+
+
+def _check_apart(jobs: Sequence[Job], packed: Sequence[PackedArguments]) -> None:
+    """Jobs run beside each other: what one writes no other one may touch."""
+    for at, (job, own) in enumerate(zip(jobs, packed, strict=True)):
+        for other, others in zip(jobs[:at], packed[:at], strict=True):
+            for a, a_written in zip(own.kept, own.written, strict=True):
+                for b, b_written in zip(others.kept, others.written, strict=True):
+                    if (a_written or b_written) and np.may_share_memory(a, b):
+                        raise UsageError("two jobs share memory that one of them writes",
+                                         witness=f"{other.name}, {job.name}", hint="give one of them a copy")
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
+        compile_shared(SCHEDULER, name="scheduler", folder=Path(folder), compiler=find_compiler(None),
+                       flags=(*DEFAULT_FLAGS, "-pthread"), openmp=False, what="the scheduler")
+        return ctypes.CDLL(str(Path(folder) / "scheduler.so"))

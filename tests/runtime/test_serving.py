@@ -1,0 +1,90 @@
+"""Two queues over threads: every request is served, everything ends, results are those of a plain run."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import UsageError
+from polysched.runtime import Job, ServeOptions, serve
+from tests.runtime.kernels import product, sweeps
+
+RNG = np.random.default_rng(2)
+
+
+def real_time(requests: int = 12, **own) -> Job:
+    kernel = product()
+    name = next(a.name for a in kernel.scop.arrays if a.name not in ("a", "b"))
+    return Job(**{"name": "urgent", "kernel": kernel, "period": 0.002, "requests": requests, "arguments": {
+        "a": np.ones((16, 16), np.float32), "b": np.ones((16, 16), np.float32), name: np.zeros((16, 16), np.float32)},
+        **own})
+
+
+def swept(steps: int, size: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """An array to be swept, and what it is after so many runs."""
+    start = RNG.random((size, size))
+    after = start.copy()
+    serve([Job(name="alone", kernel=sweeps(), arguments={"steps": steps, "a": after}, requests=runs)])
+    return start, after
+
+
+@pytest.mark.parametrize("options", [
+    ServeOptions(), ServeOptions(workers=2), ServeOptions(workers=3, pad=False), ServeOptions(preempt=False),
+    ServeOptions(fifo=True)])
+def test_every_request_is_served_and_best_effort_goes_on(options) -> None:
+    array = RNG.random((80, 80))
+    served = serve([real_time(), Job(name="patient", kernel=sweeps(), arguments={"steps": 40, "a": array})], options)
+    urgent, patient = served["urgent"], served["patient"]
+    assert (urgent.runs, urgent.stops) == (12, 0)
+    assert (urgent.latencies >= urgent.waits).all()
+    assert (urgent.waits >= 0).all()
+    assert patient.runs + patient.stops >= 1
+    assert len(served.yields) <= patient.stops
+    assert "urgent: 12 runs" in str(served)
+    if not options.preempt:
+        assert len(served.yields) == 0
+
+
+def test_a_job_that_is_stopped_often_has_the_results_of_one_that_is_not() -> None:
+    start, expected = swept(60, 90, 3)
+    served = serve([real_time(60, period=0.0005),
+                    Job(name="patient", kernel=sweeps(), arguments={"steps": 60, "a": start}, requests=3)])
+    assert (served["urgent"].runs, served["patient"].runs) == (60, 3)
+    assert start.tobytes() == expected.tobytes()
+
+
+def test_without_real_time_all_runs_are_done() -> None:
+    arrays = [RNG.random((30, 30)) for _ in range(3)]
+    served = serve([Job(name=f"j{n}", kernel=sweeps(), arguments={"steps": 3, "a": a}, requests=2)
+                    for n, a in enumerate(arrays)], ServeOptions(workers=2))
+    assert [j.runs for j in served.jobs] == [2, 2, 2]
+    assert len(served.yields) == 0
+    assert "3 jobs" in repr(served)
+
+
+@pytest.mark.parametrize(("jobs", "said"), [
+    (list, "there is no job"),
+    (lambda: [real_time(), real_time()], "two jobs have one name"),
+    (lambda: [Job(name="b", kernel=sweeps(), arguments={"steps": 1, "a": np.zeros((9, 9))})], "how often it runs"),
+])
+def test_what_never_ends_is_refused(jobs, said) -> None:
+    with pytest.raises(UsageError, match=said):
+        serve(jobs())
+
+
+def test_two_jobs_do_not_share_what_one_writes() -> None:
+    array = np.zeros((9, 9))
+    jobs = [Job(name=name, kernel=sweeps(), arguments={"steps": 1, "a": array}, requests=1) for name in "ab"]
+    with pytest.raises(UsageError, match="share memory that one of them writes"):
+        serve(jobs)
+
+
+@pytest.mark.parametrize("own", [{"period": 0.0}, {"period": float("nan")}, {"first": -1.0}, {"requests": 0},
+                                 {"requests": None}, {"requests": 1 << 30}])
+def test_numbers_of_a_job_are_checked(own) -> None:
+    with pytest.raises(UsageError, match="job urgent"):
+        real_time(**{"requests": 1, **own})
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1000])
+def test_there_are_some_threads(workers) -> None:
+    with pytest.raises(UsageError, match="threads"):
+        ServeOptions(workers=workers)
