@@ -119,8 +119,7 @@ class Calls(ArrayCreation):
         if reduction is not None:
             return _checked(partial(self.reduce, reduction), arguments, keywords)
         if elementwise is not None and not keywords:
-            made = _checked(lambda *a: self._lift(elementwise, a), arguments, {}, like=elementwise)
-            return made if function in OF_PYTHON else as_numpys(made)
+            return self._elementwise(elementwise, arguments, of_python=function in OF_PYTHON)
         if scalar is not None and not keywords:
             operands = [self.computable(a) for a in arguments]
             if any(isinstance(o, ArrayValue) for o in operands):
@@ -141,6 +140,10 @@ class Calls(ArrayCreation):
             (np.copy, self._copy), (np.arange, self._arange), (np.tril, self._tril), (np.triu, self._triu),
             (np.eye, self._eye), (np.identity, self._eye)]
         return next((meaning for known, meaning in table if known is function), None)
+
+    def _elementwise(self, function: Callable[..., Value], arguments: Sequence[Operand], *, of_python: bool) -> Operand:
+        made = _checked(lambda *a: self._lift(function, a), arguments, {}, like=function)
+        return made if of_python else as_numpys(made)
 
     def _lift(self, function: Callable[..., Value], arguments: Sequence[Operand]) -> Operand:
         return lifted(self.region, function, [self.computable(a) for a in arguments])

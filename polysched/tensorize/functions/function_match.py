@@ -13,8 +13,10 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import BudgetExceededError
+from polysched.scop.body import Assign, Binary, walk
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.points import with_sizes
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.described import described, outputs_of
@@ -35,6 +37,7 @@ from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.preparing.canonical import reordered_form
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,25 +135,51 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         require_readings(function)
     started = time.perf_counter()
     found: list[FunctionMatch] = []
-    reasons: list[tuple[int, str]] = []
+    reasons: list[tuple[int, str]] = []   # with the number of statements that each is about
     if function.reorders and not (allowed.reassociate and allowed.contract):
         reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
                            "which is not allowed"))
     else:
-        context = with_sizes(dependences.scop.context, sizes or {})
-        for names in groups(dependences):
-            for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
-                if any({*names} & {*m.statements} for m in found):
-                    break
-                made = _of_part(_Part(dependences, names, depth, context), function, allowed)
-                if isinstance(made, FunctionMatch):
-                    found.append(made)
-                else:
-                    reasons += [(len(names), why) for why in made]
+        found = _in_all_parts(dependences, function, allowed, sizes or {}, reasons)
+        other = dependences if found or not function.reorders else reordered_form(dependences)
+        if other is not dependences:
+            again = _in_all_parts(other, function, allowed, sizes or {}, [])
+            found = [m for m in again if _changed(dependences.scop, other.scop) <= {*m.statements}]
     reasons.sort(key=lambda r: -r[0])
     return FunctionMatches(
         scop=dependences.scop, function=function, matches=tuple(found),
         reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _in_all_parts(dependences: Dependences, function: LibraryFunction, allowed: Numerics, sizes: Mapping[str, int],
+                  reasons: list[tuple[int, str]]) -> list[FunctionMatch]:
+    """The matches of all parts of a program; why others have none is added to the reasons."""
+    found: list[FunctionMatch] = []
+    context = with_sizes(dependences.scop.context, sizes)
+    for names in groups(dependences):
+        for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
+            if any({*names} & {*m.statements} for m in found):
+                break
+            made = _within_budget(_Part(dependences, names, depth, context), function, allowed)
+            if isinstance(made, FunctionMatch):
+                found.append(made)
+            else:
+                reasons += [(len(names), why) for why in made]
+    return found
+
+
+def _changed(before: Scop, after: Scop) -> set[str]:
+    """The statements that are not those of another program: code beside a call keeps the order of its additions.
+
+    One that reads a partial sum less is as it was.
+    """
+    old = {s.name: s for s in before.statements}
+    return {s.name for s in after.statements if s.name not in old or not s.domain.is_equal(old[s.name].domain)
+            or (s.body != old[s.name].body and _operations(s) >= _operations(old[s.name]))}
+
+
+def _operations(statement: Statement) -> int:
+    return sum(isinstance(e, Binary) for item in statement.body if isinstance(item, Assign) for e in walk(item.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +233,12 @@ def part_of(dependences: Dependences, names: tuple[str, ...], around: Around, co
     return _Part(dependences, names, around.depth, context, around)
 
 
+def _within_budget(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
+    """As `_of_part`; a part whose sets isl does not compare in time is refused, and says so."""
+    made = with_budget(ISL_OPERATIONS, lambda: _of_part(part, function, numerics))
+    return [f"{part}: needs more than {in_words(ISL_OPERATIONS)}"] if made is None else made
+
+
 def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
     """The first variant of a function that computes a part; else why not, per variant that is worth a word."""
     reasons = []
@@ -225,7 +260,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
         return [f"{part}: {live}"]
     prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
                     packs=function.packs)
-    start = State(context=part.program.iterations)
+    start = State(context=part.program.iterations.intersect(_prefixed(variant.scop.context)))
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
@@ -39,6 +40,21 @@ def canonical_form(dependences: Dependences) -> Dependences:
             if after is None:
                 break
             logger.info("%s: %s", dependences.scop.name, step.__name__)
+            dependences = after
+    return dependences
+
+
+def reordered_form(dependences: Dependences) -> Dependences:
+    """The canonical form of a program whose floats may be added in any order; the same object where it is that.
+
+    Partial sums of floats become one sum, and a statement that adds several products is rolled up.
+    """
+    for step in (without_partial_sums, rerolled):
+        for _ in range(MOST_REWRITES):
+            after = _taken(partial(step, reorder=True), dependences)
+            if after is None:
+                break
+            logger.info("%s: %s, in another order", dependences.scop.name, step.__name__)
             dependences = after
     return dependences
 

@@ -3,9 +3,9 @@
 Rewrite:  s = 0; t = 0;  for k: { s += a[2k] * b[2k];  t += a[2k + 1] * b[2k + 1]; }  c = s + t
     ->    s = 0;         for k: { s += a[2k] * b[2k];  s += a[2k + 1] * b[2k + 1]; }  c = s
 
-Integers only, which wrap on the way as unsigned ones do: their additions may change places.  Both variables are cleared
-and added up once in every iteration of the loops that they share, and everything that is added to one of them is added
-between these two, which isl checks on the order; nobody else reads them.
+Integers, which wrap on the way as unsigned ones do: their additions may change places; floats where that is allowed.
+Both variables are cleared and added up once in every iteration of the loops that they share, and everything that is
+added to one of them is added between these two, which isl checks on the order; nobody else reads them.
 Source: the inverse of accumulator expansion (Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001).
 """
 
@@ -29,10 +29,16 @@ from polysched.tensorize.software.fragment import one_name_per_element
 LEAST_BITS = 32   # narrower sums are promoted, and cut where they are stored
 
 
-def without_partial_sums(dependences: Dependences) -> Dependences | None:
-    """The program with one partial sum less; None where there is none."""
+def without_partial_sums(dependences: Dependences, *, reorder: bool = False) -> Dependences | None:
+    """The program with one partial sum less; None where there is none.
+
+    Parameters
+    ----------
+    reorder : floats may be added in another order.
+    """
     scop = dependences.scop
-    sums = [found for a in scop.arrays if (found := _partial_sum(scop, a)) is not None]
+    sums = [found for a in scop.arrays
+            if a.dtype.is_float <= reorder and (found := _partial_sum(scop, a)) is not None]
     for one in sums:
         for other in sums:
             if one is not other and one.end is other.end and one.array.dtype == other.array.dtype \
@@ -87,8 +93,9 @@ def _roles(users: Sequence[Statement], array: Array) -> tuple[Statement, tuple[S
 
 
 def _may_hold_sum(array: Array) -> bool:
-    """Whether it is an integer variable of the region that additions are not cut to."""
-    return array.is_scalar and array.is_temporary and array.dtype.is_integer and array.dtype.bits >= LEAST_BITS
+    """Whether it is a variable of the region that additions are not cut to."""
+    wide = array.dtype.is_float or (array.dtype.is_integer and array.dtype.bits >= LEAST_BITS)
+    return array.is_scalar and array.is_temporary and wide
 
 
 def _assignment(statement: Statement) -> bool:

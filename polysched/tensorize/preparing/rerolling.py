@@ -48,14 +48,19 @@ MOST_COPIES = LIMITS.most_rolled_copies
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
 
-def rerolled(dependences: Dependences) -> Dependences | None:
-    """The program with one loop rolled up again; None where none is written out."""
+def rerolled(dependences: Dependences, *, reorder: bool = False) -> Dependences | None:
+    """The program with one loop rolled up again; None where none is written out.
+
+    Parameters
+    ----------
+    reorder : floats may be added in another order, so that `c += a[0] * b[0] + a[1] * b[1]` is two sums.
+    """
     scop = dependences.scop
     for group in _side_by_side(scop):
         if (after := _rolled(dependences, scop, group)) is not None:
             return after
     for statement in scop.statements:
-        apart = _apart(scop, statement)
+        apart = _apart(scop, statement, reorder=reorder)
         if apart is not None and (after := _rolled(dependences, *apart)) is not None:
             return after
     return None
@@ -92,7 +97,14 @@ def _pattern(statement: Statement) -> tuple[object, ...]:
     if not isinstance(item, Assign):
         return (statement.name,)
     return statement.depth, tuple((a.array, a.kind) for a in statement.accesses), _in_places(
-        statement, _wrapping(statement) or item)
+        statement, _wrapping(statement) or _written_out(item))
+
+
+def _written_out(item: Assign) -> Assign:
+    """`t += e` of floats as `t = t + e`."""
+    if item.read is None or not item.dtype.is_float:
+        return item
+    return Assign(item.target, assigned_value(item, Load(item.read, item.dtype)), item.dtype)
 
 
 def _in_places(statement: Statement, item: Assign) -> Assign:
@@ -193,11 +205,9 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
     """The program with the first statement in all their iterations; None where accesses would be others."""
     first = group[0]
     moves = [_move(first, other, shifts.at, by) for other, by in zip(group, shifts.by, strict=True)]
+    domain = _plain(moves, first, scop.context.params())
+    moves = [move.intersect_params(scop.context.params()) for move in moves]
     back = union_map(moves)
-    domain = isl.Set.empty(first.domain.get_space())
-    for move in moves:
-        domain = domain.union(move.domain())
-    domain = _plain(domain.coalesce(), first)
     if not back.is_single_valued() or not back.is_injective():
         return None
     accesses = _as_those_of(first, domain)
@@ -255,12 +265,39 @@ def _without_widening(e: Expr) -> Expr:
     return e.operand if isinstance(e, Cast) and widens else e
 
 
-def _plain(domain: isl.Set, statement: Statement) -> isl.Set:
-    hull = isl.Set.from_basic_set(domain.polyhedral_hull())
-    domain = hull if hull.is_equal(domain) else domain
+def _plain(moves: Sequence[isl.Map], statement: Statement, context: isl.Set) -> isl.Set:
+    """All iterations, by inequalities without quotients where those say it: a sum and its rest are `0 <= k < n`."""
+    domain = isl.Set.empty(statement.domain.get_space())
+    for move in moves:
+        domain = domain.union(move.domain())
+    domain = domain.coalesce()
+    there = domain.intersect_params(context)
+    hull = _tight_hull(domain, there).gist_params(context)
+    domain = hull if hull.intersect_params(context).is_equal(there) else domain
     for at, name in enumerate(statement.iterators):
         domain = domain.set_dim_name(_SET, at, name)
     return domain
+
+
+def _tight_hull(domain: isl.Set, there: isl.Set) -> isl.Set:
+    """What a domain's inequalities on iterators, without quotients, allow, each as tight as it holds for all of it.
+
+    Parameters
+    ----------
+    there : the domain where the program's sizes can be.
+    """
+    hull = isl.Set.universe(domain.get_space())
+    parts = [*domain.get_basic_sets(), domain.polyhedral_hull()]
+    for constraint in (c for part in parts for c in part.remove_divs().get_constraints()):
+        function = constraint.get_aff()
+        if not function.involves_dims(_IN, 0, function.dim(_IN)):
+            continue   # on sizes alone
+        signs = (function, function.neg()) if constraint.is_equality() else (function,)
+        for side in signs:
+            least = there.min_val(side)
+            if least.is_int():
+                hull = hull.intersect(isl.PwAff.from_aff(side.add_constant_val(least.neg())).nonneg_set())
+    return hull.coalesce()
 
 
 def _move(first: Statement, other: Statement, at: int, by: int) -> isl.Map:
@@ -291,7 +328,7 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
     return None
 
 
-def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...]] | None:
+def _apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tuple[Statement, ...]] | None:
     """The program with a statement per product that one statement adds, one right behind the other."""
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign) or statement.access(item.target).kind is not AccessKind.MUST_WRITE:
@@ -299,12 +336,11 @@ def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...
     old = _old_value(statement, item)
     if old is None:
         return None
-    addends = _addends(statement, item)
-    if not 1 < len(addends) <= MOST_COPIES:
+    values = _sums(statement, item, Load(old.reference, item.dtype), reorder=reorder)
+    if not 1 < len(values) <= MOST_COPIES:
         return None
     made, taken = list[Statement](), {s.name for s in scop.statements}
-    for number, addend in enumerate(addends):
-        value = wrapping_sum(Load(old.reference, item.dtype), addend)
+    for number, value in enumerate(values):
         part = _in_order(with_body(statement, Assign(item.target, value, item.dtype)))
         if number:
             name = fresh_name(f"{statement.name}_{number + 1}", taken)
@@ -317,6 +353,14 @@ def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...
     tree = from_isl(pulled_back(scop.schedule, back, union_set(s.domain for s in statements)))
     ordered = replace(tree, root=one_behind_the_other(split_bands(tree.root), [p.domain for p in made]))
     return replace(scop, statements=statements, schedule=to_isl(ordered)), tuple(made)
+
+
+def _sums(statement: Statement, item: Assign, old: Load, *, reorder: bool) -> list[Expr]:
+    """What the parts of a statement make of their old value, each with one addend."""
+    if not reorder or not item.dtype.is_float:
+        return [wrapping_sum(old, addend) for addend in _addends(statement, item)]
+    addends, sign = _in_any_order(statement, item)
+    return [Binary(sign, old, addend, item.dtype) for addend in addends]
 
 
 def _in_order(statement: Statement) -> Statement:
@@ -340,6 +384,18 @@ def _addends(statement: Statement, item: Assign) -> list[Expr]:
         return []
     terms = [(op, e) for op, e in summands(named, item.dtype) if below_signs(plain(e)) != old]
     return [below_signs(e) for _, e in terms] if all(op == "+" for op, _ in terms) else []
+
+
+def _in_any_order(statement: Statement, item: Assign) -> tuple[list[Expr], str]:
+    """What a statement adds to its float element, in any order, or subtracts from it; nothing where it does both."""
+    target, old = statement.access(item.target), Load(item.target, item.dtype)
+    value = assigned_value(item, old if item.read is None else Load(item.read, item.dtype))
+    named = one_name_per_element(value, statement, target)
+    if not adds_to(named, old):
+        return [], "+"
+    terms = [(op, e) for op, e in summands(named, item.dtype) if e != old]
+    signs = {op for op, _ in terms}
+    return ([e for _, e in terms], signs.pop()) if len(signs) == 1 else ([], "+")
 
 
 def _left_to_right(value: Expr, old: Load) -> list[Expr]:

@@ -83,7 +83,9 @@ def _keeps_order(before: Scop, made: Restated) -> bool:
     """All instances are there, and those that meet in one element, which one of them writes, run in the old order."""
     after = made.scop
     back = made.back.intersect_domain(after.domain)
-    if not back.range().is_equal(before.domain) or not back.is_injective():
+    known = after.context.params()
+    if not back.range().intersect_params(known).is_equal(before.domain.intersect_params(known)) \
+            or not back.is_injective():
         return False
     kinds = AccessKind.MAY_WRITE, AccessKind.MUST_WRITE
     writes, every = after.relation(*kinds), after.relation(AccessKind.READ, *kinds)
