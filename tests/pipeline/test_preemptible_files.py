@@ -56,7 +56,6 @@ def test_a_file_is_stopped_and_goes_on(tmp_path: Path) -> None:
     ("  int k = n;\n", "", "ahead of the region"),
     ("  for (i = 0; i < n; i++) a[0][i] = 0;\n", "", "ahead of the region"),
     ("  if (n < 0) {\n", "  }\n", "ahead of the region"),
-    ("  for (int t = 0; t < 2; t++)\n", "", "ahead of the region"),
     ("", "  a[0][0] = 1;\n", "behind the region"),
 ])
 def test_what_a_second_call_would_do_again_is_refused(before, behind, said, tmp_path: Path) -> None:
