@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from polysched.cli.conventions import STANDARD, Parser, add_json
 from polysched.cli.shown.output import prepared
-from polysched.errors import UsageError
+from polysched.errors import RunFailedError, UsageError
 
 NAME = "bench"
+LEAST_WIDTH = 18
+"""Characters of the column of names."""
 HELP = "Run an experiment of the folder experiments/, or list them."
 EPILOG = """\
 examples:
@@ -16,7 +19,9 @@ examples:
   polysched bench amos_mappings
   polysched bench blas --only 'f32_product_*' --threads 2 --plot blas.svg
   polysched bench polybench --help
+  polysched bench reproduced/injected_orders
   polysched bench path/to/my_experiment --resume
+  polysched bench --all found      every experiment, into found/NAME/results.jsonl and found/NAME/plot.svg
 
 experiments come with the source tree: run this inside a checkout, or give the path of an experiment's folder;
 `python experiments/NAME/run.py` does the same. Results are lines of JSON in NAME.jsonl of the current folder."""
@@ -25,6 +30,9 @@ experiments come with the source tree: run this inside a checkout, or give the p
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--names", action="store_true", help="list the names only")
+    parser.add_argument("--all", metavar="DIR",
+                        help="run every experiment with its defaults, results and plots into DIR; what is there is "
+                             "gone on with; ends with a table of commands, expected times, tolerances and outcomes")
     add_json(parser, "the list of experiments")
     parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment's name or folder; none: list them")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS",
@@ -35,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run one, or list all."""
     from polysched.experiment.driver import run_experiment
     from polysched.experiment.folders import list_experiments
+    if arguments.all is not None:
+        return _run_all(arguments)
     if arguments.name is not None and (arguments.json is not None or arguments.names):
         raise UsageError("--json and --names are for the list of experiments, without a NAME",
                          hint="the results of an experiment are lines of JSON in NAME.jsonl")
@@ -46,7 +56,32 @@ def run(arguments: argparse.Namespace) -> int:
         if report is not None:
             report.write_json([f.name for f in experiments] if arguments.names else
                               [{"name": f.name, **f.config} for f in experiments])
+    width = max([LEAST_WIDTH, *(len(found.name) + 2 for found in experiments)])
     for found in experiments if arguments.json != STANDARD else ():
         print(found.name if arguments.names else
-              f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
+              f"{found.name:<{width}}{found.config['question']} ({found.config['expected_time']})")
+    return 0
+
+
+def _run_all(arguments: argparse.Namespace) -> int:
+    """Run every experiment, and show what came of it.
+
+    Raises
+    ------
+    UsageError : something else is asked for, too.
+    RunFailedError : some did not end well; all others have run.
+    """
+    from polysched.experiment.everything import expected_table, run_all
+    from polysched.experiment.folders import list_experiments
+    if arguments.name is not None or arguments.names or arguments.json is not None:
+        raise UsageError("--all runs every experiment with its defaults, and takes nothing else",
+                         hint="polysched bench --all DIR")
+    experiments = list_experiments()
+    outcomes = run_all(experiments, Path(arguments.all), ["--quiet"] * bool(arguments.quiet), parser_class=Parser,
+                       told=lambda line: print(f"\n== {line}", flush=True))
+    print(f"\n{expected_table(experiments, outcomes)}")
+    bad = [outcome for outcome in outcomes if outcome.problem]
+    if bad:
+        raise RunFailedError(f"{len(bad)} of {len(outcomes)} experiments did not end well",
+                             witness=f"{bad[0].name}: {bad[0].problem}", hint="polysched bench NAME --help")
     return 0

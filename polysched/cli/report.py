@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ examples:
   polysched report results.jsonl -o results.html --title 'PolyBench on two cores'
   polysched report polybench.jsonl blas.jsonl --latex paper/tables --pdf paper/plots
   polysched report results.jsonl --csv results.csv
+  polysched report --schema > results.schema.json
 
 reads what `polysched run --results` and `polysched bench` write; of repeated results the last counts. The page holds
 everything in one file: tables, speed-ups with their intervals, the roofline (when `polysched machine` had measured the
@@ -33,7 +35,7 @@ Needs polysched[report]"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("results", type=Input, metavar="RESULTS.jsonl", nargs="+",
+    parser.add_argument("results", type=Input, metavar="RESULTS.jsonl", nargs="*",
                         help="results files, of both kinds together; - is standard input")
     parser.add_argument("-o", "--output", metavar="FILE.html",
                         help="the page, - for standard output (default: report.html, unless --latex, --pdf or "
@@ -43,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", metavar="FILE.csv",
                         help="write a line per program of each result there, - for standard output; needs no package")
     parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
+    parser.add_argument("--schema", action="store_true",
+                        help="print the JSON Schema of a line of a results file, and stop")
     parser.add_argument("--title", default="polysched results", metavar="TEXT", help="default: %(default)s")
     parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")
 
@@ -50,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for and say so."""
     from polysched.report import read_results
+    if arguments.schema or not arguments.results:
+        return _schema(arguments)
     name = _page_name(arguments)
     with prepared(name) as output, prepared(arguments.csv) as table, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step("reading the results")
@@ -69,6 +75,22 @@ def run(arguments: argparse.Namespace) -> int:
         for written in (name, arguments.csv, arguments.latex, arguments.pdf):
             if written and written != STANDARD_OUTPUT:
                 print(written)
+    return 0
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    """Print the schema.
+
+    Raises
+    ------
+    UsageError : there are results files beside it, or neither.
+    """
+    from polysched.report.schema import results_schema
+    if not arguments.schema:
+        raise UsageError("no results file is named", hint="polysched report RESULTS.jsonl, or --schema")
+    if arguments.results:
+        raise UsageError("--schema needs no results file", witness=arguments.results[0])
+    print(json.dumps(results_schema(), indent=1))
     return 0
 
 

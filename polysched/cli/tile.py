@@ -116,7 +116,9 @@ def _show(region: _Region, arguments: argparse.Namespace) -> None:
     if arguments.explain:
         print(*_explanation(region, wanted=arguments.parallel), sep="\n")
     if region.caches is not None:
-        print(*simulation_lines(region.caches, region.bands), sep="\n")
+        from polysched.measure.programs.cache_simulation import predicted_bytes
+        predicted = predicted_bytes(region.bands, region.tiled.schedule.scop, region.caches.sizes)
+        print(*simulation_lines(region.caches, predicted), sep="\n")
     if arguments.tree:
         print(_tree(region.tiled), end="")
 

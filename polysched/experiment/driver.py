@@ -41,7 +41,7 @@ def run_experiment(name: str, argv: Sequence[str], *,
     experiment = load(found.folder)
     arguments = make_parser(found, experiment, parser_class).parse_args(argv)
     settings = make_settings(found, experiment, arguments)
-    results = arguments.results or Path(f"{found.name}.jsonl")
+    results = arguments.results or Path(f"{found.folder.name}.jsonl")
     showing = arguments.show and not arguments.list
     held = (Case(name=record.case) for record in read(results, experiment=found.name)) if showing else ()
     cases = select(tuple(held) if showing else cases_of(experiment, settings), arguments.only)
@@ -81,7 +81,7 @@ def add_common(parser: argparse.ArgumentParser, found: Found) -> None:
                         default=float(found.config.get("budget_seconds", DEFAULT_BUDGET_SECONDS)),
                         help="for the repeats of one case (default: %(default)g)")
     parser.add_argument("--results", type=Path, metavar="FILE.jsonl",
-                        help=f"where records are added (default: {found.name}.jsonl in the current folder)")
+                        help=f"where records are added (default: {found.folder.name}.jsonl in the current folder)")
     parser.add_argument("--resume", action="store_true", help="do not measure again what the results file holds")
     parser.add_argument("--show", action="store_true", help="measure nothing: table and plot of the results file")
     parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")

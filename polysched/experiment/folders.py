@@ -30,7 +30,7 @@ class Found:
 
     Parameters
     ----------
-    name : the folder's name.
+    name : the folder's name, behind that of its group: `blas`, `reproduced/injected_orders`.
     config : all of `experiment.toml`; `question` and `expected_time` are required.
     """
 
@@ -46,7 +46,7 @@ def roots() -> Iterator[Path]:
     candidates.append(Path(__file__).parents[2] / "experiments")
     seen: set[Path] = set()
     for candidate in candidates:
-        if candidate.is_dir() and candidate.resolve() not in seen and any(candidate.glob(f"*/{CONFIG}")):
+        if candidate.is_dir() and candidate.resolve() not in seen and any(_configurations(candidate)):
             seen.add(candidate.resolve())
             yield candidate
 
@@ -63,7 +63,12 @@ def list_experiments() -> tuple[Found, ...]:
         raise UsageError("there are no experiments here, nor beside the installed package",
                          hint="experiments come with the source tree: change into a checkout, or name an experiment's "
                               "folder: polysched bench PATH")
-    return tuple(read_folder(path.parent) for path in sorted(root.glob(f"*/{CONFIG}")))
+    return tuple(read_folder(path.parent) for path in _configurations(root))
+
+
+def _configurations(root: Path) -> list[Path]:
+    """Those of the folder and of its groups."""
+    return sorted(root.glob(f"*/{CONFIG}")) + sorted(root.glob(f"*/*/{CONFIG}"))
 
 
 def find(name: str) -> Found:
@@ -98,7 +103,9 @@ def read_folder(folder: Path) -> Found:
         if not isinstance(config.get(key), str):
             raise UsageError(f"the configuration has no text {key}", where=str(path),
                              hint=f'add a line: {key} = "..."')
-    return Found(name=folder.resolve().name, folder=folder.resolve(), config=config)
+    whole = folder.resolve()
+    grouped = whole.parent.parent.name == "experiments"
+    return Found(name=f"{whole.parent.name}/{whole.name}" if grouped else whole.name, folder=whole, config=config)
 
 
 def load(folder: Path) -> Experiment:

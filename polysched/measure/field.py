@@ -21,6 +21,7 @@ from polysched.measure.paired import (
     Subject,
     described_places,
     global_test,
+    original_file,
     preprocessor_of,
     read_verification,
     recipes_for,
@@ -233,9 +234,9 @@ def field(scops: tuple[Scop, ...], sizes: Mapping[str, int], options: MeasureOpt
     with workspace() as folder:
         slots = make_slots(scops, signature, size, given=sizes, is_global=global_test(subject, folder, compiler))
         check_memory(slots, min(available_memory(), options.limits.memory_bytes))
-        original = compile_shared(wrapper(subject.path.resolve(), signature.name, slots), name=ORIGINAL, folder=folder,
-                                  compiler=compiler, flags=options.flags, preprocessor=preprocessor_of(subject),
-                                  what=str(subject.path))
+        original = compile_shared(wrapper(original_file(subject, folder), signature.name, slots), name=ORIGINAL,
+                                  folder=folder, compiler=compiler, flags=options.flags,
+                                  preprocessor=preprocessor_of(subject), what=str(subject.path))
         timer = compile_shared(TIMER, name="timer", folder=folder, compiler=compiler, flags=("-O2",), openmp=False)
         yield Field(subject=subject, slots=slots, folder=folder, compiler=compiler, options=options,
                     threads=options.threads or available_cores(), original=original, timer=timer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,7 +168,7 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
 def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compiler: Compiler,
                flags: Sequence[str]) -> tuple[Binary, Binary]:
     """Compile the original file and the transformed one, each inside the wrapper that calls the function."""
-    path = subject.path.resolve()
+    path = original_file(subject, folder)
     transformed = folder / f"transformed_{path.name}"
     transformed.write_text(subject.transformed_text, encoding="utf-8", errors="surrogateescape", newline="")
     include = preprocessor_of(subject)
@@ -179,6 +180,16 @@ def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compile
                            what=f"the code emitted for {subject.path}"))
 
 
+def original_file(subject: Subject, folder: Path) -> Path:
+    """The file that is compiled as the original: where it was read, or, of a Scop from text, its text in the folder."""
+    path = subject.path.resolve()
+    if path.is_file():
+        return path
+    written = folder / f"source_{re.sub(r'[^A-Za-z0-9_-]', '_', path.stem)}.c"
+    written.write_text(subject.original_text, encoding="utf-8", errors="surrogateescape", newline="")
+    return written
+
+
 def preprocessor_of(subject: Subject) -> list[str]:
     """The preprocessor's options for the file of a subject."""
     region = subject.scops[0].source
@@ -188,7 +199,7 @@ def preprocessor_of(subject: Subject) -> list[str]:
 
 def global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable[[str], bool]:
     """A test whether a name is a variable at the end of the file, asked of the compiler."""
-    source, include = subject.path.resolve(), preprocessor_of(subject)
+    source, include = original_file(subject, folder), preprocessor_of(subject)
 
     def is_global(name: str) -> bool:
         return compiles(probe(source, f"(void)&{name};"), folder=folder, compiler=compiler, preprocessor=include)

@@ -22,6 +22,7 @@ from polysched.measure.paired import (
     Subject,
     described_places,
     global_test,
+    original_file,
     preprocessor_of,
     recipes_for,
 )
@@ -121,7 +122,7 @@ def run_on_ranks(subject: Subject, ranks: int, given_sizes: Mapping[str, int], *
 
 def _build(subject: Subject, slots: Sequence[Slot], folder: Path, compilers: tuple[Compiler, Compiler],
            flags: Sequence[str], defines: Sequence[str]) -> None:
-    path, function = subject.path.resolve(), subject.signature.name
+    path, function = original_file(subject, folder), subject.signature.name
     transformed = folder / f"distributed_{path.name}"
     transformed.write_text(subject.transformed_text, encoding="utf-8", errors="surrogateescape", newline="")
     include = preprocessor_of(subject)

@@ -24,7 +24,9 @@ def test_bash_completes(tmp_path: Path, words: tuple[str, ...], expected: str) -
 
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-QUESTIONS = {("bench", ""): {path.parent.name for path in EXPERIMENTS.glob("*/experiment.toml")},
+NAMES = {str(path.parent.relative_to(EXPERIMENTS)) for depth in ("*", "*/*")
+         for path in EXPERIMENTS.glob(f"{depth}/experiment.toml")}
+QUESTIONS = {("bench", ""): NAMES,
              ("bench", "amos_mappings", "--on"): {"--only"},
              ("bench", "amos_mappings", "--only", "gr"): {"grp"}}
 

@@ -1,6 +1,7 @@
 """`polysched report`: what it writes, and what it refuses."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_csv_replaces_the_page_and_goes_to_standard_output(folder: Path) -> None
     assert not (folder / "report.html").exists()
     for output in ("--csv", "r.jsonl"), ("--csv", "a", "-o", "a"):
         assert is_refusal(polysched("report", "r.jsonl", *output, folder=folder))
+
+
+def test_the_schema_is_printed(folder: Path) -> None:
+    shown = polysched("report", "--schema", folder=folder)
+    assert json.loads(shown.stdout)["$defs"]["Measurement"]["properties"]["sizes"]["type"] == "object"
+    for arguments in ((), ("--schema", "r.jsonl")):
+        assert is_refusal(polysched("report", *arguments, folder=folder))
 
 
 def test_refusals(folder: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-NAMES = sorted(path.parent.name for path in EXPERIMENTS.glob("*/experiment.toml"))
+NAMES = sorted(str(path.parent.relative_to(EXPERIMENTS)) for depth in ("*", "*/*")
+               for path in EXPERIMENTS.glob(f"{depth}/experiment.toml"))
 LONGEST = 80
 
 

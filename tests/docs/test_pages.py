@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 EXECUTED = ("concepts.md", "refusals.md")
 RECIPES = DOCS / "recipes.md"
 WRITTEN = sorted([*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / "polysched").glob("*/README.md"),
-                  *(ROOT / "experiments").glob("*/*.md")])
+                  *(ROOT / "experiments").rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

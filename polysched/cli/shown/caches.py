@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from polysched.errors import UsageError
@@ -36,18 +36,17 @@ def simulated(arguments: argparse.Namespace, tiled: TiledSchedule, bands: Sequen
     return simulate(tiled, {n: v for n, v in sizes.items() if n in known}, chosen_target(arguments).caches)
 
 
-def simulation_lines(counts: CacheCounts, bands: Sequence[BandExplanation]) -> Iterator[str]:
+def simulation_lines(counts: CacheCounts, predicted: Mapping[int, int]) -> Iterator[str]:
     """A line per cache, and a warning where sets cause many misses.
 
     Parameters
     ----------
-    bands : the predictions, which hold for this region where they are of one band at these sizes.
+    predicted : bytes by level, as far as the models looked at the whole region at these sizes.
     """
     from polysched.tiling.explain import byte_text
     sizes = ", ".join(f"{n} = {v}" for n, v in counts.sizes.items())
     yield f"  simulated{' with ' + sizes if sizes else ''}: {counts.accesses} accesses, one thread, operands in place"
     yield f"  {'level':6}{'predicted':>12}{'simulated':>12}{'misses':>12}{'conflicts':>12}{'write-backs':>13}"
-    predicted = _predicted(counts, bands)
     for level in counts.levels:
         said = predicted.get(level.level)
         yield (f"  {'L' + str(level.level):6}{'-' if said is None else byte_text(said):>12}"
@@ -56,18 +55,6 @@ def simulation_lines(counts: CacheCounts, bands: Sequence[BandExplanation]) -> I
     for level in counts.levels:
         if level.many_conflicts:
             yield f"  warning: {_conflicts(level)}"
-
-
-def _predicted(counts: CacheCounts, bands: Sequence[BandExplanation]) -> dict[int, int]:
-    """The bytes that the model predicts into each cache; nothing where it was asked at other sizes or not for all."""
-    known = [band for band in bands if band.plan is not None]
-    if not known or any(counts.sizes.get(name, value) != value
-                        for band in known if band.plan is not None
-                        for name, value in band.plan.nest.parameters.items()):
-        return {}
-    levels = {level.level for band in known for level in band.levels}
-    return {level: sum(e.untiled_bytes if band.untiled else e.tiled_bytes
-                       for band in known for e in band.levels if e.level == level) for level in levels}
 
 
 def _conflicts(level: LevelCounts) -> str:

@@ -29,16 +29,18 @@ from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
-from polysched.emit_c.loop_ir.index import Linear, Variable, constant, variable
+from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variable
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import (
     For,
+    Let,
     Node,
     PartialElement,
     StatementInstance,
     Temporary,
     ThreadPart,
     ThreadReduction,
+    child_nodes,
     instances,
     is_innermost,
     loop_names,
@@ -175,14 +177,32 @@ def _keeps_ties(reduction: Reduction, start: Linear | None) -> bool:
 
 
 def _start(reduction: Reduction, instance: StatementInstance, loop: For, statement: Statement) -> Linear | None:
-    """What iterations of a loop overwrite an element with, less one, where it grows with the loop alone."""
+    """Less than what any iteration of a loop overwrites an element with, over the loop's own variable.
+
+    The least value is that at the first iterations of the loops inside, where it does not shrink along any.
+    """
     counter = next((e for e in walk(reduction.value) if isinstance(e, IteratorRef)), None) \
         if reduction.value is not None else None
     if counter is None:
         return None
     value = instance.iterators[statement.iterators.index(counter.name)]
-    grows = value.coefficient(Variable(loop.variable)) > 0 and not depends_on(value, loop_names(loop) - {loop.variable})
+    for node in reversed(_path(loop, instance)[1:]):
+        if isinstance(node, Let):
+            value = substitute(value, {node.variable: node.value})
+        elif isinstance(node, For):
+            if direction(value, node.variable) not in (0, 1):
+                return None
+            value = substitute(value, {node.variable: node.lower})
+    grows = direction(value, loop.variable) in (0, 1) and not depends_on(value, loop_names(loop) - {loop.variable})
     return value - constant(1) if grows else None
+
+
+def _path(node: Node, instance: StatementInstance) -> tuple[Node, ...]:
+    """The nodes from one down to an instance; none where it does not stand there."""
+    if node is instance:
+        return (node,)
+    below = next(filter(None, (_path(child, instance) for child in child_nodes(node))), ())
+    return (node, *below) if below else ()
 
 
 def _is_alone(arrays: Collection[str], own: Collection[str], instance: StatementInstance, loop: For,

@@ -25,6 +25,7 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.target import CacheLevel
+from polysched.tiling.explain import BandExplanation
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 CHILD_MODULE = "polysched.measure.programs.cache_run"
@@ -45,7 +46,7 @@ class LevelCounts:
     ----------
     misses : lines that it had to fetch.
     write_backs : dirty lines that it gave up; those that it still holds at the end are not counted.
-    misses_without_sets : of a cache of the same size whose lines may stand anywhere.
+    misses_without_sets, write_backs_without_sets : of caches of the same sizes whose lines may stand anywhere.
     by_array : the misses of each array.
     """
 
@@ -55,12 +56,18 @@ class LevelCounts:
     misses: int
     write_backs: int
     misses_without_sets: int
+    write_backs_without_sets: int
     by_array: Mapping[str, int]
 
     @property
     def bytes_moved(self) -> int:
         """Into the cache and back."""
         return (self.misses + self.write_backs) * self.line_bytes
+
+    @property
+    def bytes_without_sets(self) -> int:
+        """The same of the cache whose lines may stand anywhere."""
+        return (self.misses_without_sets + self.write_backs_without_sets) * self.line_bytes
 
     @property
     def conflict_misses(self) -> int:
@@ -125,13 +132,35 @@ def simulate(tiled: TiledSchedule, sizes: Mapping[str, int], caches: Sequence[Ca
                     "static ", traced_function(tiled, name="loops"),
                     f"__attribute__((visibility(\"default\"))) void simulate({declared})\n"
                     f"{{\n  if (!started()) return;\n  loops({calls});\n  counted(counts);\n}}\n"])
-    numbers = _run(text, [sizes[name] for name in names], 2 + len(caches) * (3 + max(1, len(places))),
+    numbers = _run(text, [sizes[name] for name in names], 2 + len(caches) * (4 + max(1, len(places))),
                    compiler or find_compiler(), scop)
     if numbers[0] < 0:
         raise RunFailedError(f"the simulated caches of {scop.name} had no memory")
     if numbers[1]:
         raise UsageError(f"{numbers[1]} accesses of {scop.name} leave the arrays", where=scop.name)
     return _counts(numbers, sizes, caches, list(places))
+
+
+def predicted_bytes(bands: Sequence[BandExplanation], scop: Scop, sizes: Mapping[str, int]) -> dict[int, int]:
+    """What the models predict into each cache, back included; empty where they were asked about less than the region.
+
+    Parameters
+    ----------
+    bands : those that the models looked at.
+    sizes : those of the simulation; predictions at others are none for it.
+    """
+    plans = [band.plan for band in bands if band.plan is not None]
+    if any(sizes.get(name, value) != value for plan in plans for name, value in plan.nest.parameters.items()):
+        return {}
+    covered = sum(prod(plan.nest.extents) for plan in plans)
+    if covered < max((count_points(fix_parameters(s.domain, sizes)) for s in scop.statements), default=0):
+        return {}   # a band inside of other loops
+    total: dict[int, int] = {}
+    for band in bands:
+        for level in band.levels:
+            total[level.level] = total.get(level.level, 0) + (
+                level.untiled_bytes if band.untiled else level.tiled_bytes)
+    return total
 
 
 def _check(scop: Scop, sizes: Mapping[str, int], caches: Sequence[CacheLevel]) -> None:
@@ -180,11 +209,12 @@ def _run(text: str, values: Sequence[int], count: int, compiler: Compiler, scop:
 
 def _counts(numbers: Sequence[int], sizes: Mapping[str, int], caches: Sequence[CacheLevel],
             arrays: Sequence[str]) -> CacheCounts:
-    width = 3 + max(1, len(arrays))
+    width = 4 + max(1, len(arrays))
     levels = []
     for at, cache in enumerate(caches):
-        misses, write_backs, whole, *by_array = numbers[2 + at * width:2 + (at + 1) * width]
-        levels.append(LevelCounts(level=cache.level, capacity_bytes=cache.size_bytes, line_bytes=cache.line_bytes,
-                                  misses=misses, write_backs=write_backs, misses_without_sets=whole,
-                                  by_array=dict(zip(arrays, by_array, strict=False))))
+        misses, write_backs, whole, whole_backs, *by_array = numbers[2 + at * width:2 + (at + 1) * width]
+        levels.append(LevelCounts(
+            level=cache.level, capacity_bytes=cache.size_bytes, line_bytes=cache.line_bytes, misses=misses,
+            write_backs=write_backs, misses_without_sets=whole, write_backs_without_sets=whole_backs,
+            by_array=dict(zip(arrays, by_array, strict=False))))
     return CacheCounts(sizes=dict(sizes), accesses=numbers[0], levels=tuple(levels))

@@ -29,7 +29,7 @@ SIMULATOR = """\
 #include <string.h>
 typedef struct { long line, used; int dirty; } way_t;
 typedef struct { long sets, ways, misses, write_backs; way_t *way; } sets_t;
-typedef struct { long capacity, held, misses, newest, oldest, *newer, *older; char *in; } whole_t;
+typedef struct { long capacity, held, misses, write_backs, newest, oldest, *newer, *older; char *in; } whole_t;
 static sets_t by_sets[LEVELS];
 static whole_t whole[LEVELS];
 static long clock_now, accesses, outside, by_array[ARRAYS][LEVELS];
@@ -54,17 +54,23 @@ static void unlink_line(whole_t *c, long line) {
   if (older >= 0) c->newer[older] = newer; else c->oldest = newer;
 }
 
-static void fetch_whole(int level, long line) {
+static void fetch_whole(int level, long line, int write, int demanded) {
   if (level == LEVELS) return;
   whole_t *c = &whole[level];
   if (c->in[line]) {
+    c->in[line] |= write << 1;
     if (c->newest == line) return;
     unlink_line(c, line);
   } else {
-    c->misses++;
-    fetch_whole(level + 1, line);
-    if (c->held == c->capacity) { c->in[c->oldest] = 0; unlink_line(c, c->oldest); } else c->held++;
-    c->in[line] = 1;
+    c->misses += demanded;
+    if (c->held == c->capacity) {
+      long old = c->oldest;
+      if (c->in[old] & 2) { c->write_backs++; fetch_whole(level + 1, old, 1, 0); }
+      c->in[old] = 0;
+      unlink_line(c, old);
+    } else c->held++;
+    if (demanded) fetch_whole(level + 1, line, 0, 1);
+    c->in[line] = 1 | write << 1;
   }
   c->newer[line] = -1; c->older[line] = c->newest;
   if (c->newest >= 0) c->newer[c->newest] = line; else c->oldest = line;
@@ -76,7 +82,7 @@ static void touch(long address, long bytes, int write, int array) {
   if (address < 0 || address + bytes > TOTAL_BYTES) { outside++; return; }
   for (long line = address / LINE; line <= (address + bytes - 1) / LINE; line++) {
     fetch(0, line, write, array);
-    fetch_whole(0, line);
+    fetch_whole(0, line, write, 1);
   }
 }
 
@@ -98,7 +104,8 @@ static int started(void) {
 static void counted(long *out) {
   *out++ = accesses; *out++ = outside;
   for (int l = 0; l < LEVELS; l++) {
-    *out++ = by_sets[l].misses; *out++ = by_sets[l].write_backs; *out++ = whole[l].misses;
+    *out++ = by_sets[l].misses; *out++ = by_sets[l].write_backs;
+    *out++ = whole[l].misses; *out++ = whole[l].write_backs;
     for (int a = 0; a < ARRAYS; a++) *out++ = by_array[a][l];
   }
 }

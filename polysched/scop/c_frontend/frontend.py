@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
 from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
+from polysched.scop.c_frontend.rewrites.early_calls import EarlyCalls
 from polysched.scop.c_frontend.rewrites.increments import Increments
 from polysched.scop.c_frontend.rewrites.induction import Inductions
 from polysched.scop.c_frontend.rewrites.inline import Inliner
@@ -232,7 +233,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     written, region = region, replace(region, items=tuple(copy.deepcopy(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
-    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers)
+    arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}
+    region, inductions = _rewritten(written, region.items, scope, functions, pure, identifiers, arrays)
     for declaration in kept:
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
@@ -294,20 +296,22 @@ def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:
 
 def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
                functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
-               identifiers: frozenset[str]) -> tuple[SyntaxRegion, Inductions]:
+               identifiers: frozenset[str],
+               arrays: Mapping[str, c_ast.ArrayDecl]) -> tuple[SyntaxRegion, Inductions]:
     """The region in simpler constructs, with the calls of small functions of the file replaced by what they compute.
 
     Parameters
     ----------
     written : the region as it stands in the function's tree.
     items : a copy of its statements, which is changed.
+    arrays : the types of the file that stand for arrays, by name.
     """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
     declared = {n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
     for item in items:
         plain_countdowns(item)
-    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
-    made = tuple(map(without_idle_addresses, inliner.statements(items)))
+    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared), arrays)
+    made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
     types = LvalueTypes(scope)
     types.declare(made)
     made = MemoryCalls(types, functions, inliner.fresh).statements(Structures(types, inliner.fresh).statements(made))

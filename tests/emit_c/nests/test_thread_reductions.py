@@ -40,6 +40,11 @@ PROGRAMS = {
         "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) k[0] = A[i][j] < -39 ? 7 : k[0];", "double", False),
     "the last index": ("for (int i = 0; i < n; i++) if (x[i] == 8) k[0] = i;", "int", False),
     "the last index that is a vector's": ("for (int i = 3; i < n; i++) k[1] = x[i] > 7 ? i : k[1];", "float", False),
+    "the last column": ("for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) if (A[i][j] > 3) k[0] = j;", "int",
+                        False),
+    "the last column of a triangle, with any": (
+        "for (int i = 0; i < m; i++) for (int j = i; j < m; j++)"
+        " { if (A[i][j] > 38) k[0] = j; b[0] = A[i][j] < 0 ? 1 : b[0]; }", "double", False),
     "the last row, any, and a sum": (
         "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
         " { if (A[i][j] == 3) k[0] = i; b[0] = A[i][j] < 0 ? 1 : b[0]; if (A[i][j] > 30) { r[0]++; h[0] = i; } }",
@@ -53,7 +58,10 @@ REFUSED = {
     "two statements": "for (int i = 0; i < n; i++) { h[b[i]] += x[i]; h[0] = x[i]; }",
     "the last of equal values": "for (int i = 0; i < n; i++) if (x[i] >= r[0]) { r[0] = x[i]; k[0] = i; }",
     "two places in one array": "for (int i = 0; i < n; i++) if (x[i] > r[0]) { r[0] = x[i]; k[0] = i; k[1] = -i; }",
-    "the last column": "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) if (A[i][j] > 3) k[0] = j;",
+    "the last column, which falls": (
+        "for (int i = 0; i < m; i++) for (int j = m - 1; j >= 0; j--) if (A[i][j] > 3) k[0] = j;"),
+    "a column that falls along the rows": (
+        "for (int i = 0; i < m; i++) for (int j = m - i; j < m; j++) if (A[i][j] > 3) k[0] = j;"),
     "the first index": "for (int i = n - 1; i >= 0; i--) if (x[i] > 3) k[0] = i;",
     "one of two numbers": "for (int i = 0; i < n; i++) if (x[i] > 3) k[0] = 1; else if (x[i] < -3) k[0] = 2;",
     "another operator": "for (int i = 0; i < n; i++) { r[0] += x[i]; r[0] *= b[i]; }",

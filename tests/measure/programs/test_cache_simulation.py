@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -11,13 +12,14 @@ import pytest
 from polysched.dependence import analyse
 from polysched.errors import UsageError
 from polysched.measure.programs.bounds import extents_at
-from polysched.measure.programs.cache_simulation import PAGE_BYTES, CacheCounts, simulate
+from polysched.measure.programs.cache_simulation import PAGE_BYTES, CacheCounts, predicted_bytes, simulate
 from polysched.scheduling import ALGORITHMS
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import Scop
-from polysched.target.target import CacheLevel
+from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.explain import explanations
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 CACHES = (CacheLevel(level=1, size_bytes=512, line_bytes=64, ways=2),
@@ -109,8 +111,8 @@ def test_the_counts_are_those_of_a_second_simulation(source: str, n: int) -> Non
     tiled = tiled_of(from_c_text(source), 4)
     counts = simulate(tiled, {"n": n}, CACHES)
     assert shown(counts) == expected(tiled, {"n": n}, with_sets=True)
-    without = [misses for misses, _ in expected(tiled, {"n": n}, with_sets=False)]
-    assert [level.misses_without_sets for level in counts.levels] == without
+    without = expected(tiled, {"n": n}, with_sets=False)
+    assert [(level.misses_without_sets, level.write_backs_without_sets) for level in counts.levels] == without
     for level in counts.levels:
         assert sum(level.by_array.values()) == level.misses
 
@@ -150,3 +152,16 @@ def test_subscripts_on_data_are_refused() -> None:
 }""")
     with pytest.raises(UsageError, match="depends on data"):
         simulate(tiled_of(scop, 4), {"n": 4}, CACHES)
+
+
+def test_predictions_hold_for_whole_regions_at_their_sizes() -> None:
+    target = Target(caches=CACHES, vector_bits=0)
+    sizes = {"n": 24}
+    tiled = tile(ALGORITHMS["pluto"](analyse(from_c_text(PRODUCT))),
+                 TilingOptions(sizes=4, register=None, target=target, parameters=sizes))
+    bands = explanations(tiled, target)
+    scop = tiled.schedule.scop
+    assert set(predicted_bytes(bands, scop, sizes)) == {1, 2}
+    assert predicted_bytes(bands, scop, {"n": 25}) == {}
+    inner = [replace(b, plan=replace(b.plan, nest=replace(b.plan.nest, extents=(1, 24, 24)))) for b in bands if b.plan]
+    assert predicted_bytes(inner, scop, sizes) == {}

@@ -183,6 +183,14 @@ def test_complex_headers_can_be_read_anywhere_in_a_file():
     assert len(from_c_text(f"{text}void f(int n, double *x) {{\n{loop}}}\n").statements) == 1
 
 
+def test_headers_of_threads_and_of_waiting_for_input_can_be_read():
+    text = "#include <features.h>\n#include <threads.h>\n#include <unistd.h>\n#include <sys/time.h>\n" \
+           "int ready(thrd_t t) { fd_set s; struct timeval w = {0, 0}; FD_ZERO(&s); FD_SET(STDIN_FILENO, &s);\n" \
+           "  return select(1, &s, 0, 0, &w) || thrd_join(t, 0) == thrd_success; }\n"
+    loop = "#pragma scop\nfor (int i = 0; i < n; i++) x[i] = 1;\n#pragma endscop\n"
+    assert len(from_c_text(f"{text}void f(int n, double *x) {{\n{loop}}}\n").statements) == 1
+
+
 @pytest.mark.parametrize("subscript", ["((i % 6) + 6) % 6 * 3 + (i + n) / 7", "(6 + i % 6) % 6",
                                        "((i % 3) + 6) % 6 + 3",
                                        "(i + n) % 5", "(i + n) / 3 + (i % 4 + 4) % 4", "((i + 1) % 4 + 4) % 4"])

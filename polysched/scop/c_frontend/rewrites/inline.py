@@ -9,7 +9,7 @@ is captured.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -25,6 +25,7 @@ from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
+_BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
 
@@ -39,12 +40,14 @@ class Inliner:
     keep : functions that stay calls: those that are declared pure.
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
+    array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
     """
 
     functions: dict[str, c_ast.FuncDef]
     keep: frozenset[str]
     taken: set[str]
     shadowed: frozenset[str]
+    array_types: Mapping[str, c_ast.ArrayDecl] = field(default_factory=dict)
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -56,7 +59,7 @@ class Inliner:
         """A subtree with its calls inlined, in place; calls that cannot be inlined stay."""
         for name, child in node.children():
             new = self.rewrite(child)
-            if name in ("stmt", "iftrue", "iffalse") and not isinstance(new, c_ast.Compound):
+            if name in _BODIES and not isinstance(new, c_ast.Compound) and not isinstance(node, c_ast.TernaryOp):
                 made = self.made_of(new)
                 new = made[0] if len(made) == 1 else c_ast.Compound(list(made), new.coord)
             if new is not child:
@@ -107,7 +110,7 @@ class Inliner:
                 or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
             return None
         arguments = list(node.args.exprs) if node.args else []
-        parameters = function_parameters(function)
+        parameters = tuple(map(self.spelled_out, function_parameters(function)))
         if len(arguments) != len(parameters) or any(_has_effect(a) for a in arguments):
             return None
         callee = _Callee(self, function, parameters, arguments, node)
@@ -118,6 +121,18 @@ class Inliner:
         made = self.rewrite(made)
         self.open_calls.pop()
         return None if _calls_function(made, node.name.name) else made
+
+    def spelled_out(self, parameter: c_ast.Decl) -> c_ast.Decl:
+        """A parameter whose type is a name for an array, as the array."""
+        names = parameter.type.type.names if isinstance(parameter.type, c_ast.TypeDecl) and isinstance(
+            parameter.type.type, c_ast.IdentifierType) else []
+        array = self.array_types.get(names[0]) if len(names) == 1 else None
+        if array is None:
+            return parameter
+        made = copy.copy(parameter)
+        made.type = copy.deepcopy(array)
+        _rename_declaration(made, parameter.name)
+        return made
 
     def captures(self, function: c_ast.FuncDef) -> bool:
         """Whether a global name of the function means something else at the region."""
@@ -317,7 +332,7 @@ def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
                               node.coord)
     made = copy.copy(node)
     for name, child in node.children():
-        if name in ("stmt", "iftrue", "iffalse") or name.startswith("block_items"):
+        if name in _BODIES or name.startswith("block_items"):
             replace_child(made, name, _with_result(child, result))
     return made
 

@@ -21,5 +21,7 @@ struct tm *gmtime(const time_t *);
 size_t strftime(char *, size_t, const char *, const struct tm *);
 int clock_gettime(clockid_t, struct timespec *);
 int clock_getres(clockid_t, struct timespec *);
+#define TIME_UTC 1
+int timespec_get(struct timespec *, int);
 int nanosleep(const struct timespec *, struct timespec *);
 #endif

@@ -24,6 +24,8 @@ static int scaled(int n, double *a) { for (int i = 0; i < n; i++) a[i] *= 2; ret
 static double first(int n, const double *a) { if (n > 3) { return a[0]; } return 7; }
 static void clear(int n, double *a) { if (n < 2) return; for (int i = 0; i < n; i++) a[i] = 0; }
 static double found(int n, const double *a) { for (int i = 0; i < n; i++) if (a[i] > 3) return a[i]; return 0; }
+typedef double triple[3];
+static void shifted(triple a, const triple b) { for (int k = 0; k < 3; k++) a[k] += b[k]; a[0] = 1; }
 static int shared_total;
 static int counted(int k) { shared_total += k; return k; }
 """
@@ -43,6 +45,7 @@ CALLS = {
     "return on a condition": "for (int i = 0; i < n; i++) y[i] = first(i, x + i);",
     "unused result on a condition": "for (int i = 0; i < n; i++)\nif (x[i] > 0) clear(i, y + 1);",
     "body alone": "for (int i = 0; i < n; i++)\ny[i] = dot(m, x + i, x);",
+    "parameter of an array's type": "for (int i = 0; i < n; i++) shifted(y + 3 * i, x + i);",
     "same twice": "for (int i = 0; i < n; i++) { y[i] = dot(m, x, x + i); y[i] -= dot(i, x, x); }",
 }
 

@@ -2,6 +2,7 @@
 #define POLYSCHED_SYS_TYPES_H
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/select.h>
 typedef long ssize_t;
 typedef long off_t;
 typedef int pid_t;

@@ -1,0 +1,3 @@
+#ifndef POLYSCHED_FEATURES_H
+#define POLYSCHED_FEATURES_H
+#endif
