@@ -219,7 +219,7 @@ class _Extents:
 
 
 def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:
-    """Every subscript is a sum of loops times numbers, at all sizes the same; of what is written, one loop of its own."""
+    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own."""
     for access in fragment.statement.accesses:
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
