@@ -30,6 +30,7 @@ from polysched.model.kernels import (
     symbol_of,
 )
 from polysched.model.limits import LIMITS
+from polysched.model.running import RunningModel
 from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
 from polysched.pipeline.options import PipelineOptions
@@ -129,7 +130,7 @@ class CompiledModel:
     def _function(self) -> Any:
         function = getattr(self._loaded, ENTRY)
         function.restype = ctypes.c_int
-        function.argtypes = [ctypes.c_void_p] * 6
+        function.argtypes = [ctypes.c_void_p] * 7
         return function
 
     def _ready(self, sizes: tuple[int, ...]) -> _Ready:
@@ -195,13 +196,52 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
         given = given_arrays(self.graph, inputs)
+        sizes = sizes_of(self.graph, given)
         with self._running:
-            self.last_sizes = sizes_of(self.graph, given)
-            ready = self._ready(tuple(self.last_sizes.values()))
-            outputs = [np.empty(shape, dtype) for shape, dtype in ready.results]
-            arena = ready.arena.ctypes.data
-            status = self._function(_pointers(list(given.values())), _pointers(outputs), self._places_of_constants,
-                                    ready.sizes, ready.offsets, arena + -arena % ALIGNMENT)
+            outputs = self._outputs(sizes)
+            self._call(given, outputs, sizes, None)
+        return outputs
+
+    def start(self, inputs: Mapping[str, Any] | None = None, /, **more: np.ndarray) -> RunningModel:
+        """Begin a call: each output can be had as soon as it is whole.
+
+        Returns
+        -------
+        what waits for outputs; until it has finished, other calls of the model wait.
+
+        Raises
+        ------
+        UnsupportedGraphError : an input is missing or has another type.
+        """
+        given = given_arrays(self.graph, {**(inputs or {}), **more})
+        sizes = sizes_of(self.graph, given)
+        self.prepare()
+        with self._running:
+            outputs = self._outputs(sizes)
+
+        def call(ready: Any) -> None:
+            with self._running:
+                self._call(given, outputs, sizes, ready)
+        return RunningModel(self.graph.name, outputs, call)
+
+    def _outputs(self, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+        """Arrays for the outputs."""
+        results = self._ready(tuple(sizes.values())).results
+        return {n: np.empty(shape, dtype) for n, (shape, dtype) in zip(self.plan.graph.outputs, results, strict=True)}
+
+    def _call(self, given: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], sizes: dict[str, int],
+              flags: Any) -> None:
+        """Run the C function.
+
+        Parameters
+        ----------
+        flags : of the outputs, or nothing.
+        """
+        self.last_sizes, ready = sizes, self._ready(tuple(sizes.values()))
+        arena = ready.arena.ctypes.data
+        status = self._function(_pointers(list(given.values())), _pointers(list(outputs.values())),
+                                self._places_of_constants, ready.sizes, ready.offsets, arena + -arena % ALIGNMENT,
+                                flags)
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
         if status >= FIRST_OF_INDICES:
@@ -209,7 +249,6 @@ class CompiledModel:
             assert isinstance(step, Copies)
             raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
                              hint="indices of a dimension of extent n go from -n to n - 1")
-        return dict(zip(self.plan.graph.outputs, outputs, strict=True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

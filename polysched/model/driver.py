@@ -28,7 +28,8 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     """The C of a plan.
 
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
-    const long *sizes, const long *offsets, char *arena)`: 0 where there was memory for the temporaries of every kernel.
+    const long *sizes, const long *offsets, char *arena, int *ready)`: 0 where there was memory for the temporaries of
+    every kernel.  Where `ready` is not 0, it gets a 1 for every output as soon as that is whole, with release order.
     Sizes that are open come in the order of the graph's symbols.  `long polysched_model_arena(const long *sizes, long
     *offsets)` says how many bytes the arena has for them, and where its values stand in it; -1 where they make an
     extent negative.
@@ -45,17 +46,25 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(symbols.values())]
     lines += ["", *arena_function(plan, sizes, attribute), "",
               f"{attribute}int {ENTRY}(void *const *inputs, void *const *outputs, void *const *constants, "
-              "const long *sizes, const long *offsets, char *arena) {",
-              "  (void)inputs; (void)outputs; (void)constants; (void)sizes; (void)offsets; (void)arena;",
+              "const long *sizes, const long *offsets, char *arena, int *ready) {",
+              "  (void)inputs; (void)outputs; (void)constants; (void)sizes; (void)offsets; (void)arena; (void)ready;",
               *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values()))]
+    whole = outputs_by_step(plan)
+    lines += [line for output in whole.get(None, ()) for line in text.whole(output)]
     for number in range(len(plan.steps)):
         lines += text.step(number)
-    for output, root in plan.copied.items():
-        own = plan.type_of(output)
-        size = c_product((*own.shape, Size(own.dtype.bytes)), sizes)
-        if size != "0":
-            lines.append(f"  memcpy(outputs[{plan.graph.outputs.index(output)}], {text.places[root]}, {size});")
+        lines += [line for output in whole.get(number, ()) for line in text.whole(output)]
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:
+    """The outputs that are whole behind each step; behind None those that no step makes."""
+    last = {plan.roots[name]: number for number, step in enumerate(plan.steps)
+            for name in (step.outputs if isinstance(step, Kernel) else (step.output,))}
+    found: dict[int | None, list[str]] = {}
+    for output in plan.graph.outputs:
+        found.setdefault(last.get(plan.roots[output]), []).append(output)
+    return found
 
 
 def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
@@ -188,6 +197,17 @@ class _Driver:
         if step.symbols:
             lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
         return [*lines, f"    if ({self.symbols[number]}(arrays, {'own' if step.symbols else 0})) return 1;", "  }"]
+
+    def whole(self, output: str) -> list[str]:
+        """The copy that an output may be, and its flag."""
+        lines, place = [], self.plan.graph.outputs.index(output)
+        if output in self.plan.copied:
+            own = self.plan.type_of(output)
+            size = c_product((*own.shape, Size(own.dtype.bytes)), self.sizes)
+            if size != "0":
+                root = self.places[self.plan.copied[output]]
+                lines.append(f"  memcpy(outputs[{place}], {root}, {size});")
+        return [*lines, f"  if (ready) __atomic_store_n(ready + {place}, 1, __ATOMIC_RELEASE);"]
 
     def copies(self, number: int, step: Copies) -> list[str]:
         """The loops of a step's moves."""

@@ -27,6 +27,12 @@ class ModelLimits:
     newest_format: int = constant(
         10, unit="version of ONNX's file format", source="of islands: ONNX Runtime reads it since 1.18")
 
+    # running.py
+    shortest_pause: float = constant(
+        2e-5, unit="seconds", source="between looks at a flag: a system call, so that waiting takes no core")
+    longest_pause: float = constant(
+        1e-3, unit="seconds", source="between looks at a flag: an output that takes long is late by this at most")
+
     # verification.py
     relative_tolerance: float = constant(
         1e-3, unit="1", source="of a float result: the rtol of ONNX's own tests of operators and models")

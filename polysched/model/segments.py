@@ -6,12 +6,14 @@ it has no affine form.  The extents of an island's results are symbols of the se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from polysched.errors import PolyschedError, UnsupportedGraphError
+from polysched.graph.evaluation.inference import Inference
+from polysched.graph.operators.control import LOOP
 from polysched.graph.operators.registry import OPERATORS, operator_of
 from polysched.graph.passes.control import Resolving
 from polysched.graph.planning.expressions import scop_of
@@ -21,6 +23,7 @@ from polysched.graph.values.types import TensorType
 from polysched.model.island import Island, inputs_of, result_types
 from polysched.model.planned import planned
 from polysched.model.sizes import linear_in
+from polysched.scop.dtypes import BOOL, INT64
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,7 +117,7 @@ class _Cutting(Resolving):
         nodes = self._with_untyped(node)
         island = self._island(nodes, error.problem)
         try:
-            types = result_types(island)
+            types = self._loop_types(node) or result_types(island)
         except UnsupportedGraphError as refusal:
             raise UnsupportedGraphError(error.problem, where=error.where or node.where, witness=error.witness,
                                         hint=f"no island: {refusal.problem}") from None
@@ -124,11 +127,32 @@ class _Cutting(Resolving):
             else:
                 self.inference.types[name] = its_type
             self.inference.known.pop(name, None)
-        own = {s for t in types.values() if t is not None for e in t.shape for s in e.symbols}
-        around = {s for _, t in island.inputs if t is not None for e in t.shape for s in e.symbols}
-        on_data = node.op not in OPERATORS and not own <= around
+        on_data = node.op not in OPERATORS and not _symbols(types.values()) <= _symbols(t for _, t in island.inputs)
         self._add(node)
         self.reasons[id(node)] = node, "the shape of its result depends on data" if on_data else error.problem
+
+    def _loop_types(self, node: Node) -> dict[str, TensorType | None] | None:
+        """The types of a loop's results where no iteration changes a shape; None where that is not known.
+
+        By induction: from carried values of the types of the operands the body makes values of the same types.
+        """
+        if node.op != LOOP or len(node.regions[0].parameters) != len(node.inputs) or self.untyped & set(node.inputs):
+            return None
+        body, around = node.regions[0], Inference(Graph(name="", inputs=(), nodes=(), outputs=()))
+        around.types, around.known = dict(self.inference.types), dict(self.inference.known)
+        carried = [self.inference.types[n] for n in node.inputs[2:]]
+        names = [self.fresh("carried") for _ in body.parameters]
+        around.types |= dict(zip(names, (TensorType.of(INT64, ()), TensorType.of(BOOL, ()), *carried), strict=True))
+        try:
+            inner = around.region(body, names)
+        except UnsupportedGraphError:
+            return None
+        made = [inner.types[o] for o in body.outputs[1:]]
+        if made[:len(carried)] != carried:
+            return None
+        stacked = [TensorType(t.dtype, (Size.symbol(f"{o}_0"), *t.shape))
+                   for t, o in zip(made[len(carried):], node.outputs[len(carried):], strict=False)]
+        return {o: t for o, t in zip(node.outputs, [*carried, *stacked], strict=False) if o}
 
     def _with_untyped(self, node: Node) -> tuple[Node, ...]:
         """A node behind those that make its operands of no known type: they run again in its island."""
@@ -214,6 +238,11 @@ class _Cutting(Resolving):
         constants = {n: known[n] for n in read if n in known}
         return Graph(name=name, nodes=tuple(listed), constants=constants, outputs=tuple(made),
                      inputs=tuple(_with_own_symbols(given).items()))
+
+
+def _symbols(types: Iterable[TensorType | None]) -> set[str]:
+    """The symbols of some shapes."""
+    return {s for t in types if t is not None for e in t.shape for s in e.symbols}
 
 
 def _is_plain(array: np.ndarray) -> bool:

@@ -76,6 +76,10 @@ typedef struct {prefix}_model {prefix}_model;
  * model each. */
 int {prefix}_run({prefix}_model *model, const long *sizes, const void *const *inputs, void *const *outputs);
 
+/* The same; ready[k] becomes 1 as soon as output k is whole, for another thread that reads it with acquire order. */
+int {prefix}_start({prefix}_model *model, const long *sizes, const void *const *inputs, void *const *outputs,
+    int *ready);
+
 void {prefix}_close({prefix}_model *model);
 
 /* What an input or output is: NumPy's name of its elements, their bytes, its dimensions and extents. */
@@ -160,7 +164,7 @@ INTERFACE = """#include <fcntl.h>
 #include <unistd.h>
 
 int ENTRY(void *const *inputs, void *const *outputs, void *const *constants, const long *sizes, const long *offsets,
-          char *arena);
+          char *arena, int *ready);
 long ARENA(const long *sizes, long *offsets);
 
 struct PREFIX_model {
@@ -190,6 +194,10 @@ PREFIX_model *PREFIX_open(const char *weights) {
 }
 
 int PREFIX_run(PREFIX_model *model, const long *sizes, const void *const *inputs, void *const *outputs) {
+  return PREFIX_start(model, sizes, inputs, outputs, 0);
+}
+
+int PREFIX_start(PREFIX_model *model, const long *sizes, const void *const *inputs, void *const *outputs, int *ready) {
   for (int i = 0; i < $SIZES; i++)
     if (sizes[i] < 1) return -1;
   if (!model->memory || ($SIZES && memcmp(model->sizes, sizes, $SIZES * sizeof *sizes))) {
@@ -200,7 +208,7 @@ int PREFIX_run(PREFIX_model *model, const long *sizes, const void *const *inputs
     if ($SIZES) memcpy(model->sizes, sizes, $SIZES * sizeof *sizes);
   }
   const int status = ENTRY((void *const *)inputs, outputs, model->constants, model->sizes, model->offsets,
-                           model->memory);
+                           model->memory, ready);
   return status == 1 ? -1 : status;
 }
 

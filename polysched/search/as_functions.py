@@ -13,6 +13,7 @@ from pathlib import Path
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.function import CFunction, emit_function, function_around
+from polysched.emit_c.scalar_code.heap import fits_stack
 from polysched.pipeline.optimized import Optimized
 from polysched.scheduling import ALGORITHMS
 from polysched.scop.scop import Scop, SourceRegion
@@ -25,12 +26,16 @@ BODY = f"{FUNCTION}_body"
 def function_of(made: Optimized, *, name: str) -> CFunction:
     """The whole C function of what the pipeline made of a Scop.
 
+    The region is printed a second time only where a temporary array belongs on the heap.
+
     Raises
     ------
     UsageError : as for `emit_function`.
     """
-    if made.source.preamble:
-        return function_around(made.source, name=name)
+    around = function_around(made.source, name=name)
+    seen = {p.name for p in around.signature.parameters}
+    if made.source.preamble or all(fits_stack(a) for a in made.tiled.schedule.scop.arrays if a.name not in seen):
+        return around
     return emit_function(made.tiled, name=name, options=made.options.emit_options())
 
 

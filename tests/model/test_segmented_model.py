@@ -12,7 +12,7 @@ import polysched
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text, load
 from polysched.model import CompiledModel, SegmentedModel, compile_graph
-from tests.model.models import assert_same, by_onnxruntime, model, value
+from tests.model.models import assert_same, body, by_onnxruntime, model, value
 
 node = helper.make_node
 X = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
@@ -58,6 +58,41 @@ def test_what_depends_on_data_is_an_island(make: Any) -> None:
     assert_same(compiled(x=data), by_onnxruntime(proto, x=data))
     with pytest.raises(UnsupportedGraphError):
         assert polysched.compile(load(proto), islands="refuse")
+
+
+def loop(changes: bool) -> Any:
+    """Doubles until the sum is large; or grows by a row."""
+    step = node("Concat", ["c", "c"], ["c2"], axis=0) if changes else node("Add", ["c", "c"], ["c2"])
+    inside = body([step, node("ReduceSum", ["c2"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["go2"])],
+                  [value("i", [], "i"), value("go", [], "b"), value("c", None)],
+                  [value("go2", [], "b"), value("c2", None), value("sum", [])])
+    nodes = [node("Abs", ["x"], ["a"]), node("Loop", ["", "yes", "a"], ["o", "sums"], body=inside),
+             node("Neg", ["o"], ["y"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", None), value("sums", ["k"])], yes=np.array(True),
+                 limit=np.float32(200))
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_a_loop_that_ends_by_data_is_an_island(changes: bool) -> None:
+    """Where no iteration changes a shape, what is behind the loop is compiled."""
+    compiled = polysched.compile(load(loop(changes)))
+    assert_same(compiled(x=X), by_onnxruntime(loop(changes), x=X))
+    assert [i.nodes[-1].op for i in compiled.islands] == (["Loop", "Neg"] if changes else ["Loop"])
+    assert compiled.islands[0].reason == "whether a loop goes on depends on data"
+
+
+def test_a_counter_that_a_loop_carries_is_no_constant() -> None:
+    inside = body([node("Add", ["n", "one"], ["n2"]), node("Less", ["n2", "m"], ["go2"]),
+                   node("Slice", ["x", "zero", "n"], ["cut"]), node("ReduceSum", ["cut"], ["sum"], keepdims=0)],
+                  [value("i", [], "i"), value("go", [], "b"), value("n", [1], "i")],
+                  [value("go2", [1], "b"), value("n2", [1], "i"), value("sum", [])])
+    nodes = [node("ReduceSum", ["x"], ["s"], keepdims=1), node("Reshape", ["s", "one"], ["t"]),
+             node("Cast", ["t"], ["m"], to=7), node("Loop", ["", "yes", "start"], ["n_end", "sums"], body=inside),
+             node("Neg", ["sums"], ["y"])]
+    proto = model(nodes, [value("x", [5])], [value("y", ["k"]), value("n_end", [1], "i")], yes=np.array(True),
+                  one=np.array([1]), zero=np.array([0]), start=np.array([1]))
+    x = np.ones(5, np.float32)
+    assert_same(polysched.compile(load(proto))(x=x), by_onnxruntime(proto, x=x))
 
 
 @pytest.mark.parametrize("rows", [1, 3])

@@ -6,12 +6,15 @@ import ctypes
 import subprocess
 
 import numpy as np
+import pytest
 
+from polysched.emit_c.function import emit_function
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
 from polysched.pipeline.recipe import Recipe
 from polysched.scop.expression import axis, build, compute, exp, max, placeholder, sum
 from polysched.scop.interpreter import execute
+from polysched.search import as_functions
 from polysched.search.as_functions import FUNCTION, file_of, function_of, in_a_file
 from polysched.search.building import Candidate, Wanted, emitted, file_text, local_runner, made_candidate
 from polysched.search.identity import canonical_scop
@@ -56,6 +59,13 @@ def test_the_reference_computes_what_the_interpreter_does(tmp_path):
     execute(scop, {}, wanted)
     getattr(ctypes.CDLL(str(tmp_path / "f.so")), FUNCTION)(*(ctypes.c_void_p(arrays[n].ctypes.data) for n in names))
     np.testing.assert_allclose(arrays["Y"], wanted["Y"], rtol=1e-5)
+
+
+def test_a_region_without_large_temporaries_is_printed_once(monkeypatch):
+    made = emitted(scores(), OPTIONS, Recipe(fusion="none"))
+    again = emit_function(made.tiled, name="f", options=made.options.emit_options())
+    monkeypatch.setattr(as_functions, "emit_function", lambda *_, **__: pytest.fail("it is printed again"))
+    assert function_of(made, name="f").text == again.text
 
 
 def test_a_function_that_asks_for_memory_has_the_same_name_and_no_result():

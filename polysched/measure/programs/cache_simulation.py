@@ -124,8 +124,8 @@ def simulate(tiled: TiledSchedule, sizes: Mapping[str, int], caches: Sequence[Ca
     _check(scop, sizes, caches)
     places, total = _places(scop, sizes)
     names = [p.name for p in scop.parameters]
-    calls = ", ".join(names)
-    declared = ", ".join(["long *counts", *(f"long {name}" for name in names)])
+    calls = ", ".join(f"size_{at}" for at in range(len(names)))
+    declared = ", ".join(["long *counts", *(f"long size_{at}" for at in range(len(names)))])
     text = "".join([simulator_text(caches, arrays=len(places), total_bytes=total),
                     *(statement_text(scop, n, s, sizes, places) for n, s in enumerate(scop.statements)),
                     "".join(f"#define polysched_trace_{word}(kind)\n" for word in ("begin", "iteration", "end")),

@@ -112,6 +112,10 @@ static void counted(long *out) {
 """
 
 
+MACROS = ("LEVELS", "ARRAYS", "LINE", "TOTAL_BYTES", "SHAPES")
+"""Names that the loops may have for themselves behind the simulator."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """Where an array stands in the simulated memory.
@@ -138,7 +142,8 @@ def simulator_text(caches: Sequence[CacheLevel], *, arrays: int, total_bytes: in
     """
     shapes = ", ".join(f"{{{sets}, {ways}}}" for sets, ways in map(shape_of, caches))
     return (f"#define LEVELS {len(caches)}\n#define ARRAYS {max(1, arrays)}\n#define LINE {caches[0].line_bytes}L\n"
-            f"#define TOTAL_BYTES {total_bytes}L\n#define SHAPES {{{shapes}}}\n{SIMULATOR}")
+            f"#define TOTAL_BYTES {total_bytes}L\n#define SHAPES {{{shapes}}}\n{SIMULATOR}"
+            + "".join(f"#undef {name}\n" for name in MACROS))
 
 
 def shape_of(cache: CacheLevel) -> tuple[int, int]:

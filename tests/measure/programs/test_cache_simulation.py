@@ -165,3 +165,15 @@ def test_predictions_hold_for_whole_regions_at_their_sizes() -> None:
     assert predicted_bytes(bands, scop, {"n": 25}) == {}
     inner = [replace(b, plan=replace(b.plan, nest=replace(b.plan.nest, extents=(1, 24, 24)))) for b in bands if b.plan]
     assert predicted_bytes(inner, scop, sizes) == {}
+
+
+def test_names_of_the_simulator_are_free_for_programs() -> None:
+    scop = from_c_text("""void f(int LINE, int counts, int touch, int whole, double fetch[counts][LINE]) {
+#pragma scop
+  for (int way = touch; way < counts; way++)
+    for (int accesses = whole; accesses < LINE; accesses++)
+      fetch[way][accesses] = 0.0;
+#pragma endscop
+}""")
+    counts = simulate(tiled_of(scop, 4), {"LINE": 8, "counts": 3, "touch": 1, "whole": 0}, CACHES)
+    assert (counts.accesses, counts.levels[0].misses) == (16, 2)
