@@ -89,6 +89,7 @@ class HostPrinter(LoopPrinter):
                  f"static const char *const polysched_names[] = {{{table}}};",
                  f"polysched_cl_build(&polysched_program, polysched_kernels, {len(self.kernels)}, {self.program}, "
                  "polysched_names);"]
+        lines += [line for buffer in kept for line in self._refused(buffer)]
         for buffer in kept:
             rows = f"(long)({self.index.bound(buffer.rows)})"
             lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({rows}, {_width(buffer)});")
@@ -98,6 +99,16 @@ class HostPrinter(LoopPrinter):
         lines += [f"polysched_cl_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_cl_end(polysched_kernels, {len(self.kernels)});")
         return ["{", *(INDENT + line for line in lines), "}"]
+
+    def _refused(self, buffer: Buffer) -> list[str]:
+        """An error for sizes with which the region reaches in front of an array."""
+        if buffer.own.in_front.is_empty():
+            return []
+        reached = when(buffer.own.in_front, self.mapping.scop.context.params())
+        assert reached is not None, "refused before"
+        return [f"if ({self.index.condition(reached)})",
+                f'{INDENT}polysched_cl_check(CL_INVALID_VALUE, "{buffer.array.name} is used in front of its first '
+                'element");']
 
     def _name(self, buffer: Buffer) -> str:
         return self.names[buffer.array.name]

@@ -64,7 +64,7 @@ def _bounded(arrays: tuple[DeviceArray, ...]) -> tuple[DeviceArray, ...]:
     Raises
     ------
     UnsupportedScopError : one is read or written at data-dependent places and has no declared extent, or in front of
-        its first element.
+        its first element for all sizes.
     """
     for own in arrays:
         if own.array.is_scalar or own.used.is_empty():
@@ -73,8 +73,7 @@ def _bounded(arrays: tuple[DeviceArray, ...]) -> tuple[DeviceArray, ...]:
         if not own.used.dim_has_upper_bound(kinds, 0):
             raise UnsupportedScopError(f"nothing says where the array {own.array.name} ends, so it cannot be copied",
                                        where=own.array.name, hint="declare its first extent")
-        before = own.used.upper_bound_val(kinds, 0, isl.Val.int_from_si(own.used.get_ctx(), -1))
-        if not before.is_empty():
+        if own.used.params().is_subset(own.in_front.params()):
             raise UnsupportedScopError(f"the array {own.array.name} is used in front of its first element",
                                        where=own.array.name, hint="subscripts on a device begin with 0")
     return arrays

@@ -36,6 +36,13 @@ class DeviceArray:
     copied_out: isl.Set
     by_value: bool = False
 
+    @property
+    def in_front(self) -> isl.Set:
+        """The elements in front of the first one that the region may touch; a device has none of them."""
+        if self.array.is_scalar or self.used.is_empty():
+            return isl.Set.empty(self.used.get_space())
+        return self.used.upper_bound_val(isl.dim_type.set, 0, isl.Val.int_from_si(self.used.get_ctx(), -1))
+
     def __str__(self) -> str:
         if self.by_value:
             return ""

@@ -44,4 +44,6 @@ def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
         other = map_to_device(scheduled(dependences, replace(options, scheduler="original")), options=options.gpu)
     except (UnsupportedScopError, BudgetExceededError):
         return first
+    if first.is_parallel != other.is_parallel:   # one work item alone is refused, whatever it costs
+        return first if first.is_parallel else other
     return other if costs_less(other, first, options.assumed_in(dependences.scop)) else first

@@ -102,7 +102,7 @@ class Picture(Shown):
     def svg(self) -> str:
         """A self-contained SVG document."""
         grids, parts, x, tallest = [], [], 0, 0
-        paint = _paint([panel.colours for panel in self.panels])
+        paint = painted(self)
         for panel in self.panels:
             grid = _Grid(panel)
             parts.append(f'<g transform="translate({x},0)">{_draw(panel, grid, paint)}</g>')
@@ -118,6 +118,12 @@ class Picture(Shown):
             parts.append(f'<text x="{MARGIN}" y="{tallest + 12}" fill="#555">{html.escape(self.note)}</text>')
             tallest, x = tallest + 22, max(x, MARGIN + 7 * len(self.note))
         return svg_document(_ARROW_HEADS + "".join(parts), width=x, height=tallest)
+
+    @property
+    def tikz(self) -> str:
+        """The picture as TikZ, for papers."""
+        from polysched.scop.tikz import tikz_of
+        return tikz_of(self)
 
     def _repr_html_(self) -> str:
         return drawing(self.svg, alt=str(self))
@@ -198,6 +204,11 @@ def _arrow(source: Place, sink: Place) -> str:
     length = hypot(x2 - x1, y2 - y1)
     dx, dy = ((x2 - x1) / length * RADIUS, (y2 - y1) / length * RADIUS) if length else (0.0, 0.0)
     return f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}"/>'
+
+
+def painted(picture: Picture) -> dict[int, str]:
+    """The colour of every group of a picture."""
+    return _paint([panel.colours for panel in picture.panels])
 
 
 def _paint(panels: Sequence[Mapping[tuple[int, int], int]]) -> dict[int, str]:

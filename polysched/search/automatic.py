@@ -9,6 +9,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
 from polysched.search.bands import is_over_time
 from polysched.search.chooser import Chooser
+from polysched.search.rewriting.producers import fusible_consumer, inline
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT, NONE
 from polysched.tiling.best_schedule import POLICIES
@@ -18,8 +19,11 @@ Rule = Callable[[Chooser, Dependences, Recipe], Recipe]
 
 
 def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Which nests share loops, and by which scheduler; of a program with several statements."""
-    if len(dependences.scop.statements) < 2:
+    """Which nests share loops, and by which scheduler; of a program with several statements.
+
+    What a rule before placed by steps stays there.
+    """
+    if len(dependences.scop.statements) < 2 or recipe.steps:
         return recipe
     rows = {name: replace(recipe, fusion=name) for name in POLICIES}
     rows |= {f"{name} scheduler": replace(recipe, scheduler=name) for name in ("isl", "feautrier")}
@@ -44,6 +48,16 @@ def tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
             recipe = recipe.with_band(band.number, BandOptions(sizes="off", register=choose.block(band)))
         elif way == "tiles":
             recipe = recipe.with_band(band.number, choose.tiled(band))
+    return recipe
+
+
+def cache_write(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Per band with the model's tiles: the registers in which results are gathered, or none."""
+    for band in choose.bands(recipe):
+        if band.number in recipe.bands or band.choices.holds_loops or not band.blocks:
+            continue
+        if choose.one_of(f"band {band.number}, results", ("model", "chosen")) == "chosen":
+            recipe = recipe.with_band(band.number, BandOptions(register=choose.block(band)))
     return recipe
 
 
@@ -105,7 +119,8 @@ def compiler_flags(choose: Chooser, dependences: Dependences, recipe: Recipe) ->
 OFFERED_FLAGS = ("-O2", "-funroll-loops", "-fno-tree-vectorize")
 """Of `pipeline.options.FLAGS`, those that every compiler takes."""
 
-RULES: tuple[Rule, ...] = (fusion, vectors, time_tiles, instructions, tiles, packing, outer_tiles, compiler_flags)
+RULES: tuple[Rule, ...] = (inline, fusible_consumer, fusion, vectors, time_tiles, instructions, tiles, cache_write,
+                           packing, outer_tiles, compiler_flags)
 
 
 def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:

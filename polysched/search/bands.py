@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -115,7 +115,10 @@ class BandFacts:
         nest = self.choices.nest
         if chosen is None or chosen.sizes in (None, "auto"):
             model = self.choices.plan
-            return _bare(model) if isinstance(model, Untiled) else model
+            plan = _bare(model) if isinstance(model, Untiled) else model
+            if plan is None or chosen is None or chosen.register is None:
+                return plan
+            return with_blocks(replace(plan, shape=self.shape_of(chosen.register)), self.target)
         shape = self.shape_of(chosen.register)
         untiled = BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape)
         if chosen.sizes == "off":

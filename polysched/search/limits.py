@@ -57,6 +57,12 @@ class SearchLimits:
     most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")
     most_cases: int = constant(16, unit="recipes", source="of one range of sizes: as many codes stand in one region")
     busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
+    # rewriting/rules.py
+    split_factors: tuple[int, ...] = constant((4, 16), unit="iterations", source="parts of a dimension or a sum: the "
+                                              "lanes of a vector, and a few of them")
+    # rewriting/rewriter.py
+    rewriting_depth: int = constant(2, unit="rules", source="one after the other: a product of three has 30 terms then")
+    most_terms: int = constant(64, unit="terms", source="of one output, the shortest histories first")
 
 
 LIMITS = SearchLimits()

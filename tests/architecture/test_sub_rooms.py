@@ -18,7 +18,7 @@ SUB_ROOMS = {
                "vector_code", "alternatives", "distributed", "mlir"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
-    "search": ["packages"],
+    "search": ["rewriting", "packages"],
     "cli": ["shown", "questions"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.scop import from_c_file
 from tests.emit_gpu.emitted import EXACT, emitted, largest_difference, needs_device, verified
+from tests.emit_gpu.test_host_text import CORNER
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
 from tests.tiers import and_campaign
 
@@ -59,7 +60,7 @@ FLAG = ("void f(int n, double A[n], _Bool flag) {\n#pragma scop\n  for (int i = 
 
 
 @pytest.mark.parametrize(("text", "sizes"), [
-    (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}), (ENDS, {"n": 30, "m": 20}),
+    (CORNER, {"n": 7, "m": 3}), (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}), (ENDS, {"n": 30, "m": 20}),
     (NAMES, {"n": 9, "first_x": 5}), (FLAG, {"n": 7})])
 def test_gaps_ends_names_and_flags(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
     needs_device(tmp_path)

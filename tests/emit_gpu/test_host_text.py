@@ -26,3 +26,14 @@ def test_no_condition_where_there_always_are_elements() -> None:
     context = isl.Set("[n] -> { : n >= 1 }")
     assert when(isl.Set("[n] -> { A[i] : 0 <= i < n }"), context) is None
     assert when(isl.Set("[n] -> { A[i] : 1 <= i < n }"), context) is not None
+
+
+CORNER = ("void f(int n, int m, double A[n][n]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+          "    for (int j = 0; j < n; j++)\n      A[i][j] = i;\n  A[m - 1][m - 1] = 7;\n#pragma endscop\n}\n")
+
+
+def test_sizes_with_elements_in_front_of_an_array_are_an_error_of_the_call() -> None:
+    lines = [line.strip() for line in emitted(CORNER).source.text.splitlines()]
+    at = lines.index("if (m <= 0)")
+    assert lines[at + 1] == 'polysched_cl_check(CL_INVALID_VALUE, "A is used in front of its first element");'
+    assert not [line for line in emitted(PRODUCT).source.text.splitlines() if "in front" in line]

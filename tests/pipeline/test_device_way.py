@@ -26,6 +26,15 @@ def test_the_better_schedule_is_taken() -> None:
     assert optimize(from_c_text(STENCIL), PipelineOptions(device="opencl", scheduler="isl")).schedule.algorithm == "isl"
 
 
+def test_a_schedule_with_parallel_loops_is_taken_where_the_program_has_none() -> None:
+    text = ("void f(int n, double L[n][n], double x[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++) {\n"
+            "    for (int j = 0; j < i; j++)\n      x[i] -= L[i][j] * x[j];\n    x[i] = x[i] / L[i][i];\n  }\n"
+            "#pragma endscop\n}\n")
+    found = optimize(from_c_text(text), DEVICE)
+    assert found.schedule.algorithm == "pluto"
+    assert any("1 dimensions in blocks of 256 work items run S0" in step for step in found.steps())
+
+
 def test_a_region_without_parallel_loops_is_refused() -> None:
     with pytest.raises(UnsupportedScopError, match="no loop can run on many work items"):
         optimize(from_c_text(CHAIN), DEVICE)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling import pluto
 from polysched.scheduling.tree.loop_tree import from_isl
-from polysched.scop import from_c_text
+from polysched.scop import from_c_file, from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.nest import nest_of
@@ -145,3 +146,15 @@ def test_one_thread_leaves_a_stencil_alone_whose_tiles_would_save_no_time():
     (band,) = tile(schedule_of(20, 100), TilingOptions(target=SMALL, parallel=False)).bands
     assert band.untiled is not None
     assert band.untiled.reason == "they would save less than 10% of the projected time"
+
+
+def test_one_thread_has_tiles_over_time_in_space_of_three_dimensions():
+    """Whole planes of both grids lie in no cache near the core, so rows come in anew at every step without tiles."""
+    scop = from_c_file(str(Path(__file__).parents[2] / "kernels" / "heat_3d.c"))
+    target = Target(cores=1, vector_bits=256, caches=(
+        CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=512 << 10, ways=8),
+        CacheLevel(level=3, size_bytes=32 << 20, ways=16)))
+    (band,) = tile(pluto(analyse(scop)), TilingOptions(target=target, parallel=False)).bands
+    assert band.plan is not None
+    assert len(band.plan.order) >= 3
+    assert share_saved(band.plan, target) > 0.4

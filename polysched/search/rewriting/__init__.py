@@ -1,0 +1,1 @@
+"""Programs that compute the same: producers inside consumers, and terms by algebraic rules."""
