@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from polysched.cli.conventions import add_size
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
@@ -36,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the code of an instruction is made for it, and the report of --json counts operations and bytes")
     add_verify_order(parser)
     add_distribution(parser)
+    parser.add_argument("--preemptible", action="store_true",
+                        help="code on one thread that stops behind a tile where polysched_preemption.stop says so, and "
+                             "goes on when its function is called again; one region a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_unserved(arguments)
     if is_distributed(arguments):
         return write_distributed(arguments)
+    if arguments.preemptible:
+        return _write_preemptible(arguments)
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
     if arguments.output == arguments.json == STANDARD_OUTPUT:
@@ -63,4 +69,21 @@ def run(arguments: argparse.Namespace) -> int:
         output.write(transformed.text)
         if report is not None:
             report.write_json(file_report(transformed, output=arguments.output, sizes=dict(arguments.size)))
+    return 0
+
+
+def _write_preemptible(arguments: argparse.Namespace) -> int:
+    """`c2c --preemptible`."""
+    from polysched.pipeline.preemptible_files import preemptible_file
+    for name in ("json", "dump_stages", "verify_order", "size", "intrinsic", "portable"):
+        if getattr(arguments, name, None):
+            raise UsageError(f"--{name.replace('_', '-')} does nothing with --preemptible", hint="leave it out")
+    refuse_same_file(arguments.source, arguments.output)
+    with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
+        made = preemptible_file(arguments.source, pipeline_options(arguments))
+        shown.stop()
+        for sentence in made.source.fallbacks:
+            print(f"polysched: {sentence}", file=sys.stderr)
+        assert output is not None
+        output.write(made.text)
     return 0

@@ -119,7 +119,10 @@ def result_types(island: Island) -> dict[str, TensorType | None]:
     ------
     UnsupportedGraphError : the outputs are no tensors of elements that are had, or the node is none of ONNX's.
     """
-    import onnx
+    try:
+        import onnx
+    except ImportError:
+        raise UnsupportedGraphError("the package onnx is missing", where=island.node) from None
     try:
         inferred = onnx.shape_inference.infer_shapes(island.proto, data_prop=True)
     except onnx.shape_inference.InferenceError as error:

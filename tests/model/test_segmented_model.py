@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,14 @@ def test_a_graph_without_such_nodes_has_no_island() -> None:
     assert polysched.compile(graph).islands == compile_graph(graph).islands == ()
     with pytest.raises(UsageError, match="islands are refused or allowed"):
         polysched.compile(graph, islands="some")
+
+
+def test_without_the_package_onnx_there_are_no_islands(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = load(nonzero())
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(UnsupportedGraphError, match="there is no operator NonZero") as caught:
+        polysched.compile(graph)
+    assert "no island: the package onnx is missing" in str(caught.value)
 
 
 def test_what_no_runtime_has_is_refused_with_the_first_reason() -> None:

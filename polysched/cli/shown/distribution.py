@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PARTITIONS = "block, cyclic, or block-cyclic:N"
 OWN = ("distribute", "partition", "owner", "ranks")
 UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
-            "cold_cache")
+            "cold_cache", "preemptible")
 """Options of `c2c` and `run` that do nothing for regions over ranks."""
 
 

@@ -1,9 +1,10 @@
 """A match for all sizes: what was found at sample sizes, proved for every size and written over the parameters.
 
 Matching compares sets at sample sizes.  The same holds for all sizes where the program is regular, which isl decides
-with the sizes as parameters: the iterations are a box whose sides are affine in them, every subscript is moved by one
-loop of its own, and no dependence leads back to the statement or ahead of it.  Then operands correspond loop by loop,
-so that the extents do not matter.  Anything else is no match for all sizes, with the reason.
+with the sizes as parameters: the iterations are a box whose sides are affine in them, every subscript moves by the same
+numbers, those of the result by one loop each, and no dependence leads back to the statement or ahead of it.  Then
+operands correspond loop by loop, so that the extents do not matter: an element of an operand is told by the loops that
+index it, and a window reads it where they say.  Anything else is no match for all sizes, with the reason.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.scop.body import IteratorRef, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
-from polysched.scop.scop import Access, Scop, Storage
+from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -218,13 +219,14 @@ class _Extents:
 
 
 def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:
-    """Every subscript is one loop times a number, plus a constant; no loop moves two subscripts of an access."""
+    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own."""
     for access in fragment.statement.accesses:
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
         indices = fragment.indices[access.reference]
         names = [n for index in indices for n, _ in index.coefficients]
-        if any(not index.affine or len(index.coefficients) > 1 for index in indices) or len(names) != len({*names}):
+        several = any(len(index.coefficients) > 1 for index in indices) or len(names) != len({*names})
+        if not all(index.affine for index in indices) or (several and access.kind is not AccessKind.READ):
             raise NotGeneralError(f"subscripts of {access.array} are moved by several loops")
         if not _moves_as(access, fragment, domain, unknown):
             raise NotGeneralError(f"subscripts of {access.array} depend on the sizes")
