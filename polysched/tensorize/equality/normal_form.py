@@ -94,12 +94,8 @@ class Normaliser:
 
     def _form(self, e: Expr) -> Form:
         match e:
-            case Literal() if not math.isfinite(e.value):   # a number like any other, but no rational one
-                name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
-                return self._known({(name,): Fraction(sign)}, e.dtype, None)
             case Literal():
-                value = Fraction(e.value)
-                return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
+                return self._literal(e)
             case Load():
                 return self._atom(e.reference, e.dtype, self.ranges.get(e.reference))
             case IteratorRef() | ParameterRef():
@@ -120,6 +116,13 @@ class Normaliser:
             case Binary() if _changes_nothing(e):
                 return self._converted(self.form(e.left), e.dtype)
         return self._opaque(e)
+
+    def _literal(self, e: Literal) -> Form:
+        if not math.isfinite(e.value):   # a number like any other, but no rational one
+            name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
+            return self._known({(name,): Fraction(sign)}, e.dtype, None)
+        value = Fraction(e.value)
+        return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
 
     def _opaque(self, e: Expr) -> Form:
         match e:
