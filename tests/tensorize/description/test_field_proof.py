@@ -1,4 +1,4 @@
-"""The trial over a prime field accepts what computes the contraction and nothing else: every text beside every other."""
+"""The trial over a prime field accepts what computes the contraction and nothing else: texts beside each other."""
 
 from __future__ import annotations
 
