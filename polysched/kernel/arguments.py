@@ -139,7 +139,7 @@ class Overlaps:
 
     Parameters
     ----------
-    same : arguments that are exactly an earlier one, by name; one of the two is written.
+    same : arguments that are exactly an earlier one, by name; one of all that are this array is written.
     partial : two arguments of which one is written and that share some elements.
     """
 
@@ -151,17 +151,15 @@ def overlaps(python: PythonScop, values: Mapping[str, Any]) -> Overlaps:
     """Which array arguments share memory in a way that matters."""
     arrays = [(a.name, values[a.name], not python.scop.array(a.target).constant) for a in python.arguments
               if isinstance(a.type, ArrayType)]
-    same: list[tuple[str, str]] = []
-    for position, (name, array, written) in enumerate(arrays):
-        for other_name, other, other_written in arrays[:position]:
-            if not (written or other_written) or not np.may_share_memory(array, other):
-                continue
-            if _identical(array, other):
-                if all(name != n for n, _ in same):
-                    same.append((name, other_name))
-            elif share_elements(array, other):
-                return Overlaps(tuple(same), (other_name, name))
-    return Overlaps(tuple(same))
+    first = {name: next(n for n, other, _ in arrays if _identical(array, other)) for name, array, _ in arrays}
+    written = {first[name] for name, _, is_written in arrays if is_written}
+    same = tuple((name, first[name]) for name in first if name != first[name] and first[name] in written)
+    for position, (name, array, _) in enumerate(arrays):
+        for other_name, other, _ in arrays[:position]:
+            if first[name] != first[other_name] and not written.isdisjoint((first[name], first[other_name])) \
+                    and np.may_share_memory(array, other) and share_elements(array, other):
+                return Overlaps(same, (other_name, name))
+    return Overlaps(same)
 
 
 def _identical(left: np.ndarray, right: np.ndarray) -> bool:
