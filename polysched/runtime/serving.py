@@ -59,8 +59,7 @@ class Job:
             raise UsageError("the first request is at 0 seconds or later", where=where, witness=repr(self.first))
         if self.requests is None and self.period is not None:
             raise UsageError("a real-time job says how many requests it has", where=where)
-        if self.requests is not None and not (isinstance(self.requests, Integral)
-                                              and 1 <= self.requests <= LIMITS.most_requests):
+        if self.requests is not None and not _is_count(self.requests, LIMITS.most_requests):
             raise UsageError(f"a job has 1 to {LIMITS.most_requests} requests", where=where,
                              witness=repr(self.requests))
         last = self.first + (self.period or 0.0) * ((self.requests or 1) - 1)
@@ -74,8 +73,12 @@ class Job:
         return self.period is not None
 
 
-def _is_time(value: float) -> bool:
-    return isinstance(value, Real) and isfinite(value) and value >= 0
+def _is_time(value: Any) -> bool:
+    return isinstance(value, Real) and isfinite(value) and float(value) >= 0
+
+
+def _is_count(value: Any, most: int) -> bool:
+    return isinstance(value, Integral) and 1 <= int(value) <= most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ class ServeOptions:
     fifo: bool = False
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.workers, Integral) and 1 <= self.workers <= LIMITS.most_workers):
+        if not _is_count(self.workers, LIMITS.most_workers):
             raise UsageError(f"there are 1 to {LIMITS.most_workers} threads", witness=repr(self.workers))
 
 
