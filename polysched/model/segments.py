@@ -184,7 +184,8 @@ class _Cutting(Resolving):
         stages = self._stages(known)
         outputs = set(self.graph.outputs)
         parts: list[Graph | Island] = []
-        whole = self.graph.but(nodes=tuple(self.nodes), constants={**self.constants, **known}, types={})
+        nodes = tuple(n for n in self.nodes if not all(o in known for o in n.outputs if o))
+        whole = self.graph.but(nodes=nodes, constants={**self.constants, **known}, types={})
         for stage in sorted(set(stages.values())):
             own = [n for n in self.nodes if stages.get(id(n)) == stage]
             later = outputs | {name for n in self.nodes if stages.get(id(n)) != stage for name in n.used}

@@ -51,7 +51,12 @@ def twice() -> Any:
     return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"])])
 
 
-@pytest.mark.parametrize("make", [nonzero, top, shapes, sequence, twice])
+def known() -> Any:
+    nodes = [node("NonZero", ["x"], ["y"]), node("Neg", ["w"], ["v"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"], "i"), value("v", [2])], w=np.float32([1, 2]))
+
+
+@pytest.mark.parametrize("make", [nonzero, top, shapes, sequence, twice, known])
 def test_what_depends_on_data_is_an_island(make: Any) -> None:
     proto, data = make(), np.maximum(np.round(X), 0)
     compiled = polysched.compile(load(proto))
