@@ -40,7 +40,7 @@ def test_a_call_of_wider_numbers_is_rounded_twice() -> None:
 
 
 a, b, c = (load(n, FLOAT64) for n in "abc")
-LEFT = {
+LEFT: dict[str, Expr] = {
     "no call": product_and_sum(FLOAT64), "another sum": fma(a, b, load("d", FLOAT64)),
     "the sum as a factor": fma(c, b, a),
     "another function": Call("hypot", (a, b, c), FLOAT64),
