@@ -28,6 +28,9 @@ UNSET = "polysched_unset"
 _BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
+MOST_CALLS_DEEP = 16
+MOST_NODES_IN_ALL = 20_000
+"""Of the syntax tree of one call, with the calls inside; what is larger takes many seconds to analyse."""
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
+    too_large : functions that grew too large with what they call: they stay calls.
     """
 
     functions: dict[str, c_ast.FuncDef]
@@ -50,6 +54,7 @@ class Inliner:
     array_types: Mapping[str, c_ast.ArrayDecl] = field(default_factory=dict)
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    too_large: set[str] = field(default_factory=set)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
@@ -106,7 +111,8 @@ class Inliner:
         as_statement : a block is wanted, whatever the function returns.
         """
         function = self.functions.get(node.name.name) if isinstance(node.name, c_ast.ID) else None
-        if (function is None or node.name.name in self.keep or node.name.name in self.open_calls
+        if (function is None or node.name.name in {*self.keep, *self.open_calls, *self.too_large}
+                or len(self.open_calls) == MOST_CALLS_DEEP
                 or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
             return None
         arguments = list(node.args.exprs) if node.args else []
@@ -120,7 +126,13 @@ class Inliner:
         self.open_calls.append(node.name.name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        return None if _calls_function(made, node.name.name) else made
+        return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+
+    def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
+        """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
+        if sum(1 for part in made for _ in everything(part)) > MOST_NODES_IN_ALL:
+            self.too_large.add(name)
+        return name not in self.too_large
 
     def spelled_out(self, parameter: c_ast.Decl) -> c_ast.Decl:
         """A parameter whose type is a name for an array, as the array."""
