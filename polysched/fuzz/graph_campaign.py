@@ -80,6 +80,7 @@ def check_graph(seed: int) -> GraphRecord:
         wanted = interpret(graph, inputs)
         _check_passes(graph, inputs, wanted)
         check(compile_graph(graph).run(inputs), wanted, "the interpreter")
+        check(compile_graph(graph, fusion="cost").run(inputs), wanted, "the interpreter, kernels by cost")
     except WrongResultError as error:
         return GraphRecord(seed, WRONG, str(error))
     except PolyschedError as error:

@@ -57,6 +57,20 @@ class GraphLimits:
     most_placements: int = constant(
         2_000_000, unit="pairs", source="of buffers that are compared for one arena: a second in Python")
 
+    # planning/fusion_plan.py
+    most_patterns: int = constant(
+        4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better one "
+                                   "on the graphs of experiments/models")
+    most_stitched_nodes: int = constant(
+        24, unit="nodes", source="of one stitched kernel: as of an elementwise one")
+    most_judged: int = constant(
+        32, unit="patterns", source="of one graph whose tiles are looked for: about a second each; then the plan is of "
+                                    "those that were")
+    cover_unit_seconds: float = constant(
+        1e-9, unit="s", source="of the costs of a cover: far below a team's start")
+    cover_work: float = constant(
+        10.0, unit="deterministic seconds", source="of the solver, for one cover")
+
     # planning/partition.py
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")

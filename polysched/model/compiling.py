@@ -48,21 +48,27 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
 
 def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   values: Mapping[str, np.ndarray] | None = None,
-                  options: PipelineOptions | None = None) -> CompiledModel:
+                  options: PipelineOptions | None = None,
+                  fusion: Literal["greedy", "cost"] = "greedy") -> CompiledModel:
     """A graph as a function of arrays by name.
 
     Parameters
     ----------
     sizes : values of symbols of its shapes; the others stay open, and every call says them by its arrays.
     values : values of inputs that decide about shapes; such an input is no argument of the model any more.
+    fusion : `greedy` puts elementwise nodes with the producers that only they use into one kernel; `cost` also takes
+        sums, products and normalisations into one loop over tiles, where the plan of least cost has them so.
 
     Raises
     ------
+    UsageError : there is no such fusion.
     UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
     chosen = options or PipelineOptions()
-    return CompiledModel(bound, planned(bound, chosen.target()), chosen)
+    if fusion not in ("greedy", "cost"):
+        raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}")
+    return CompiledModel(bound, planned(bound, chosen.target(), options=chosen if fusion == "cost" else None), chosen)
 
 
 def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from polysched.emit_c.function import CFunction
 from polysched.errors import CompileError
-from polysched.graph.planning.expressions import scop_of
+from polysched.graph.planning.expressions import has_stages, scop_of
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stitched import stitched_program
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
 from polysched.search.lookup import optimize, state_of
@@ -140,7 +141,9 @@ def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: P
 
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
     """The C function of a fragment by the pipeline, or by what a database has for it; and its compiler's flags."""
-    made = optimize(scop_of(fragment), options)
+    scop = scop_of(fragment)
+    found = stitched_program(scop, options) if has_stages(fragment) else None
+    made = optimize(scop, options if found is None else found.options)
     return function_of(made, name=name), made.options.flags
 
 

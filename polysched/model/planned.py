@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from polysched.errors import PolyschedError
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import fold_constants, with_types
 from polysched.graph.planning.early_outputs import early_outputs_first
+from polysched.graph.planning.expressions import scop_of
+from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stitched import stitched_program
 from polysched.target import Target
 
 
-def planned(graph: Graph, target: Target | None = None) -> Plan:
+def planned(graph: Graph, target: Target | None = None, *, options: PipelineOptions | None = None) -> Plan:
     """The plan of a graph: after the standard passes its nodes are grouped.
 
     Parameters
     ----------
     target : whose vectors decide how weights stand; without it every value stands as the graph says.
+    options : of the kernels; with them nodes are grouped by cost (`fusion_plan`), each kernel of several stages in one
+        loop over tiles; without them elementwise nodes alone take their producers.
     """
     graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
     expanded = standard(graph)
     if target is not None:
         expanded = _placed(expanded, target)
-    return _with_early_outputs(plan(with_types(expanded)))
+    typed = with_types(expanded)
+    return _with_early_outputs(plan(typed)) if options is None else plan(
+        typed, planned_by_cost(typed, options).groups)
+
+
+def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
+    """Which nodes of a graph with types become one kernel, by cost; the pipeline judges kernels of several stages."""
+    return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options))
+
+
+def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
+    """Whether a fragment of several stages becomes one loop over tiles, and how long that takes by the model."""
+    try:
+        found = stitched_program(scop_of(fragment), options)
+    except PolyschedError as error:
+        return Verdict(error.problem)
+    if found is None:
+        return Verdict("no tiles of one statement hold all of its stages")
+    return Verdict(seconds=found.plan.seconds)
 
 
 def _with_early_outputs(made: Plan) -> Plan:

@@ -45,6 +45,10 @@ class _Fragment:
 
     def __post_init__(self) -> None:
         self.producers = {o: n for n in self.graph.nodes for o in n.outputs}
+        self.opened: set[str] = set()
+        uses = [name for node in self.graph.nodes for name in node.inputs]
+        self.stages = {o for n in self.graph.nodes[:-1] for o in n.outputs
+                       if operator_of(n).expression is not None or uses.count(o) > 1}
         self.tensors: dict[str, Tensor] = {n: placeholder(n, [extent_of(e) for e in t.shape], t.dtype)
                                            for n, t in self.graph.inputs}
 
@@ -73,17 +77,39 @@ class _Fragment:
         """A value as a tensor that is subscripted."""
         if name in self.tensors:
             return self.tensors[name]
+        node = self.producers.get(name)
+        if node is not None and operator_of(node).expression is not None:
+            self.tensors[name] = self.stage(node, name)
+            return self.tensors[name]
         its_type = self.inferred.types[name]
         shape = [extent_of(e) for e in its_type.shape]
         self.tensors[name] = compute(shape, lambda *i: self.element(name, i), name=name, dtype=its_type.dtype)
         return self.tensors[name]
 
+    def stage(self, node: Node, name: str) -> Tensor:
+        """A result of an operator with an expression, as a stage of its own.
+
+        Raises
+        ------
+        UnsupportedGraphError : the operator updates in place.
+        """
+        operator = operator_of(node)
+        operands = [None if not n or place in operator.steering else self.tensor(n)
+                    for place, n in enumerate(node.inputs)]
+        assert operator.expression is not None
+        made = operator.expression(self.site(node), *operands)
+        if isinstance(made, Steps):
+            raise UnsupportedGraphError("an operator that updates in place is a kernel of its own", where=node.where)
+        own = (made if isinstance(made, tuple) else (made,))[node.outputs.index(name)]
+        return Tensor(name, own.shape, own.dtype, own.definition)
+
     def element(self, name: str, indices: tuple[Expression, ...]) -> Expression:
         """One element of a value, as an expression of elements of the inputs."""
         if name in self.graph.constants:
             return _constant(self.graph.constants[name], self.inferred.types[name])
-        if name in self.tensors:
-            return self.tensors[name][indices]
+        if name in self.tensors or (name in self.stages and name not in self.opened):
+            self.opened.add(name)
+            return self.tensor(name)[indices]
         node = self.producers[name]
         operator, site = operator_of(node), self.site(node)
         if operator.element is not None:
@@ -101,6 +127,14 @@ class _Fragment:
         its_type = self.inferred.types[name]
         own = indices[len(indices) - its_type.rank:]
         return self.element(name, tuple(Constant(0) if e == 1 else i for e, i in zip(its_type.shape, own, strict=True)))
+
+
+def has_stages(fragment: Graph) -> bool:
+    """Whether a fragment computes values that stand in memory between its nodes."""
+    uses = [name for node in fragment.nodes for name in node.inputs]
+    sums = [operator_of(n).expression is not None for n in fragment.nodes]
+    return any(sums[:-1]) or (len(sums) > 1 and sums[-1]) or any(
+        uses.count(o) > 1 for n in fragment.nodes[:-1] for o in n.outputs)
 
 
 def _is_of(expression: Expression, dtype: object) -> bool:

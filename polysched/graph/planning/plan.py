@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,10 +114,16 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(graph: Graph) -> Plan:
-    """The plan of a graph with types."""
+def plan(graph: Graph, groups: Sequence[Group] | None = None) -> Plan:
+    """The plan of a graph with types.
+
+    Parameters
+    ----------
+    groups : what becomes one kernel, in an order in which every value is made before it is used; None for elementwise
+        nodes with the producers that only they use.
+    """
     inferred = infer(graph)
-    groups = [g for g in partition(graph, inferred) if not operator_of(g.last).view]
+    groups = [g for g in (partition(graph, inferred) if groups is None else groups) if not operator_of(g.last).view]
     steps = tuple(step for group in groups for step in _steps(graph, group, inferred))
     roots, copied = _storage(graph)
     return Plan(graph=graph, steps=steps, roots=roots, copied=copied,

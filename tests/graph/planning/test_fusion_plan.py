@@ -1,0 +1,101 @@
+"""Fusion plans by cost: what is fused, what a judge refuses, what is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysched.graph import from_text, interpret
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.registry import standard
+from polysched.graph.passes.simple import with_types
+from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
+from polysched.graph.planning.plan import plan
+from polysched.target import Target
+from tests.graph.samples import read_plan
+
+SOFTMAX = """graph f(x: float32[6, 40]) {
+  let a = Softmax(x; axis=-1)
+  let y = Mul(a, x)
+  return y
+}"""
+
+ATTENTION = """graph f(q: float32[2, 5, 4], k: float32[2, 4, 5], v: float32[2, 5, 4]) {
+  let s = MatMul(q, k)
+  let p = Softmax(s; axis=-1)
+  let y = MatMul(p, v)
+  return y
+}"""
+
+SEEN = """graph f(x: float32[6, 40]) {
+  const last: int64[1] = [1]
+  let a = Exp(x)
+  let s = ReduceSum(a, last; keepdims=1)
+  let y = Div(a, s)
+  return y, s
+}"""
+
+TARGET = Target(cores=2)
+
+
+def graph_of(text: str):
+    return with_types(standard(from_text(text)))
+
+
+def kernels(found: FusionPlan) -> list[list[str]]:
+    return [[n.op for n in group.nodes] for group in found.kernels]
+
+
+@pytest.mark.parametrize("text", [SOFTMAX, ATTENTION])
+def test_stages_become_one_kernel(text):
+    found = fusion_plan(graph_of(text), TARGET)
+    assert len(found.kernels) == 1
+    assert found.optimal
+    assert found.bytes_moved == found.bytes_compulsory < found.bytes_apart
+
+
+@pytest.mark.parametrize("text", [SOFTMAX, ATTENTION, SEEN])
+def test_a_plan_by_cost_computes_the_graph(text):
+    graph = graph_of(text)
+    chance = np.random.default_rng(3)
+    inputs = {n: chance.standard_normal([int(e) for e in t.shape]).astype(np.float32) for n, t in graph.inputs}
+    found = read_plan(plan(graph, fusion_plan(graph, TARGET).groups), inputs)
+    for name, value in interpret(graph, inputs).items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_results_that_are_seen_from_outside_end_a_kernel():
+    assert kernels(fusion_plan(graph_of(SEEN), TARGET)) == [["Exp"], ["ReduceSum"], ["Div"]]
+
+
+def test_what_is_refused_is_said_and_the_cover_is_found_anew():
+    graph = graph_of(SOFTMAX)
+    found = fusion_plan(graph, TARGET, judge=lambda fragment: Verdict("too large" if len(fragment.nodes) > 3 else ""))
+    assert all(len(group.nodes) <= 3 for group in found.kernels)
+    assert ("ReduceMax Sub Exp ReduceSum Div Mul", "too large") in found.refused
+    assert "not ReduceMax Sub Exp ReduceSum Div Mul: too large" in str(found)
+
+
+def test_tiles_that_take_longer_than_kernels_apart_are_left():
+    slow = fusion_plan(graph_of(SOFTMAX), TARGET, judge=lambda fragment: Verdict(seconds=1.0))
+    alone = fusion_plan(graph_of(SOFTMAX), TARGET, patterns=False)
+    assert kernels(slow) == kernels(alone)
+    assert any("its tiles take 1.0e+00 s" in reason for _, reason in slow.refused)
+
+
+def test_every_node_is_in_one_kernel_and_groups_are_in_order():
+    graph = graph_of(ATTENTION)
+    found = fusion_plan(graph, TARGET, judge=lambda fragment: Verdict("no" if len(fragment.nodes) > 2 else ""))
+    nodes = [id(n) for group in found.groups for n in group.nodes]
+    assert sorted(nodes) == sorted(id(n) for n in graph.nodes)
+    made = {name for name, _ in graph.inputs} | set(graph.constants)
+    for group in found.groups:
+        inside = {o for n in group.nodes for o in n.outputs}
+        assert {i for n in group.nodes for i in n.inputs if i} - inside <= made
+        made |= set(group.last.outputs)
+
+
+def test_open_sizes_are_fused_greedily():
+    graph = graph_of(SOFTMAX.replace("6, 40", "N, 40"))
+    assert infer(graph).types["x"].shape[0].symbols
+    assert len(fusion_plan(graph, TARGET).kernels) == 4
