@@ -110,10 +110,8 @@ class Inliner:
         result : the variable that a block declares and sets to what the function returns.
         as_statement : a block is wanted, whatever the function returns.
         """
-        function = self.functions.get(node.name.name) if isinstance(node.name, c_ast.ID) else None
-        if (function is None or node.name.name in {*self.keep, *self.open_calls, *self.too_large}
-                or len(self.open_calls) == MOST_CALLS_DEEP
-                or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
+        function = self.small_function(node)
+        if function is None:
             return None
         arguments = list(node.args.exprs) if node.args else []
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
@@ -127,6 +125,16 @@ class Inliner:
         made = self.rewrite(made)
         self.open_calls.pop()
         return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+
+    def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
+        """The function that a call names, where it is one of the file's that may become a part of the region."""
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        function = self.functions.get(name)
+        if (function is None or name in {*self.keep, *self.open_calls, *self.too_large}
+                or len(self.open_calls) == MOST_CALLS_DEEP):
+            return None
+        is_small = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+        return function if is_small else None
 
     def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
         """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
