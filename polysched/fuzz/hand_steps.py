@@ -22,6 +22,7 @@ from polysched.scheduling.primitives import (
     Skew,
     SplitAt,
     Step,
+    Stitch,
     StripMine,
     Tile,
     Unroll,
@@ -82,5 +83,7 @@ def random_step(scop: Scop, all_loops: tuple[Loop, ...], source: random.Random) 
         lambda: Vectorize(loop=here),
         lambda: Privatize(array=source.choice(temporaries), loop=here),
         lambda: ComputeAt(producer=source.choice(scop.statements).name, loop=here),
+        lambda: Stitch(dominant=source.choice(scop.statements).name, most_again=source.choice((50, 1000)),
+                       sizes=tuple(source.randint(1, 5) for _ in range(source.randint(1, 2)))),
     )
     return source.choice(makers)()

@@ -29,6 +29,7 @@ from polysched.scheduling.primitives import (
     Skew,
     SplitAt,
     Step,
+    Stitch,
     StripMine,
     Tile,
     Unroll,
@@ -119,7 +120,6 @@ def _nested(all_loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, Loop]]:
             yield outer, inner
 
 
-
 def _nests(tree: LoopTree) -> Iterator[tuple[int, ...]]:
     """Every run of two or more loops that stand directly inside each other, by position."""
     all_loops = loops(tree)
@@ -168,6 +168,10 @@ def _producers(tree: LoopTree, scop: Scop) -> Iterator[Step]:
             for loop in loops(tree) if statement.name not in loop.statements)
 
 
+def _stitches(_: LoopTree, scop: Scop) -> Iterator[Step]:
+    return (Stitch(dominant=statement.name, sizes=(32,)) for statement in scop.statements if statement.depth)
+
+
 def _fusions(tree: LoopTree, _: Scop) -> Iterator[Step]:
     by_band = {id(loop.band): loop.position for loop in loops(tree)}
     for loop in loops(tree):
@@ -187,6 +191,7 @@ _CANDIDATES: dict[str, Callable[[LoopTree, Scop], Iterator[Step]]] = {
     "split_at": _splits,
     "privatize": _copies,
     "compute_at": _producers,
+    "stitch": _stitches,
     "scale": lambda t, _: (Scale(loop=loop.position, factor=2) for loop in loops(t)),
     "fuse": _fusions,
     "interchange": lambda t, _: (Interchange(outer=o.position, inner=i.position) for o, i in _nested(loops(t))),

@@ -14,11 +14,13 @@ from polysched.scheduling.primitives import (
     Reorder,
     Skew,
     SplitAt,
+    Stitch,
     StripMine,
     Tile,
     Unroll,
 )
 from polysched.scheduling.primitives.step import Step
+from tests.scheduling.primitives.changed_programs import BLUR, as_written
 from tests.scheduling.primitives.programs import order, product, stencil
 
 
@@ -57,6 +59,7 @@ def test_available():
     assert set(steps.available(product(), Reorder)) == {Reorder(order=o) for o in (
         (1, 0), (1, 0, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1), (2, 1))}
     assert steps.available(stencil(), Reorder) == ()
+    assert steps.available(as_written(BLUR), Stitch) == tuple(Stitch(dominant=s, sizes=(32,)) for s in ("S0", "S1"))
 
 
 @pytest.mark.parametrize("name", sorted(STEPS))
