@@ -149,7 +149,7 @@ class Circuit:
                 return self.chosen(smaller, a, b) if e.function == "min" else self.chosen(smaller, b, a)
             case Binary():
                 return self.operation(e)
-        raise NotACircuit(f"{getattr(e, 'function', '') or type(e).__name__}")
+        raise NotACircuit(getattr(e, "function", type(e).__name__))
 
     def unary(self, e: Unary) -> Word:
         if e.op == "!":
@@ -182,12 +182,9 @@ class Circuit:
                 return self.multiply(a, b)
             case "/" | "%":
                 return self.divided(e, a, b)
-            case "&":
-                return [self.both(x, y) for x, y in zip(a, b, strict=True)]
-            case "|":
-                return [self.either(x, y) for x, y in zip(a, b, strict=True)]
-            case "^":
-                return [self.differ(x, y) for x, y in zip(a, b, strict=True)]
+            case "&" | "|" | "^":
+                gate = {"&": self.both, "|": self.either, "^": self.differ}[e.op]
+                return [gate(x, y) for x, y in zip(a, b, strict=True)]
         raise NotACircuit(e.op)
 
     def divided(self, e: Binary, a: Word, b: Word) -> Word:

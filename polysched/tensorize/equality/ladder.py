@@ -168,14 +168,18 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
         limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
     if tried:
         yield exhaustive
+    limits.append(_why_open(left, right, bits, few=few))
     if few and not tried:
         asked.refused += 1
-        limits.append(asked.words)
-    elif any(e.dtype.is_float for x in (left, right) for e in walk(x)):
-        limits.append("floats are compared by their normal form alone")
-    else:
-        limits.append(("" if few else f"{bits:.0f} bits of inputs are too many to try; use narrower types, or ")
-                      + "spell the update as the instruction does")
+        limits[-1] = asked.words
+
+
+def _why_open(left: Expr, right: Expr, bits: float, *, few: bool) -> str:
+    """What would help the last rung: so many bits of inputs are few enough to be tried, or are not."""
+    if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
+        return "floats are compared by their normal form alone"
+    return ("" if few else f"{bits:.0f} bits of inputs are too many to try; use narrower types, or "
+            ) + "spell the update as the instruction does"
 
 
 def _sat_rungs(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]],
@@ -249,12 +253,7 @@ def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[
     ----------
     spend : is told how many combinations were tried.
     """
-    values: dict[str, Vector] = {}
-    for name, dtype in inputs.items():
-        low, high = ranges.get(name) or dtype.value_range()
-        values[name] = np.arange(low, high + 1, dtype=np.int64).astype(numpy_dtype(dtype))
-    axes = [n for n, v in values.items() if v.size > 1]   # no more than there are bits
-    rows: dict[str, Vector] = {n: v.reshape([-1 if n == axis else 1 for axis in axes]) for n, v in values.items()}
+    rows, axes = _grid(inputs, ranges)
     first = axes[0] if axes else ""
     length = math.prod(rows[n].size for n in axes[1:])
     count = max(1, SLICE // length)
@@ -265,6 +264,16 @@ def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[
         if outcome.verdict is Verdict.DIFFERENT:
             return outcome
     return Outcome(Verdict.EQUAL, "exhaustive")
+
+
+def _grid(inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> tuple[dict[str, Vector], list[str]]:
+    """All values of each input along an axis of its own, and the inputs that have one: those of several values."""
+    values: dict[str, Vector] = {}
+    for name, dtype in inputs.items():
+        low, high = ranges.get(name) or dtype.value_range()
+        values[name] = np.arange(low, high + 1, dtype=np.int64).astype(numpy_dtype(dtype))
+    axes = [n for n, v in values.items() if v.size > 1]   # no more than there are bits
+    return {n: v.reshape([-1 if n == axis else 1 for axis in axes]) for n, v in values.items()}, axes
 
 
 def _judge_all(left: Expr, right: Expr, rows: Mapping[str, Vector], rung: str) -> Outcome:
