@@ -16,7 +16,7 @@ from polysched.experiment.tables import markdown_table
 from polysched.measure.paired import MeasureOptions, Subject
 from polysched.measure.processes.isolation import Limits
 from polysched.measure.ranks import run_on_ranks
-from polysched.pipeline.distributed_files import distribute_file
+from polysched.pipeline.whole_files.distributed import distribute_file
 from polysched.scop.points import fix_parameters, points_of
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_preemptible(arguments: argparse.Namespace) -> int:
     """`c2c --preemptible`."""
-    from polysched.pipeline.preemptible_files import preemptible_file
+    from polysched.pipeline.whole_files.preemptible import preemptible_file
     for name in ("json", "dump_stages", "verify_order", "size", "intrinsic", "portable"):
         if getattr(arguments, name, None):
             raise UsageError(f"--{name.replace('_', '-')} does nothing with --preemptible", hint="leave it out")

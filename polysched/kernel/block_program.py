@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.block_frontend import BlockSource, loops_of, read_block_program, refuse_races, triton_text
 from polysched.scop.block_frontend.loops import Loops
+from polysched.scop.python_frontend import extract
 from polysched.scop.python_frontend.signature import ArgumentType
 from polysched.scop.python_frontend.source import FunctionSource
 from polysched.scop.scop import Scop
@@ -122,15 +124,22 @@ class BlockKernel(Kernel):
 
     @functools.cached_property
     def _source(self) -> FunctionSource:
-        """The loops; what they cannot be is refused at a line of theirs."""
-        tree = ast.parse(self.loops.text).body[0]
+        return self._as_source(self.loops)
+
+    def _as_source(self, loops: Loops) -> FunctionSource:
+        """Loops; what they cannot be is refused at a line of theirs."""
+        tree = ast.parse(loops.text).body[0]
         assert isinstance(tree, ast.FunctionDef)
         return FunctionSource(function=self.function, path=f"<loops of {self.block_source.name}>",
-                              lines=tuple(self.loops.text.splitlines()), first_line=1, indent=0, tree=tree)
+                              lines=tuple(loops.text.splitlines()), first_line=1, indent=0, tree=tree)
 
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                    values: Mapping[str, Any] | None) -> Specialisation:
-        found = super()._extracted(types, same, values)
+        source = self._source
+        if same:   # what is written under another name is loaded in its place
+            source = self._as_source(loops_of(replace(self.block_source, same=dict(same))))
+        python = extract(source, types, same=dict(same), values=values)
+        found = Specialisation(python, self.options, self._key_parts(python, types, same), types, same)
         refuse_races(found.python.scop, len(self.loops.programs))
         return found
 

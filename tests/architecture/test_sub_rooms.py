@@ -20,6 +20,7 @@ SUB_ROOMS = {
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "search": ["rewriting", "packages"],
     "cli": ["shown", "questions"],
+    "pipeline": ["whole_files"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25

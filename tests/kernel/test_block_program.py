@@ -53,6 +53,37 @@ def test_on_a_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert difference(name, program, size) < 1e-13
 
 
+def twice(x, out, before, BLOCK=8):
+    n = out.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK
+    own = bl.load(bl.block(x, (n,), (at,), (BLOCK,)))
+    bl.store(bl.block(out, (n,), (at,), (BLOCK,)), own + 1)
+    bl.store(bl.block(before, (n,), (at,), (BLOCK,)), own)
+
+
+def test_one_array_under_two_names_is_loaded_before_it_is_written() -> None:
+    x, before = np.arange(11.0), np.zeros(11)
+    polysched.block_program(twice)(x, x, before)
+    assert np.array_equal(before, np.arange(11.0))
+    assert np.array_equal(x, before + 1)
+
+
+def weighted(weights, x, out, BLOCK=8, COLUMNS=4):
+    n, m = x.shape
+    at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK
+    w = bl.load(bl.block(weights, (n, m), (at, 0), (BLOCK, COLUMNS)))
+    total = bl.sum(w * bl.load(bl.block(x, (n, m), (at, 0), (BLOCK, COLUMNS))), 1)
+    bl.store(bl.block(out, (n,), (at,), (BLOCK,)), total)
+
+
+@pytest.mark.parametrize("types", [("i4", "f8"), ("f4", "f8"), ("i1", "f4")])
+def test_integers_and_floats_make_floats(types: tuple[str, str]) -> None:
+    w, x = np.arange(36).reshape(9, 4).astype(types[0]), np.linspace(0, 1, 36).reshape(9, 4).astype(types[1])
+    out = np.zeros(9)
+    polysched.block_program(weighted)(w, x, out)
+    assert np.allclose(out, (w * x).sum(1), rtol=1e-6)
+
+
 def overlapping(x, out, BLOCK=8):
     n = out.shape[0]
     at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK

@@ -10,7 +10,7 @@ from polysched.errors import NoCompilerError, RunFailedError
 from polysched.measure.paired import MeasureOptions, Subject
 from polysched.measure.processes.isolation import Limits
 from polysched.measure.ranks import mpi_command, run_on_ranks
-from polysched.pipeline.distributed_files import distribute_file
+from polysched.pipeline.whole_files.distributed import distribute_file
 from tests.distribute.programs import PROGRAMS, SIZES
 from tests.measure.mpi import needs_mpi
 

@@ -51,7 +51,12 @@ def twice() -> Any:
     return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"])])
 
 
-@pytest.mark.parametrize("make", [nonzero, top, shapes, sequence, twice])
+def known() -> Any:
+    nodes = [node("NonZero", ["x"], ["y"]), node("Neg", ["w"], ["v"])]
+    return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"], "i"), value("v", [2])], w=np.float32([1, 2]))
+
+
+@pytest.mark.parametrize("make", [nonzero, top, shapes, sequence, twice, known])
 def test_what_depends_on_data_is_an_island(make: Any) -> None:
     proto, data = make(), np.maximum(np.round(X), 0)
     compiled = polysched.compile(load(proto))
@@ -59,6 +64,24 @@ def test_what_depends_on_data_is_an_island(make: Any) -> None:
     assert_same(compiled(x=data), by_onnxruntime(proto, x=data))
     with pytest.raises(UnsupportedGraphError):
         assert polysched.compile(load(proto), islands="refuse")
+
+
+@pytest.mark.parametrize("without", [False, True])
+def test_outputs_are_no_inputs_and_no_constants(without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if without:
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    proto = model([node("NonZero", ["x"], ["y"])], [value("x", [4, 5])],
+                  [value("y", ["a", "b"], "i"), value("x", [4, 5]), value("w", [2])], w=np.float32([1, 2]))
+    compiled, data = polysched.compile(load(proto)), X.copy()
+    found = compiled(x=data)
+    found["x"][:], found["w"][:] = 0, 0
+    assert np.array_equal(data, X)
+    assert np.array_equal(compiled(x=data)["w"], [1, 2])
+
+
+def test_a_model_with_islands_has_no_early_outputs() -> None:
+    with pytest.raises(UsageError, match="gives all outputs at once"):
+        polysched.compile(load(nonzero())).start(x=X)
 
 
 def loop(changes: bool) -> Any:

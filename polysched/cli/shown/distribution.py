@@ -15,7 +15,7 @@ from polysched.errors import UsageError, WrongResultError
 if TYPE_CHECKING:
     from polysched.distribute import Distributed, Partition
     from polysched.measure.ranks import RanksRun
-    from polysched.pipeline.distributed_files import DistributedFile
+    from polysched.pipeline.whole_files.distributed import DistributedFile
 
 PARTITIONS = "block, cyclic, or block-cyclic:N"
 OWN = ("distribute", "partition", "owner", "ranks")
@@ -123,7 +123,7 @@ def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
 
 
 def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
-    from polysched.pipeline.distributed_files import distribute_file
+    from polysched.pipeline.whole_files.distributed import distribute_file
     return distribute_file(arguments.source, arguments.distribute, partition=_chosen(arguments, ranks),
                            owners=dict(arguments.owner), options=pipeline_options(_changed(arguments, target="host")))
 

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -28,12 +28,14 @@ class BlockSource:
     arguments : arrays and numbers of a call, in order.
     constants : the arguments with defaults: integers that are part of the program.
     body : the statements, names of constants replaced by their values.
+    same : arguments that are the array of another one in a call.
     """
 
     source: FunctionSource
     arguments: tuple[str, ...]
     constants: Mapping[str, int]
     body: tuple[ast.stmt, ...]
+    same: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,13 +69,14 @@ class BlockSource:
 
     @cached_property
     def stored(self) -> frozenset[str]:
-        """The arrays that the program writes."""
+        """The arrays that the program writes, under all their names."""
         blocks = {target.id: node.value for node in self._nodes if isinstance(node, ast.Assign)
                   for target in node.targets if isinstance(target, ast.Name)}
         stores = [node.args[0] for node in self._nodes
                   if isinstance(node, ast.Call) and self.called(node) == "store" and node.args]
         found = [blocks.get(block.id, block) if isinstance(block, ast.Name) else block for block in stores]
-        return frozenset(array for block in found if (array := _first_name(block)))
+        written = {self.same.get(array, array) for block in found if (array := _first_name(block))}
+        return frozenset(a for a in self.arguments if self.same.get(a, a) in written)
 
     @property
     def _nodes(self) -> Iterator[ast.AST]:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from polysched.scop.block_frontend import operators
 from polysched.scop.block_frontend.block_source import BlockSource
+from polysched.scop.block_frontend.element_types import REAL, ElementType, joined
 from polysched.scop.block_frontend.tiles import (
     Block,
     Fill,
@@ -81,13 +82,13 @@ class Expressions:
         match node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 kind = Kind.INDEX if isinstance(value, int) else Kind.VALUE
-                return number(repr(value), kind, least=value >= 0)
+                return number(repr(value), kind, least=value >= 0, dtype=ElementType(is_float=isinstance(value, float)))
             case ast.Name(id=name):
                 return self._name(node, name)
             case ast.BinOp(left=left, op=operator, right=right):
                 return self._binary(node, left, operator, right)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return operators.negative(self.value(operand))
+                return self._negative(node, operand)
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return operators.complement(self._condition(operand))
             case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in operators.COMPARED:
@@ -99,7 +100,7 @@ class Expressions:
             case ast.Call():
                 return self._call(node)
         if self.source.word(node) == "inf":
-            return number("np.inf", Kind.VALUE)
+            return number("np.inf", Kind.VALUE, dtype=REAL)
         return self.source.refuse(node, "a block program has no such expression",
                                   "operators, comparisons, [:, None], and the words of the language")
 
@@ -145,7 +146,7 @@ class Expressions:
         if name in self.arrays:
             self.source.refuse(node, f"{name} is an array", "make a block of it and load that")
         if name in self.source.arguments:
-            return number(name, Kind.NUMBER)
+            return number(name, Kind.NUMBER, dtype=ElementType((name,)))
         return self.source.refuse(node, f"nothing is known of {name} here",
                                   "names of a loop end with it; constants are arguments with a default")
 
@@ -159,6 +160,12 @@ class Expressions:
         if Kind.CONDITION in (a.kind, b.kind):
             self.source.refuse(node, "a condition is no number", "use where")
         return operators.arithmetic(operators.BINARY[type(operator)], a, b, self.common(node, a.shape, b.shape))
+
+    def _negative(self, node: ast.expr, operand: ast.expr) -> Tile:
+        found = self.value(operand)
+        if found.kind is Kind.CONDITION:
+            self.source.refuse(node, "a condition is no number", "use ~ for its opposite, or where")
+        return operators.negative(found)
 
     def _condition(self, node: ast.expr) -> Tile:
         found = self.value(node)
@@ -230,10 +237,11 @@ class Expressions:
 
     def _full(self, node: ast.Call, word: str) -> Tile:
         shape, *rest = self._arguments(node, word, ("shape", "value") if word == "full" else ("shape",))
-        value = self.value(rest[0]) if rest else number("0.0", Kind.VALUE)
+        value = self.value(rest[0]) if rest else number("0", Kind.VALUE)
         if value.shape:
             self.source.refuse(node, "full takes a number")
-        return Tile(shape=self._shape(shape), element=lambda index, site: value.element((), site))
+        return Tile(shape=self._shape(shape), element=lambda index, site: value.element((), site),
+                    dtype=value.dtype)
 
     def _load(self, node: ast.Call) -> Tile:
         block, mask, other = self._arguments(node, "load", ("block",), mask=None, other=ast.Constant(0))
@@ -254,7 +262,7 @@ class Expressions:
             missing = [g for g in guards(index) if g not in site.known]
             return f"({own.element(index)} if {' and '.join(missing)} else {text})" if missing else own.element(index)
         value = operators.CONSTANTS.get(text)
-        tile = Tile(shape=own.shape, element=element, dtype=f"{own.array}.dtype",
+        tile = Tile(shape=own.shape, element=element, dtype=joined((ElementType((own.array,)), fallback.dtype)),
                     fill=None if value is None else Fill(value, guards))
         return self.emitter.written(tile) if own.array in self.source.stored else tile
 

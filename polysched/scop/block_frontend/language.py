@@ -53,12 +53,15 @@ def store(block: Any, tile: Any, mask: Any = None) -> None:
 
 
 def arange(first: int, end: int) -> Any:
-    """The integers of a range as a tile of one dimension."""
+    """The integers of a range as a tile of one dimension.
+
+    These, ids and sizes take the type of an array's elements that they meet, as Python's integers do.
+    """
     _outside("arange")
 
 
 def zeros(shape: Any) -> Any:
-    """A tile of zeros; its type is that of the first array."""
+    """A tile of zeros: of the type of all that is assigned to its name, else of that of the first array."""
     _outside("zeros")
 
 
@@ -78,7 +81,7 @@ def trans(tile: Any) -> Any:
 
 
 def sum(tile: Any, axis: int) -> Any:
-    """The sums along one dimension, in order."""
+    """The sums along one dimension, in order and in the type of the tile."""
     _outside("sum")
 
 

@@ -17,8 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from polysched.scop.block_frontend.block_source import BlockSource
+from polysched.scop.block_frontend.element_types import ElementType, joined, resolved, text_of
 from polysched.scop.block_frontend.expressions import Expressions
-from polysched.scop.block_frontend.tiles import Block, Fill, Index, Kind, Site, Tile, broadcast
+from polysched.scop.block_frontend.operators import comparison
+from polysched.scop.block_frontend.tiles import Block, Fill, Index, Kind, Site, Tile, broadcast, number
 
 INDENT = "    "
 
@@ -65,7 +67,8 @@ class _Translation:
                  if isinstance(node, ast.Call) and self.source.called(node) == "program_id"]
         axes = {c.args[0].value for c in calls if c.args and isinstance(c.args[0], ast.Constant)}
         self.ids = {axis: self.fresh(f"program{axis}") for axis in sorted(a for a in axes if isinstance(a, int))}
-        self.temporaries: list[tuple[str, tuple[int, ...], str]] = []
+        self.temporaries: dict[str, tuple[int, ...]] = {}
+        self.types: dict[str, ElementType] = {}
 
     def made(self) -> Loops:
         """The whole function."""
@@ -75,9 +78,10 @@ class _Translation:
         if not axes or sorted(self.programs) != list(range(len(axes))):
             self.source.refuse(self.source.source.tree, "a block program asks for its program ids, from axis 0 on",
                                "write program_id(0, cdiv(n, BLOCK))")
-        first = next((a for a in self.source.arguments if a in self.expressions.arrays), None)
-        made = [f"{name} = np.empty(({', '.join([*axes, *map(str, shape)])},), {dtype or f'{first}.dtype'})"
-                for name, shape, dtype in self.temporaries]
+        arrays = [a for a in self.source.arguments if a in self.expressions.arrays]
+        types = {name: text_of(resolved(own, self.types), arrays) for name, own in self.types.items()}
+        made = [f"{name} = np.empty(({', '.join([*axes, *map(str, shape)])},), {types[name]})"
+                for name, shape in self.temporaries.items()]
         loops = [INDENT * k + f"for {self.ids[k]} in range({count}):" for k, count in enumerate(axes)]
         body = [*self.head, *made, *loops, *(INDENT * len(axes) + line for line in self.lines)]
         text = [f"def {self.source.name}({', '.join(self.source.arguments)}):", *(INDENT + line for line in body)]
@@ -174,11 +178,14 @@ class _Translation:
 
     def carry(self, node: ast.stmt, name: str, tile: Tile) -> None:
         """A name that is assigned several times has an array."""
+        if tile.kind is Kind.CONDITION:
+            self.source.refuse(node, f"{name} is a condition, and is assigned several times",
+                               "give each condition a name of its own")
         array = self.carried.get(name)
         if array is None:
             shape = tile.shape
             array = self.carried[name] = self.temporary(shape, tile.dtype, name)
-            self.environment[name] = Tile(shape=shape, changes=True, dtype=tile.dtype,
+            self.environment[name] = Tile(shape=shape, changes=True, dtype=ElementType((array,)),
                                           element=lambda index, site: self.element(array, index))
         own = self.environment[name]
         assert isinstance(own, Tile)
@@ -186,6 +193,7 @@ class _Translation:
             self.source.refuse(node, f"{name} has the shape {own.shape}, the value {tile.shape}")
         if tile.transposed:
             tile = self.written(tile)
+        self.types[array] = joined((self.types[array], tile.dtype))
         self.fill_array(array, own.shape, tile, None)
 
     def update(self, node: ast.AugAssign, name: str, operator: ast.operator, value: ast.expr) -> None:
@@ -198,7 +206,9 @@ class _Translation:
             a, b = self.expressions.factors(value)
             if (a.shape[0], b.shape[1]) != own.shape:
                 self.source.refuse(node, f"{name} has the shape {own.shape}, the product {(a.shape[0], b.shape[1])}")
-            self.products(self.carried[name], a, b)
+            array = self.carried[name]
+            self.types[array] = joined((self.types[array], a.dtype, b.dtype))
+            self.products(array, *(self.written(factor) if factor.changes else factor for factor in (a, b)))
             return
         total = ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(name, ast.Load()), node), operator, value), node)
         self.carry(node, name, self.expressions.value(total))
@@ -249,10 +259,10 @@ class _Translation:
     def site(self, known: tuple[str, ...]) -> Site:
         return Site(frozenset(known), self.fresh)
 
-    def temporary(self, shape: tuple[int, ...], dtype: str, wish: str = "tile") -> str:
+    def temporary(self, shape: tuple[int, ...], dtype: ElementType, wish: str = "tile") -> str:
         """The name of a new array with one tile per program."""
         name = self.fresh(wish if wish not in self.taken else f"{wish}_tile")
-        self.temporaries.append((name, shape, dtype))
+        self.temporaries[name], self.types[name] = shape, dtype
         return name
 
     def element(self, array: str, index: Index) -> str:
@@ -269,12 +279,13 @@ class _Translation:
         self.each(shape, lane)
 
     def written(self, tile: Tile) -> Tile:
-        """The tile, computed here."""
+        """The tile, computed here; a condition as 1 or 0."""
         array = self.temporary(tile.shape, tile.dtype)
         self.fill_array(array, tile.shape, tile, tile.fill)
-        return self.read(array, tile.shape, tile.dtype, tile.fill)
+        found = self.read(array, tile.shape, tile.dtype, tile.fill)
+        return comparison("!=", found, number("0", Kind.INDEX), tile.shape) if tile.kind is Kind.CONDITION else found
 
-    def read(self, array: str, shape: tuple[int, ...], dtype: str, fill: Fill | None = None) -> Tile:
+    def read(self, array: str, shape: tuple[int, ...], dtype: ElementType, fill: Fill | None = None) -> Tile:
         """A tile that was written."""
         def element(index: Index, site: Site) -> str:
             missing = [c for c in fill.conditions(index) if c not in site.known] if fill else []
@@ -285,10 +296,11 @@ class _Translation:
     def product(self, a: Tile, b: Tile) -> Tile:
         """The product of two tiles."""
         shape = (a.shape[0], b.shape[1])
-        array = self.temporary(shape, a.dtype or b.dtype)
+        dtype = joined((a.dtype, b.dtype))
+        array = self.temporary(shape, dtype)
         self.each(shape, lambda index: self.emit(f"{self.element(array, index)} = 0.0"))
         self.products(array, a, b)
-        return self.read(array, shape, a.dtype or b.dtype)
+        return self.read(array, shape, dtype)
 
     def products(self, array: str, a: Tile, b: Tile) -> None:
         """Add the products of two tiles to an array; lanes where a factor is masked to 0 add nothing."""
@@ -306,20 +318,28 @@ class _Translation:
         self._nested([(n, e) for n, e in zip(names, edges, strict=True) if e != 1], body)
 
     def reduced(self, word: str, tile: Tile, axis: int) -> Tile:
-        """The tile without one dimension; lanes that change nothing are left out."""
+        """The tile without one dimension; lanes that change nothing are left out.
+
+        The largest and the least element begin with that of lane 0: no integer is as small as -inf.
+        """
         tile = self.written(tile) if tile.heavy and word != "sum" else tile
         neutral = {"sum": 0.0, "max": float("-inf"), "min": float("inf")}[word]
         shape = tile.shape[:axis] + tile.shape[axis + 1:]
         array = self.temporary(shape, tile.dtype)
-        self.each(shape, lambda index: self.emit(f"{self.element(array, index)} = {spelled(neutral)}"))
+        fill = tile.fill if tile.fill is not None and tile.fill.value == neutral else None
+
+        def first(index: Index) -> None:
+            site, whole = self.site(()), (*index[:axis], "0", *index[axis:])
+            value = spelled(neutral) if fill or word == "sum" else tile.element(whole, site)
+            self.under((), site.lines, f"{self.element(array, index)} = {value}")
 
         def lane(index: Index) -> None:
-            fill = tile.fill if tile.fill is not None and tile.fill.value == neutral else None
             conditions = fill.conditions(index) if fill else ()
             site, target = self.site(conditions), self.element(array, index[:axis] + index[axis + 1:])
             value = tile.element(index, site)
             last = f"{target} += {value}" if word == "sum" else f"{target} = np.{word}imum({target}, {value})"
             self.under(conditions, site.lines, last)
+        self.each(shape, first)
         self.each(tile.shape, lane)
         return self.read(array, shape, tile.dtype)
 

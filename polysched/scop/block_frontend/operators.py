@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from math import inf
 
+from polysched.scop.block_frontend.element_types import ElementType, joined
 from polysched.scop.block_frontend.tiles import (
     Fill,
     Index,
@@ -34,7 +35,8 @@ CONSTANTS = {"0": 0.0, "0.0": 0.0, "np.inf": inf, "(-np.inf)": -inf}
 
 def arithmetic(operator: str, left: Tile, right: Tile, shape: tuple[int, ...]) -> Tile:
     """`left operator right` per lane."""
-    made = merged((left, right), shape, lambda a, b: f"({a} {operator} {b})", fill=filled_by(operator, left, right))
+    made = merged((left, right), shape, lambda a, b: f"({a} {operator} {b})", fill=filled_by(operator, left, right),
+                  is_float=operator == "/")
     if not (left.is_affine and right.is_affine and operator in AFFINE):
         return made
     numbers = left.kind is right.kind is Kind.NUMBER
@@ -102,11 +104,12 @@ def function(word: str, tiles: tuple[Tile, ...], shape: tuple[int, ...]) -> Tile
         fill = spread(own, tiles[0].shape, 0.0)
     elif own is not None and word in KEEP_ZERO and own.value == 0:
         fill = spread(own, tiles[0].shape)
-    made = merged(tiles, shape, lambda *texts: f"{name}({', '.join(texts)})", fill=fill, heavy=word in HEAVY)
+    made = merged(tiles, shape, lambda *texts: f"{name}({', '.join(texts)})", fill=fill, heavy=word in HEAVY,
+                  is_float=word in HEAVY)
     if word != "uint64":
         return made
-    return Tile(shape=made.shape, element=made.element, dtype="np.uint64", fill=fill, changes=made.changes,
-                heavy=made.heavy)
+    return Tile(shape=made.shape, element=made.element, dtype=ElementType(("np.uint64",)), fill=fill,
+                changes=made.changes, heavy=made.heavy)
 
 
 def choice(asked: Tile, then: Tile, otherwise: Tile, shape: tuple[int, ...]) -> Tile:
@@ -118,8 +121,9 @@ def choice(asked: Tile, then: Tile, otherwise: Tile, shape: tuple[int, ...]) -> 
         other = otherwise.element(broadcast(index, otherwise.shape), site)
         return f"({value} if {' and '.join(parts)} else {other})" if parts else value
     made = merged((then, otherwise, asked), shape, lambda *_: "")
-    return Tile(shape=shape, element=text, dtype=then.dtype or otherwise.dtype, fill=_chosen(asked, then, otherwise),
-                changes=made.changes, heavy=made.heavy, transposed=made.transposed)
+    return Tile(shape=shape, element=text, dtype=joined((then.dtype, otherwise.dtype)),
+                fill=_chosen(asked, then, otherwise), changes=made.changes, heavy=made.heavy,
+                transposed=made.transposed)
 
 
 def _chosen(asked: Tile, then: Tile, otherwise: Tile) -> Fill | None:

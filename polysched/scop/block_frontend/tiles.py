@@ -8,6 +8,8 @@ from enum import Enum
 from math import inf
 from typing import TypeAlias
 
+from polysched.scop.block_frontend.element_types import OPEN, ElementType, joined
+
 Index: TypeAlias = tuple[str, ...]
 
 
@@ -64,7 +66,7 @@ class Tile:
     element : the text of an element; may put scalars in front of the site.
     kind : what an element is.
     parts : of a condition, the conditions that all have to hold.
-    dtype : the text of the element type in NumPy.
+    dtype : the element type.
     fill : of masked lanes; None where they are like others.
     changes : whether it reads what the program assigns again.
     heavy : whether an element takes more than loads and simple arithmetic.
@@ -76,7 +78,7 @@ class Tile:
     element: Callable[[Index, Site], str]
     kind: Kind = Kind.VALUE
     parts: Callable[[Index, Site], tuple[str, ...]] | None = None
-    dtype: str = ""
+    dtype: ElementType = OPEN
     fill: Fill | None = None
     changes: bool = False
     heavy: bool = False
@@ -110,9 +112,9 @@ class Block:
         return f"{self.array}[{', '.join(self.positions(index))}]"
 
 
-def number(text: str, kind: Kind, *, least: bool = False) -> Tile:
+def number(text: str, kind: Kind, *, least: bool = False, dtype: ElementType = OPEN) -> Tile:
     """A number."""
-    return Tile(shape=(), element=lambda index, site: text, kind=kind, least=least)
+    return Tile(shape=(), element=lambda index, site: text, kind=kind, least=least, dtype=dtype)
 
 
 def broadcast(index: Index, shape: tuple[int, ...]) -> Index:
@@ -130,11 +132,11 @@ def common_shape(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ..
 
 
 def merged(tiles: tuple[Tile, ...], shape: tuple[int, ...], text: Callable[..., str], *, kind: Kind = Kind.VALUE,
-           fill: Fill | None = None, heavy: bool = False) -> Tile:
+           fill: Fill | None = None, heavy: bool = False, is_float: bool = False) -> Tile:
     """The tile whose elements are made from those of others."""
     def element(index: Index, site: Site) -> str:
         return text(*(t.element(broadcast(index, t.shape), site) for t in tiles))
-    dtype = next((t.dtype for t in tiles if t.dtype), "")
+    dtype = joined((*(t.dtype for t in tiles), ElementType(is_float=is_float)))
     return Tile(shape=shape, element=element, kind=kind, dtype=dtype, fill=fill, changes=any(t.changes for t in tiles),
                 heavy=heavy or any(t.heavy for t in tiles), least=False,
                 transposed=any(t.transposed for t in tiles))

@@ -138,7 +138,7 @@ class Calls(ArrayCreation):
             (np.empty, self._empty), (np.full, self._full), (np.zeros_like, self._zeros_like),
             (np.ones_like, self._ones_like), (np.empty_like, self._empty_like), (np.full_like, self._full_like),
             (np.copy, self._copy), (np.arange, self._arange), (np.tril, self._tril), (np.triu, self._triu),
-            (np.eye, self._eye), (np.identity, self._eye)]
+            (np.eye, self._eye), (np.identity, self._eye), (np.result_type, self._result_type)]
         return next((meaning for known, meaning in table if known is function), None)
 
     def _elementwise(self, function: Callable[..., Value], arguments: Sequence[Operand], *, of_python: bool) -> Operand:

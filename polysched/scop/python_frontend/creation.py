@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from polysched.scop.construction import functions, values
-from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.construction.promotion import from_numpy, result_type
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BY_NAME, FLOAT64, INT64, DType
 from polysched.scop.python_frontend.emission import Emission
@@ -68,6 +69,20 @@ class ArrayCreation:
                 if found is not None:
                     return found
         raise CannotExpress("this dtype has no meaning in a kernel")
+
+    def _result_type(self, *operands: Operand) -> Operand:
+        """`numpy.result_type`: the types of arrays first, then Python numbers."""
+        types = []
+        for operand in operands:
+            if isinstance(operand, PythonObject):
+                types.append((self.dtype(operand), False))
+            else:
+                found = self.computable(operand)
+                types.append((found.dtype, isinstance(found, Value) and found.weak))
+        if not types:
+            raise CannotExpress("numpy.result_type of nothing")
+        first, *others = sorted(types, key=lambda its: its[1])
+        return PythonObject(reduce(lambda own, other: result_type(*own, *other), others, first)[0])
 
     def _shape(self, operand: Operand) -> Indices:
         items = operand.items if isinstance(operand, TupleValue) else (operand,)

@@ -133,6 +133,103 @@ def test_a_program_id_may_come_behind_a_tile() -> None:
     assert np.array_equal(out, [x, x])
 
 
+def growing(x, y, out, B=4):
+    n = x.shape[0]
+    p = bl.program_id(0, 1)
+    before = bl.zeros((B,))
+    total = bl.zeros((B,))
+    for k in range(0, n, B):
+        kept = before * 1
+        before = bl.load(bl.block(y, (n,), (k + p,), (B,)))
+        total += kept + bl.load(bl.block(x, (n,), (k,), (B,)))
+    bl.store(bl.block(out, (B,), (0,), (B,)), total)
+
+
+def products(x, y, out, B=4):
+    n = x.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, B)) * B
+    power = bl.exp(bl.load(bl.block(x, (n,), (at,), (B,))) * bl.load(bl.block(y, (n,), (at,), (B,))))
+    bl.store(bl.block(out, (n,), (at,), (B,)), power * power)
+
+
+def roots(x, y, out, B=4):
+    n = x.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, B)) * B
+    root = bl.sqrt(bl.load(bl.block(x, (n,), (at,), (B,))))
+    bl.store(bl.block(out, (n,), (at,), (B,)), root * root)
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (growing, lambda x, y: x[:4] + y[:4] + x[4:]), (products, lambda x, y: np.exp(x * y) ** 2),
+    (roots, lambda x, y: x)])
+def test_what_is_kept_has_the_type_of_what_it_is_made_from(function: Any, expected: Any) -> None:
+    x, y = np.arange(1, 9, dtype=np.int32), np.linspace(0.1, 0.9, 8)
+    wanted = expected(x, y)
+    out = np.zeros_like(wanted, dtype=float)
+    run(function, x, y, out)
+    assert np.allclose(out, wanted, rtol=1e-12)
+
+
+def largest(A, out, B=4):
+    M, N = A.shape
+    row = bl.program_id(0, M)
+    bl.store(bl.block(out, (M,), (row,), (None,)), bl.max(bl.load(bl.block(A, (M, N), (row, 0), (None, B))), 0))
+
+
+def test_the_largest_of_integers_is_one() -> None:
+    A = np.array([[-2**62, -2**62 - 1, -2**62 + 1, -2**62 - 2]])
+    out = np.zeros(1, np.int64)
+    run(largest, A, out)
+    assert np.array_equal(out, A.max(1))
+
+
+def asked(x, out, B=4):
+    n = x.shape[0]
+    at = bl.program_id(0, bl.cdiv(n, B)) * B
+    v = bl.load(bl.block(x, (n,), (at,), (B,)))
+    total = v * 2
+    total = total + 1
+    big = total > 5
+    total = total - 1
+    bl.store(bl.block(out, (n,), (at,), (B,)), bl.where(big, total, 0))
+
+
+def test_a_condition_on_what_changes_is_taken_before_the_change() -> None:
+    x, out = np.arange(7.0), np.zeros(7)
+    run(asked, x, out)
+    assert np.array_equal(out, np.where(x * 2 + 1 > 5, x * 2, 0))
+
+
+def negative_condition(x, B=4):
+    n = x.shape[0]
+    at = bl.block(x, (n,), (bl.program_id(0, n),), (1,))
+    bl.store(at, bl.where(-(bl.load(at) > 0), 1, 0))
+
+
+def two_conditions(x, B=4):
+    n = x.shape[0]
+    at = bl.block(x, (n,), (bl.program_id(0, n),), (1,))
+    big = bl.load(at) > 0
+    big = bl.load(at) > 1
+    bl.store(at, bl.where(big, 1, 0))
+
+
+def powers(A, out, B=3):
+    p = bl.program_id(0, 1)
+    a = bl.load(bl.block(A, (B, B), (p, 0), (B, B)))
+    total = a * 1
+    total += bl.dot(total, a)
+    total += bl.dot(a, bl.trans(total))
+    bl.store(bl.block(out, (B, B), (0, 0), (B, B)), total)
+
+
+def test_a_product_of_a_tile_may_be_added_to_it() -> None:
+    A, out = np.arange(9.0).reshape(3, 3), np.zeros((3, 3))
+    run(powers, A, out)
+    total = A + A @ A
+    assert np.array_equal(out, total + A @ total.T)
+
+
 def ends(x, out, B=4):
     n = x.shape[0]
     p = bl.program_id(0, 1)
@@ -179,7 +276,8 @@ def two_blocks(x, B=4):
 @pytest.mark.parametrize(("function", "words"), [
     (ends, "nothing is known of v here"), (moving, "this is no function of sizes, program ids and loops"),
     (no_program, "asks for its program ids"), (branch, "no such statement"), (wrong_shape, "do not fit"),
-    (two_blocks, "at names several blocks")])
+    (two_blocks, "at names several blocks"), (negative_condition, "a condition is no number"),
+    (two_conditions, "big is a condition, and is assigned several times")])
 def test_what_is_refused(function: Any, words: str) -> None:
     with pytest.raises(UnsupportedScopError, match=words):
         run(function)

@@ -39,7 +39,16 @@ def written_whole(x):
     return out
 
 
-@pytest.mark.parametrize("function", [filled, like, ranges, triangles, identities, written_whole],
+def common_types(x):
+    a = np.ones(3, np.int8)
+    b = np.zeros(3, np.result_type(a, 1.0, np.float32))
+    c = np.ones(3, np.result_type(a, 2))
+    d = np.ones(3, np.result_type(2.0, x, a))
+    return b, c, d
+
+
+@pytest.mark.parametrize("function", [filled, like, ranges, triangles, identities, written_whole,
+                                      common_types],
                          ids=lambda f: f.__name__)
 def test_new_arrays_are_numpys_in_value_and_type(function: object) -> None:
     check(function, X)

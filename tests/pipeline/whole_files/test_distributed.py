@@ -7,7 +7,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.pipeline import PipelineOptions
-from polysched.pipeline.distributed_files import distribute_file
+from polysched.pipeline.whole_files.distributed import distribute_file
 
 TWO = """\
 #include <math.h>

@@ -8,7 +8,7 @@ import pytest
 
 from polysched.errors import PolyschedError
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.preemptible_files import preemptible_file
+from polysched.pipeline.whole_files.preemptible import preemptible_file
 from polysched.tiling import TilingOptions
 from tests.emit_c.compiled import load
 
