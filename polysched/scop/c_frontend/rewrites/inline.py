@@ -22,6 +22,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     stepped_name,
 )
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
@@ -41,6 +42,8 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
+    pointers : variables at the region that are arrays or pointers.
+    walking : those that the region declares as pointers, perhaps into arrays of other names.
     """
 
     functions: dict[str, c_ast.FuncDef]
@@ -48,6 +51,8 @@ class Inliner:
     taken: set[str]
     shadowed: frozenset[str]
     array_types: Mapping[str, c_ast.ArrayDecl] = field(default_factory=dict)
+    pointers: set[str] = field(default_factory=set)
+    walking: set[str] = field(default_factory=set)
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -135,10 +140,14 @@ class Inliner:
         return made
 
     def captures(self, function: c_ast.FuncDef) -> bool:
-        """Whether a global name of the function means something else at the region."""
-        own = {p.name for p in function_parameters(function)}
-        own |= {n.name for n in everything(function.body) if isinstance(n, c_ast.Decl)}
-        return bool((identifiers_in(function.body) - own) & self.shadowed)
+        """Whether the function's name, or a global name in it, means something else at the region or inside it."""
+        named = identifiers_in(function.body) - own_names(function) | {function.decl.name}
+        return bool(named & self.shadowed) or calls_a_variable(function) or keeps_a_state(function)
+
+    @property
+    def changes(self) -> Changes:
+        """What the functions of the file change, as the region names it."""
+        return Changes(self.functions, self.pointers, self.walking)
 
     def fresh(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -238,27 +247,39 @@ class _Callee:
         if _jumps(items):
             return None
         heads: list[c_ast.Node] = []
-        own = {d.name for d in (*self.parameters, *everything(self.function.body)) if isinstance(d, c_ast.Decl)}
-        outside = changed - own | {name for a in self.arguments for name in addressed_names(a)}
+        outside = self.inliner.changes.variables(self.function) | {
+            name for a in self.arguments for name in addressed_names(a)}
         moved = {name for i in items for name in (*assigned_names(i), *_addressed_itself(i))}
         for parameter, argument in zip(self.parameters, self.arguments, strict=True):
             if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, outside):
                 self.values[parameter.name] = self.converted(parameter.type, argument)
             elif _is_scalar(parameter):
                 heads.append(self.declared(parameter, argument))
-            elif parameter.name in moved:
+            elif parameter.name in moved or self.moves(argument):
                 return None
             else:
                 self.values[parameter.name] = self.pointer(parameter.type, argument)
         self.rename(items)
         return c_ast.Compound([*heads, *(self.substituted(i) for i in items)], self.call.coord)
 
+    def moves(self, argument: c_ast.Node) -> bool:
+        """Whether the body may change where a pointer argument leads to."""
+        changes = self.inliner.changes
+        itself = {name for a in self.arguments for name in _addressed_itself(a)}
+        return changes.reach(argument, changes.variables(self.function) | itself,
+                             changes.memory(self.function, self.arguments))
+
     def rename(self, items: list[c_ast.Node]) -> None:
         """Give what statements declare names that nothing has."""
         for item in items:
             for node in everything(item):
                 if isinstance(node, c_ast.Decl) and node.name is not None:
-                    self.values[node.name] = c_ast.ID(self.inliner.fresh(node.name), self.call.coord)
+                    new = self.inliner.fresh(node.name)
+                    self.values[node.name] = c_ast.ID(new, self.call.coord)
+                    if not _is_scalar(node):
+                        self.inliner.pointers.add(new)
+                    if isinstance(node.type, c_ast.PtrDecl):
+                        self.inliner.walking.add(new)
 
     def substituted(self, node: c_ast.Node) -> c_ast.Node:
         """A copy with the callee's names replaced."""
