@@ -29,6 +29,9 @@ UNSET = "polysched_unset"
 _BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
+MOST_CALLS_DEEP = 16
+MOST_NODES_IN_ALL = 20_000
+"""Of the syntax tree of one call, with the calls inside; what is larger takes many seconds to analyse."""
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
+    too_large : functions that grew too large with what they call: they stay calls.
     pointers : variables at the region that are arrays or pointers.
     walking : those that the region declares as pointers, perhaps into arrays of other names.
     """
@@ -55,6 +59,7 @@ class Inliner:
     walking: set[str] = field(default_factory=set)
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    too_large: set[str] = field(default_factory=set)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
@@ -110,9 +115,8 @@ class Inliner:
         result : the variable that a block declares and sets to what the function returns.
         as_statement : a block is wanted, whatever the function returns.
         """
-        function = self.functions.get(node.name.name) if isinstance(node.name, c_ast.ID) else None
-        if (function is None or node.name.name in self.keep or node.name.name in self.open_calls
-                or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
+        function = self.small_function(node)
+        if function is None:
             return None
         arguments = list(node.args.exprs) if node.args else []
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
@@ -125,7 +129,23 @@ class Inliner:
         self.open_calls.append(node.name.name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        return None if _calls_function(made, node.name.name) else made
+        return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+
+    def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
+        """The function that a call names, where it is one of the file's that may become a part of the region."""
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        function = self.functions.get(name)
+        if (function is None or name in {*self.keep, *self.open_calls, *self.too_large}
+                or len(self.open_calls) == MOST_CALLS_DEEP):
+            return None
+        is_small = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+        return function if is_small else None
+
+    def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
+        """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
+        if sum(1 for part in made for _ in everything(part)) > MOST_NODES_IN_ALL:
+            self.too_large.add(name)
+        return name not in self.too_large
 
     def spelled_out(self, parameter: c_ast.Decl) -> c_ast.Decl:
         """A parameter whose type is a name for an array, as the array."""
