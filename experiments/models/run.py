@@ -155,7 +155,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     arrays = random_inputs(graph)
     report("comparing")
     wanted = interpret(graph, arrays)
-    wrong = [d.name for d in differences(by_cost.run(arrays), wanted) if d.place is not None]
+    wrong = [d.output for d in differences(by_cost.run(arrays), wanted) if d.place is not None]
     report("timing")
     times = timed(by_cost.run, greedy.run, arrays)
     return values | {"wrong": wrong, "seconds": times.seconds, "ratio": times.ratio, "interval": list(times.interval)}

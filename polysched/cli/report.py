@@ -100,14 +100,16 @@ def _page_name(arguments: argparse.Namespace) -> str | None:
     name: str | None = arguments.output or (None if others else "report.html")
     for output in (name, arguments.csv):
         _refuse_inputs(arguments, output)
-    if name is not None and name == arguments.csv:
+    if name is not None and arguments.csv is not None and Path(name).resolve() == Path(arguments.csv).resolve():
         raise UsageError("the page and the CSV file have one name", where=name, hint="give another with --csv")
     return name
 
 
 def _refuse_inputs(arguments: argparse.Namespace, output: str | None) -> None:
-    """Refuse to overwrite a results file."""
-    if output is not None and any(Path(path).resolve() == Path(output).resolve() for path in arguments.results):
+    """Refuse to overwrite a results file; standard output overwrites none."""
+    if output is None or output == STANDARD_OUTPUT:
+        return
+    if any(Path(path).resolve() == Path(output).resolve() for path in arguments.results):
         raise UsageError("the output is one of the results files", where=output, hint="give another name with -o")
 
 

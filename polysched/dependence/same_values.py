@@ -25,7 +25,8 @@ def check_same_values(before: Dependences, after: Dependences) -> None:
 
     Raises
     ------
-    IllegalScheduleError : a read gets its value from another instance; the witness is the read.
+    IllegalScheduleError : a read gets its value from another instance; the witness is the read.  Or the dependences of
+        the program before are memory-based: they do not tell which of several writes a read got its value from.
     """
     known = {s.name for s in before.scop.statements}
     same = unchanged_arrays(before.scop, after.scop)
@@ -38,8 +39,16 @@ def check_same_values(before: Dependences, after: Dependences) -> None:
             _check_last_writers(before, after, array.name)
 
 
+def _refuse_memory_based(before: Dependences, access: Access, sources: isl.UnionMap) -> None:
+    if not before.value_based and not sources.is_empty():
+        raise IllegalScheduleError(f"memory-based dependences do not tell which value of {access.array!r} "
+                                   f"{access.reference} reads", where=before.scop.name,
+                                   hint="steps that change the program need value-based dependences")
+
+
 def _check_read(before: Dependences, after: Dependences, access: Access) -> None:
     old, new = _sources(before, access.reference), _sources(after, access.reference)
+    _refuse_memory_based(before, access, old)
     projection = _projection(before.scop, after.scop)
     projected = new.apply_domain(projection).apply_range(projection)
     if not projected.is_subset(old):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NoReturn
 
 import islpy as isl
@@ -139,7 +140,7 @@ class Overlaps:
 
     Parameters
     ----------
-    same : arguments that are exactly an earlier one, by name; one of the two is written.
+    same : arguments that are exactly an earlier one, by name; one of all that are this array is written.
     partial : two arguments of which one is written and that share some elements.
     """
 
@@ -151,17 +152,19 @@ def overlaps(python: PythonScop, values: Mapping[str, Any]) -> Overlaps:
     """Which array arguments share memory in a way that matters."""
     arrays = [(a.name, values[a.name], not python.scop.array(a.target).constant) for a in python.arguments
               if isinstance(a.type, ArrayType)]
-    same: list[tuple[str, str]] = []
-    for position, (name, array, written) in enumerate(arrays):
-        for other_name, other, other_written in arrays[:position]:
-            if not (written or other_written) or not np.may_share_memory(array, other):
-                continue
-            if _identical(array, other):
-                if all(name != n for n, _ in same):
-                    same.append((name, other_name))
-            elif share_elements(array, other):
-                return Overlaps(tuple(same), (other_name, name))
-    return Overlaps(tuple(same))
+    first = _first_names({name: array for name, array, _ in arrays})
+    written = {first[name] for name, _, is_written in arrays if is_written}
+    same = tuple((name, first[name]) for name in first if name != first[name] and first[name] in written)
+    for (name, array, _), (other_name, other, _) in combinations(arrays, 2):
+        matters = first[name] != first[other_name] and not written.isdisjoint((first[name], first[other_name]))
+        if matters and np.may_share_memory(array, other) and share_elements(array, other):
+            return Overlaps(same, (name, other_name))
+    return Overlaps(same)
+
+
+def _first_names(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Each array's name, and that of the first array that is exactly this one."""
+    return {name: next(n for n, other in arrays.items() if _identical(array, other)) for name, array in arrays.items()}
 
 
 def _identical(left: np.ndarray, right: np.ndarray) -> bool:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedScopError, UsageError
 from polysched.kernel import arguments as checks
 from polysched.kernel.call_checks import SharedMemoryError
@@ -24,7 +22,7 @@ from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.python_frontend import PythonScop, extract
-from polysched.scop.python_frontend.environment import outer_names
+from polysched.scop.python_frontend.environment import identity, is_unchanged, outer_value
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
@@ -170,7 +168,7 @@ class Kernel:
         with self._lock:
             key = (tuple(types.items()), same)
             known = self._known.get(key)
-            if known is not None and _captured_now(self.function, known.python) == known.python.captured:
+            if known is not None and _means_the_same(self.function, known.python):
                 return known
             self._known[key] = self._extracted(types, same, values)
             self._variants.pop(key, None)
@@ -222,7 +220,7 @@ class Kernel:
         return {"function": self.function.__qualname__, "source": self._source.text, "flags": list(FLAGS),
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
                 "context": str(python.scop.context),
-                "captured": {k: repr(v) for k, v in python.captured.items()},
+                "captured": {k: identity(v) for k, v in python.captured.items()},
                 "options": self.options.differences()}
 
     def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
@@ -285,7 +283,6 @@ def _type_text(kind: ArgumentType) -> str:
     return f"{'python ' if kind.weak else ''}{kind.dtype}"
 
 
-def _captured_now(function: Callable[..., Any], python: PythonScop) -> dict[str, Any]:
-    """The numbers from outside the function as they are at this call."""
-    outer = outer_names(function) if python.captured else {}
-    return {name: outer.get(name, np.nan) for name in python.captured}
+def _means_the_same(function: Callable[..., Any], python: PythonScop) -> bool:
+    """Whether the names from outside the function stand for what they stood for when it was extracted."""
+    return all(is_unchanged(value, outer_value(function, name)) for name, value in python.captured.items())

@@ -26,9 +26,12 @@ def sizes_of_shapes(scop: Scop, shapes: Mapping[str, tuple[int, ...]], given: Ma
     UsageError : shapes that do not fit each other, that leave a parameter open, or for which the Scop is not.
     """
     sizes = _settled(scop, isl.Set.universe(scop.context.get_space()), dict(given))
-    for name, shape in shapes.items():
-        for dimension, size in enumerate(shape):
-            sizes = _with_extent(scop, name, shape, dimension, size, sizes)
+    known = -1
+    while known < len(sizes):   # an extent of two parameters says more once one is known, and is checked with both
+        known = len(sizes)
+        for name, shape in shapes.items():
+            for dimension, size in enumerate(shape):
+                sizes = _with_extent(scop, name, shape, dimension, size, sizes)
     if missing := [p.spelling for p in scop.parameters if p.name not in sizes]:
         raise UsageError(f"{scop.name}: no shape says what {missing[0]} is", hint=f"pass it: {missing[0]}=...")
     if with_sizes(scop.context, sizes).is_empty():

@@ -59,37 +59,60 @@ def time_call(kernel: Specialisation, values: Mapping[str, Any], sizes: Mapping[
     own: list[float] = []
     other: list[float] = []
     for turn in range(repeats + 1):
-        mine = copy.deepcopy(dict(values))
+        mine = _copies(values)
         call = kernel.prepare(mine, sizes)
         started = time.perf_counter()
         call.run()
         own.append(time.perf_counter() - started)
         if against is None:
             continue
-        theirs = copy.deepcopy(dict(values))
+        theirs = _copies(values)
         started = time.perf_counter()
         returned = against(**theirs)
         other.append(time.perf_counter() - started)
         if turn == 0:
             call.copy_back()
-            _compare(kernel, {**mine, "result": call.returned()}, {**theirs, "result": returned})
+            for name in mine:
+                _compare(kernel, name, mine[name], theirs[name])
+            _compare(kernel, "the result", call.returned(), returned)
     return KernelTiming(tuple(own[1:]), tuple(other[1:]))
 
 
-def _compare(kernel: Specialisation, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """Refuse results that differ by more than rounding."""
-    for name, value in mine.items():
-        left, right = _flat(value), _flat(theirs[name])
-        if len(left) != len(right):
-            raise WrongResultError(f"{kernel.python.scop.name}: {name} has another number of parts")
-        for a, b in zip(left, right, strict=True):
-            tolerance = 1e-3 if a.dtype.kind == "f" and a.dtype.itemsize <= 4 else 1e-9
-            close = np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True) if a.shape == b.shape else None
-            if close is None or not close.all():
-                index = () if close is None else tuple(int(i) for i in np.argwhere(~close)[0])
-                raise WrongResultError(f"{kernel.python.scop.name}: {name} differs from what it is compared with",
-                                       witness=f"{name}{list(index)}: {a[index]} and {b[index]}" if close is not None
-                                       else f"shapes {a.shape} and {b.shape}")
+def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments on memory of their own; two that are the same elements, perhaps by two views, are one copy."""
+    places = {name: (value.__array_interface__["data"][0], value.shape, value.strides, value.dtype)
+              if isinstance(value, np.ndarray) else name for name, value in values.items()}
+    made: dict[object, Any] = {}
+    for name, place in places.items():
+        if place not in made:
+            made[place] = copy.deepcopy(values[name])
+    return {name: made[place] for name, place in places.items()}
+
+
+def _compare(kernel: Specialisation, name: str, mine: Any, theirs: Any) -> None:
+    """Refuse results that differ by more than rounding; whole numbers are not rounded."""
+    left, right = _flat(mine), _flat(theirs)
+    if len(left) != len(right):
+        raise WrongResultError(f"{kernel.python.scop.name}: {name} has another number of parts")
+    for a, b in zip(left, right, strict=True):
+        if a.shape != b.shape:
+            raise _difference(kernel, name, f"shapes {a.shape} and {b.shape}")
+        close = _are_close(a, b)
+        if not close.all():
+            index = tuple(int(i) for i in np.argwhere(~close)[0])
+            raise _difference(kernel, name, f"{name}{list(index)}: {a[index]} and {b[index]}")
+
+
+def _difference(kernel: Specialisation, name: str, witness: str) -> WrongResultError:
+    return WrongResultError(f"{kernel.python.scop.name}: {name} differs from what it is compared with", witness=witness)
+
+
+def _are_close(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two results of one shape agree."""
+    if a.dtype.kind in "iub" and b.dtype.kind in "iub":
+        return np.asarray(a == b)
+    tolerance = 1e-3 if a.dtype.kind == "f" and a.dtype.itemsize <= 4 else 1e-9
+    return np.asarray(np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
 def _flat(value: Any) -> list[np.ndarray]:

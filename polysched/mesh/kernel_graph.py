@@ -30,7 +30,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 """The kernels and their formal arguments."""
 
 OUTSIDE = ("input", "output")
-_ARGUMENT = re.compile(r"([A-Za-z])=([1-9]\d*)")
+_ARGUMENT = re.compile(r"([A-Za-z])=([1-9][0-9]{0,8})")
 _EDGE = re.compile(r"([\w.]+)(?::(\w+))?\s*->\s*([\w.]+)(?::(\w+))?(?:\s+([^>]*[^>\s]))?")
 ELEMENT = 2
 """Bytes of an activation or a weight: half a word, as on the contest's machine."""
@@ -146,7 +146,7 @@ def _node(line: str, where: str) -> KernelNode:
     found = [_ARGUMENT.fullmatch(word) for word in words]
     arguments = tuple((m[1], int(m[2])) for m in found if m)
     if len(arguments) < len(words):
-        raise UsageError("an argument is NAME=NUMBER, at least 1", where=where,
+        raise UsageError("an argument is NAME=NUMBER, at least 1 and of nine digits at most", where=where,
                          witness=next(w for w, m in zip(words, found, strict=True) if not m))
     if kind in KINDS and sorted(a.upper() for a, _ in arguments) != sorted(KINDS[kind]):
         raise UsageError(f"the arguments of {kind} are {', '.join(KINDS[kind])}", where=where, witness=line)

@@ -147,10 +147,12 @@ class CompiledModel:
         where.restype, where.argtypes = ctypes.c_long, [ctypes.c_void_p] * 2
         needed = where(given, offsets)
         if needed < 0:
-            problem = "a value has a negative extent, or an operand is larger than the data that it goes over"
+            problem = ("a value has a negative extent, an operand is larger than the data that it goes over, or a "
+                       "slice ends outside")
+            negative = [e for e in negative_at_some_size(self.plan) if int(e.bound(values)) < 0]
             raise UnsupportedGraphError(problem, where=f"model {self.graph.name}", witness=(
-                f"{', '.join(map(str, negative_at_some_size(self.plan)))} "
-                f"with {', '.join(f'{n} = {v}' for n, v in values.items())}"))
+                f"{', '.join(map(str, negative))} with {', '.join(f'{n} = {v}' for n, v in values.items())}"),
+                hint=f"compile with sizes={values}, where a slice may end outside")
         arena = np.empty(needed + ALIGNMENT, np.uint8)
         self._kept[sizes] = _Ready(sizes=given, offsets=offsets, arena=arena,
                                    results=tuple((t.extents, t.numpy) for t in types))

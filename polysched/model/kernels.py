@@ -21,8 +21,8 @@ from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
+from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.stitched import stitched_program
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
 from polysched.search.lookup import optimize, state_of

@@ -14,8 +14,8 @@ from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
+from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.stitched import stitched_program
 from polysched.target import Target
 
 

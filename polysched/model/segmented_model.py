@@ -123,7 +123,19 @@ class SegmentedModel:
             started = time.perf_counter()
             values |= part.run(values) if isinstance(part, Island) else _segment(part, values)
             self.plan.seconds[place] += time.perf_counter() - started
-        return {name: values[name] for name in self.graph.outputs}
+        given = [*self._constants.values(), *(values[name] for name, _ in self.graph.inputs)]
+        return {name: _own(values[name], given) for name in self.graph.outputs}
+
+    def start(self, inputs: Mapping[str, Any] | None = None, /, **more: np.ndarray) -> NoReturn:
+        """Refuse.
+
+        Raises
+        ------
+        UsageError : always: which outputs are whole only compiled models know.
+        """
+        first = self.islands[0]
+        raise UsageError("a model with islands gives all outputs at once", where=first.node, witness=first.reason,
+                         hint="call it")
 
     def prepare(self) -> None:
         """Compile and load every part, which the first call does else."""
@@ -151,6 +163,11 @@ class SegmentedModel:
     def _refusal(self) -> UsageError:
         first = self.islands[0]
         return UsageError("a model with islands runs in Python only", where=first.node, witness=first.reason)
+
+
+def _own(output: np.ndarray, given: list[np.ndarray]) -> np.ndarray:
+    """An output in memory of its own: what a caller writes there changes no input and no constant."""
+    return output.copy() if any(np.may_share_memory(output, array) for array in given) else output
 
 
 def _segment(model: CompiledModel, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

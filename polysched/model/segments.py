@@ -184,8 +184,6 @@ class _Cutting(Resolving):
         stages = self._stages(known)
         outputs = set(self.graph.outputs)
         parts: list[Graph | Island] = []
-        nodes = tuple(n for n in self.nodes if not all(o in known for o in n.outputs if o))
-        whole = self.graph.but(nodes=nodes, constants={**self.constants, **known}, types={})
         for stage in sorted(set(stages.values())):
             own = [n for n in self.nodes if stages.get(id(n)) == stage]
             later = outputs | {name for n in self.nodes if stages.get(id(n)) != stage for name in n.used}
@@ -194,7 +192,12 @@ class _Cutting(Resolving):
                           if not self.untyped & set(n.outputs) or outputs & set(n.outputs)]
             else:
                 parts.append(self._segment(own, later, known, f"{self.graph.name}_{stage // 2}"))
-        return Segments(parts=tuple(parts), graph=whole)
+        return Segments(parts=tuple(parts), graph=self._whole(known))
+
+    def _whole(self, known: Mapping[str, np.ndarray]) -> Graph:
+        """All nodes but those whose results are known; these are constants."""
+        nodes = tuple(n for n in self.nodes if not all(o in known for o in n.outputs if o))
+        return self.graph.but(nodes=nodes, constants={**self.constants, **known}, types={})
 
     def _stages(self, known: Mapping[str, np.ndarray]) -> dict[int, int]:
         """When each node runs: segments at even stages, islands at odd ones."""

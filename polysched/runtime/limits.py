@@ -14,6 +14,8 @@ class RuntimeLimits:
     # serving.py
     most_requests: int = constant(
         1 << 20, unit="requests", source="of one job: a latency is kept of each, 24 MB at most")
+    most_seconds: float = constant(
+        1e9, unit="s", source="from the start to the last request: some thirty years, which a clock can still tell")
     most_yields: int = constant(
         1 << 16, unit="yields", source="whose times are kept; more are counted only")
     most_workers: int = constant(64, unit="threads", source="first guess: of one machine")

@@ -62,11 +62,16 @@ static double release_of(const struct job *j, const struct state *s, long reques
   return s->start + j->first + request * j->period;
 }
 
+/* whether a request is released and not served; a job that failed is asked nothing more */
+static int waits(const struct job *j) {
+  return j->real_time && !j->failed && j->runs < j->released;
+}
+
 static struct job *urgent(struct state *s) {
   struct job *best = 0;
   for (long n = 0; n < s->count; n++) {
     struct job *j = &s->jobs[n];
-    if (j->real_time && !j->taken && j->runs < j->released
+    if (waits(j) && !j->taken
         && (!best || release_of(j, s, j->runs) < release_of(best, s, best->runs)))
       best = j;
   }
@@ -75,7 +80,7 @@ static struct job *urgent(struct state *s) {
 
 static int urgent_runs(const struct state *s) {
   for (long n = 0; n < s->count; n++)
-    if (s->jobs[n].real_time && s->jobs[n].runs < s->jobs[n].released)
+    if (waits(&s->jobs[n]))
       return 1;
   return 0;
 }
@@ -170,17 +175,27 @@ static void *work(void *given) {
   return 0;
 }
 
+/* how many threads have to come free, beside those that are idle or asked, so that no request waits */
+static long missing(const struct state *s) {
+  long count = -s->idle;
+  for (long n = 0; n < s->count; n++)
+    count += waits(&s->jobs[n]) && !s->jobs[n].taken;
+  for (long n = 0; n < s->options.workers; n++)
+    count -= team[n].asked != 0;
+  return count;
+}
+
 static void release(struct state *s, struct job *j) {
   pthread_mutex_lock(&s->lock);
   j->released++;
   if (s->idle)
     pthread_cond_broadcast(&s->work);
-  if (s->options.preempt && (!s->idle || !s->options.pad)) {
-    for (long n = 0; n < s->options.workers; n++)
+  if (s->options.preempt) {
+    long wanted = s->options.pad ? missing(s) : s->options.workers;
+    for (long n = 0; n < s->options.workers && wanted > 0; n++)
       if (team[n].job && !team[n].asked) {
         ask(&team[n]);
-        if (s->options.pad)
-          break;
+        wanted--;
       }
   }
   pthread_mutex_unlock(&s->lock);

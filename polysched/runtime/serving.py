@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
+from numbers import Integral, Real
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -52,19 +53,32 @@ class Job:
 
     def __post_init__(self) -> None:
         where = f"job {self.name}"
-        if self.period is not None and not (self.period > 0 and isfinite(self.period)):
-            raise UsageError("a period is a positive number of seconds", where=where, witness=str(self.period))
-        if not (self.first >= 0 and isfinite(self.first)):
-            raise UsageError("the first request is at 0 seconds or later", where=where, witness=str(self.first))
+        if self.period is not None and not (_is_time(self.period) and self.period > 0):
+            raise UsageError("a period is a positive number of seconds", where=where, witness=repr(self.period))
+        if not _is_time(self.first):
+            raise UsageError("the first request is at 0 seconds or later", where=where, witness=repr(self.first))
         if self.requests is None and self.period is not None:
             raise UsageError("a real-time job says how many requests it has", where=where)
-        if self.requests is not None and not 1 <= self.requests <= LIMITS.most_requests:
-            raise UsageError(f"a job has 1 to {LIMITS.most_requests} requests", where=where, witness=str(self.requests))
+        if self.requests is not None and not _is_count(self.requests, LIMITS.most_requests):
+            raise UsageError(f"a job has 1 to {LIMITS.most_requests} requests", where=where,
+                             witness=repr(self.requests))
+        last = self.first + (self.period or 0.0) * ((self.requests or 1) - 1)
+        if last > LIMITS.most_seconds:
+            raise UsageError(f"a job's last request is after {LIMITS.most_seconds:.0f} seconds at most", where=where,
+                             witness=f"{last:g} seconds")
 
     @property
     def real_time(self) -> bool:
         """Whether it has requests at given times."""
         return self.period is not None
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, Real) and isfinite(value) and float(value) >= 0
+
+
+def _is_count(value: Any, most: int) -> bool:
+    return isinstance(value, Integral) and 1 <= int(value) <= most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +100,8 @@ class ServeOptions:
     fifo: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.workers <= LIMITS.most_workers:
-            raise UsageError(f"there are 1 to {LIMITS.most_workers} threads", witness=str(self.workers))
+        if not _is_count(self.workers, LIMITS.most_workers):
+            raise UsageError(f"there are 1 to {LIMITS.most_workers} threads", witness=repr(self.workers))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,8 +143,23 @@ class Served(Shown):
     seconds: float
     fifo: bool
 
+    def __iter__(self) -> Iterator[JobResult]:
+        return iter(self.jobs)
+
+    def __contains__(self, name: object) -> bool:
+        return any(j.name == name for j in self.jobs)
+
     def __getitem__(self, name: str) -> JobResult:
-        return next(j for j in self.jobs if j.name == name)
+        """The result of a job.
+
+        Raises
+        ------
+        UsageError : no job is called so.
+        """
+        found = next((j for j in self.jobs if j.name == name), None)
+        if found is None:
+            raise UsageError("no job is called so", witness=repr(name), hint=", ".join(j.name for j in self.jobs))
+        return found
 
     def headline(self) -> str:
         """How many jobs, for how long."""

@@ -119,6 +119,8 @@ class _Cells:
         if self.array.dtype == LONGDOUBLE:
             return self.data[index]
         value = self.data.item(*index)
+        if isinstance(value, bool):   # as a subscript it is 0 or 1, not a mask
+            return int(value)
         return bfloat16_value(value) if self.array.dtype == BFLOAT16 else value
 
     def store(self, index: Index, value: Any) -> None:

@@ -94,8 +94,8 @@ class TensorizeLimits:
         1 << 22, unit="nodes",
         source="inputs times nodes of both expressions, of what is tried ahead of the solver: some 10 ms")
     quick_conflicts: int = constant(2000, unit="SAT conflicts", source="of the solver ahead of trying more inputs")
-    exhaustive_operations: int = constant(
-        1 << 31, unit="nodes", source="inputs times nodes of both expressions: ten seconds at most, mostly one")
+    exhaustive_slice: int = constant(
+        1 << 20, unit="inputs", source="of all exhaustive ones tried at a time: some vectors of megabytes")
     equality_conflicts: int = constant(100_000, unit="SAT conflicts", source="of the solver: some seconds")
     product_conflicts: int = constant(
         5_000, unit="SAT conflicts",
@@ -110,6 +110,12 @@ class TensorizeLimits:
     # equality/normal_form.py
     normal_form_steps: int = constant(
         20_000, unit="steps", source="some 100 ms; bodies of shipped instructions take fewer than 200")
+
+    # equality/questions.py
+    exhaustive_operations: int = constant(
+        1 << 30, unit="nodes",
+        source="inputs times nodes of both expressions, of all questions of a match together: a second, four with "
+               "divisions of 64 bits")
 
     # functions/expansion.py
     most_cases: int = constant(16, unit="cases", source="of one function that are told apart")

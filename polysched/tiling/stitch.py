@@ -19,7 +19,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling import steps
 from polysched.scheduling.primitives.images import Image, assumed_values, images
 from polysched.scheduling.primitives.stitch import Stitch
@@ -100,7 +100,7 @@ def stitch(schedule: Schedule, target: Target | None = None, *,
     for plan in code_plans(schedule, target, parameters=parameters):
         try:
             return Stitched(schedule=steps.apply(schedule, plan.step), plan=plan, refused=tuple(refused))
-        except (IllegalScheduleError, UsageError) as error:
+        except (BudgetExceededError, IllegalScheduleError, UsageError) as error:
             refused.append((plan, str(error)))
     return None
 

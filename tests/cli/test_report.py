@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,8 +44,15 @@ def test_csv_replaces_the_page_and_goes_to_standard_output(folder: Path) -> None
     assert polysched("report", "r.jsonl", "--csv", "r.csv", folder=folder).stdout == "r.csv\n"
     assert (folder / "r.csv").read_text() == shown.stdout
     assert not (folder / "report.html").exists()
-    for output in ("--csv", "r.jsonl"), ("--csv", "a", "-o", "a"):
+    for output in ("--csv", "r.jsonl"), ("--csv", "a", "-o", "a"), ("--csv", "./a", "-o", "a"):
         assert is_refusal(polysched("report", "r.jsonl", *output, folder=folder))
+
+
+def test_standard_input_is_not_standard_output(folder: Path) -> None:
+    with open(folder / "r.jsonl") as lines:
+        shown = subprocess.run([sys.executable, "-m", "polysched", "-q", "report", "-", "--csv", "-"], stdin=lines,
+                               capture_output=True, text=True, check=False)
+    assert shown.stdout == polysched("-q", "report", "r.jsonl", "--csv", "-", folder=folder).stdout
 
 
 def test_the_schema_is_printed(folder: Path) -> None:

@@ -61,3 +61,10 @@ def test_a_new_statement_that_does_more_than_copy() -> None:
     longer = TEXT.replace("\n#pragma endscop", "\n  for (int i = 0; i < n; i++)\n    y[i] = y[i] * 2;\n#pragma endscop")
     with pytest.raises(IllegalScheduleError, match="the new statement S2 is no copy"):
         check_same_values(BEFORE, analyse(from_c_text(longer)))
+
+
+def test_memory_based_dependences_prove_nothing() -> None:
+    before = analyse(BEFORE.scop, value_based=False)
+    check_same_values(before, before)
+    with pytest.raises(IllegalScheduleError, match="do not tell which value of 't' S1_r0 reads"):
+        check_same_values(before, ordered("{ S0[i] -> [0, -i]; S1[i] -> [1, i] }"))

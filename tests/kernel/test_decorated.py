@@ -1,5 +1,7 @@
 """`@polysched.kernel`: results against plain Python, what it shows, and what it refuses before anything runs."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -266,6 +268,79 @@ def test_a_changed_outer_number_is_noticed() -> None:
     scale = 5.0
     multiply(x)
     assert x.tolist() == [10.0, 10.0, 10.0]
+
+
+def test_a_changed_outer_number_is_noticed_though_it_is_equal() -> None:
+    scale: object = None
+
+    @polysched.kernel
+    def multiplied(x):
+        return x * scale
+
+    @polysched.kernel
+    def divided(x):
+        return x / scale
+    x = np.array([1, -2, 3])
+    for scale in (1, 1.0, True, np.float32(1), np.int8(1), 1):
+        found, expected = multiplied(x), x * scale
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    for scale in (0.0, -0.0):
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(divided(x), x / scale)
+
+
+class Settings:
+    """Numbers beside a kernel."""
+
+    scale = 2
+    dtype = np.float32
+
+
+@polysched.kernel
+def configured(x):
+    return (x * Settings.scale).astype(Settings.dtype)
+
+
+def test_a_changed_part_of_a_class_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(4)
+    for scale, dtype in ((2, np.float32), (3, np.float32), (3, np.int16), (0.5, np.float64)):
+        monkeypatch.setattr(Settings, "scale", scale)
+        monkeypatch.setattr(Settings, "dtype", dtype)
+        found = configured(x)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, (x * scale).astype(dtype))
+
+
+def rounded_by(function, library):
+    @polysched.kernel
+    def rounded(x):
+        for i in range(x.shape[0]):
+            x[i] = function(x[i]) + library.floor(x[i])
+    return rounded
+
+
+@pytest.mark.parametrize(("function", "library"), [(np.floor, np), (np.ceil, np), (abs, np), (np.sqrt, math)])
+def test_the_cache_tells_functions_apart_that_have_one_name(
+        function: object, library: object, monkeypatch: pytest.MonkeyPatch,
+        tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "functions"))
+    found, expected = np.array([0.5, 2.25, 1.75]), np.array([0.5, 2.25, 1.75])
+    kernel = rounded_by(function, library)
+    kernel(found)
+    kernel.function(expected)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_another_function_of_the_same_name_is_noticed() -> None:
+    function = np.floor
+
+    @polysched.kernel
+    def applied(x):
+        return function(x)
+    x = np.array([0.5, 2.25, -1.75])
+    for function in (np.floor, np.ceil, np.absolute):
+        np.testing.assert_array_equal(applied(x), function(x))
 
 
 def test_a_comparison_with_something_else_gives_no_time() -> None:

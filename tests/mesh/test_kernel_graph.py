@@ -52,6 +52,7 @@ def test_a_kernel_graph_is_placed() -> None:
     ("conv2 H=8 W=8 R=3 S=3 C=4 K=4", "the arguments of conv are"),
     ("dblock3 H=8 W=8 F=4 F=4", "the arguments of dblock are"),
     ("dblock3 H=8 W=8 F=0", "an argument is NAME=NUMBER"),
+    (f"dblock3 H=8 W=8 F=1{'0' * 5000}", "nine digits at most"),
     ("dblock3 H=8 W=8 F=-4", "an argument is NAME=NUMBER"),
     ("conv1 H=8 W=6 R=3 S=3 C=4 K=16 T=2", "a kernel stands twice"),
     ("conv1:0 -> nobody:0", "names a kernel that is not defined"),

@@ -66,6 +66,24 @@ def test_what_depends_on_data_is_an_island(make: Any) -> None:
         assert polysched.compile(load(proto), islands="refuse")
 
 
+@pytest.mark.parametrize("without", [False, True])
+def test_outputs_are_no_inputs_and_no_constants(without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if without:
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    proto = model([node("NonZero", ["x"], ["y"])], [value("x", [4, 5])],
+                  [value("y", ["a", "b"], "i"), value("x", [4, 5]), value("w", [2])], w=np.float32([1, 2]))
+    compiled, data = polysched.compile(load(proto)), X.copy()
+    found = compiled(x=data)
+    found["x"][:], found["w"][:] = 0, 0
+    assert np.array_equal(data, X)
+    assert np.array_equal(compiled(x=data)["w"], [1, 2])
+
+
+def test_a_model_with_islands_has_no_early_outputs() -> None:
+    with pytest.raises(UsageError, match="gives all outputs at once"):
+        polysched.compile(load(nonzero())).start(x=X)
+
+
 def loop(changes: bool) -> Any:
     """Doubles until the sum is large; or grows by a row."""
     step = node("Concat", ["c", "c"], ["c2"], axis=0) if changes else node("Add", ["c", "c"], ["c2"])

@@ -120,6 +120,20 @@ def test_a_size_that_makes_an_extent_negative_is_refused() -> None:
     assert "with N = 2" in str(refusal.value)
 
 
+def test_a_slice_that_ends_outside_says_what_is_negative_and_the_way_out() -> None:
+    graph = from_text("""graph f(x: float32[N]) {
+  const first: int64[1] = [1]
+  const end: int64[1] = [3]
+  let y = Slice(x, first, end)
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="or a slice ends outside") as refusal:
+        compile_graph(graph).run({"x": np.ones(2, np.float32)})
+    assert refusal.value.witness == "N - 3 with N = 2"
+    assert "sizes={'N': 2}" in str(refusal.value)
+    assert compile_graph(graph, sizes={"N": 2}).run({"x": np.ones(2, np.float32)})["y"].shape == (1,)
+
+
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("node", ["Conv(x, w)", "Conv(x, w; strides=[2])", "MaxPool(x; kernel_shape=[3])"])
 def test_a_window_that_is_larger_than_the_data_is_refused_open_or_fixed(node: str, size: int) -> None:

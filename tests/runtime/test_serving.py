@@ -1,10 +1,13 @@
 """Two queues over threads: every request is served, everything ends, results are those of a plain run."""
 
+import time
+
 import numpy as np
 import pytest
 
-from polysched.errors import UsageError
-from polysched.runtime import Job, ServeOptions, serve
+from polysched.errors import RunFailedError, UsageError
+from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve
+from polysched.runtime.kernels import RUN
 from tests.runtime.kernels import product, sweeps
 
 RNG = np.random.default_rng(2)
@@ -78,13 +81,63 @@ def test_two_jobs_do_not_share_what_one_writes() -> None:
 
 
 @pytest.mark.parametrize("own", [{"period": 0.0}, {"period": float("nan")}, {"first": -1.0}, {"requests": 0},
-                                 {"requests": None}, {"requests": 1 << 30}])
+                                 {"requests": None}, {"requests": 1 << 30}, {"requests": 2.0}, {"period": "1"},
+                                 {"first": "0"}, {"first": 1e300}, {"period": 1e300, "requests": 2}])
 def test_numbers_of_a_job_are_checked(own) -> None:
     with pytest.raises(UsageError, match="job urgent"):
         real_time(**{"requests": 1, **own})
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1000])
+@pytest.mark.parametrize("workers", [0, -1, 1000, 1.5, "2"])
 def test_there_are_some_threads(workers) -> None:
     with pytest.raises(UsageError, match="threads"):
         ServeOptions(workers=workers)
+
+
+def faked(name: str, run, **own) -> Job:
+    """A job that runs a function of Python in place of machine code."""
+    kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library)
+    vars(kernel)["entry"] = RUN(run)
+    return Job(name=name, kernel=kernel, arguments={"steps": 1, "a": np.zeros((5, 5))}, **own)
+
+
+@pytest.mark.parametrize("own", [{"period": 0.001, "requests": 3}, {"requests": 3}])
+def test_a_kernel_without_memory_ends_its_job(own) -> None:
+    calls = []
+    with pytest.raises(RunFailedError, match="no memory"):
+        serve([faked("poor", lambda *_: calls.append(1) or 2, **own)])
+    assert len(calls) == 1
+
+
+def test_requests_of_one_moment_each_get_a_thread() -> None:
+    """One thread is idle and one works on best effort: the second request does not wait for the first to be served."""
+    begun = {}
+
+    def patient(_, stop, __) -> int:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            if stop[0]:
+                return 1
+            time.sleep(0.001)
+        return 0
+
+    def urgent(own: str, other: str) -> int:
+        begun[own] = True
+        end = time.monotonic() + 20
+        while other not in begun and time.monotonic() < end:
+            time.sleep(0.001)
+        return 0 if other in begun else 2
+
+    served = serve([faked("r", lambda *_: urgent("r", "s"), period=1.0, requests=1, first=0.2),
+                    faked("s", lambda *_: urgent("s", "r"), period=1.0, requests=1, first=0.2),
+                    faked("patient", patient)], ServeOptions(workers=2))
+    assert served["patient"].stops >= 1
+
+
+def test_results_are_asked_for_by_name() -> None:
+    served = serve([real_time(1)])
+    assert [j.name for j in served] == ["urgent"]
+    assert "urgent" in served
+    assert "other" not in served
+    with pytest.raises(UsageError, match="no job is called so"):
+        served["other"]

@@ -1,16 +1,19 @@
 """Every search ends: by an answer, or by a refusal that names the budget and says what to try."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Binary, Expr, Load
+from polysched.scop.body import Binary, Expr, Load, walk
 from polysched.scop.dtypes import INT32
 from polysched.scop.scop import Scop
-from polysched.tensorize.equality import Verdict, same_function
+from polysched.tensorize.equality import Verdict, ladder, same_function
 from polysched.tensorize.equality.normal_form import Normaliser
-from tests.tensorize.described import executes, matched, programs_of, unit
+from polysched.tensorize.equality.questions import one_budget
+from tests.tensorize.described import executes, matched, program, programs_of, unit
 
 
 def greater(a: str, b: str) -> str:
@@ -59,6 +62,35 @@ def test_too_many_combinations_are_refused_by_name(programs: dict[str, Scop]) ->
     text = "\n".join(map(str, found.explanations))
     assert "wide has 7 inputs, and there are" in text
     assert "compute parts of the update in statements of their own" in text
+
+
+BYTES = "uint32_t C[8], const int8_t A[8][4], const uint8_t B[8][4], const int8_t W[8][4]"
+NEST = "for (int i = 0; i < 8; i++) for (int k = 0; k < 4; k++) "
+
+
+def clipped(amount: str) -> str:
+    """A shifted byte or a clipped one, whichever is larger: 16 bits of inputs, and no circuit."""
+    shifted, other = f"(A[i][k] >> ({amount}))", "(B[i][k] > 100 ? 100 : B[i][k])"
+    return f"C[i] += ({shifted} >= {other} ? (A[i][k] >> (B[i][k] & 3)) : {other}) + W[i][k];"
+
+
+def test_all_questions_of_a_match_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which once were tried from scratch for every choice of operands (pairs 5960 to 5965 of the fuzzer)."""
+    most, spent = 1 << 22, list[int]()
+    plain = ladder._judge_all
+
+    def counted(left: Expr, right: Expr, rows: dict[str, np.ndarray], rung: str) -> ladder.Outcome:
+        if rung == "exhaustive":
+            spent.append(sum(1 for e in (left, right) for _ in walk(e)) * math.prod(
+                np.broadcast_shapes(*(v.shape for v in rows.values()))))
+        return plain(left, right, rows, rung)
+
+    monkeypatch.setattr(ladder, "_judge_all", counted)
+    wanted = unit("wanted", BYTES, NEST + clipped("B[i][k] & 3"))
+    with one_budget(most):
+        found = matched(program(BYTES.replace("const ", ""), NEST + clipped("B[i][k] & 7")), wanted)
+    assert 0 < sum(spent) <= most
+    assert any(f"ran out of {most} operations of exhaustive comparison" in str(e) for e in found.explanations)
 
 
 def product_of_sums(count: int) -> Expr:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polysched.dependence import analyse
-from polysched.scheduling import ALGORITHMS
+from polysched.errors import BudgetExceededError
+from polysched.scheduling import ALGORITHMS, steps
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.stitch import code_plans, stitch
@@ -47,6 +48,23 @@ def test_recomputation_is_counted_and_said():
     assert (1,) not in again   # two rows of three would be computed again
     text = str(plans[0])
     assert all(word in text for word in ("bytes", "operations", "again", "scratch", "bound by"))
+
+
+def test_a_plan_that_isl_cannot_decide_makes_room_for_the_next(monkeypatch):
+    schedule = scheduled(programs.LAYER_NORM)
+    first, second = code_plans(schedule, MACHINE)[:2]
+    known = steps.apply
+
+    def apply(before, step):
+        if step == first.step:
+            raise BudgetExceededError("not decided", where="here")
+        return known(before, step)
+
+    monkeypatch.setattr(steps, "apply", apply)
+    found = stitch(schedule, MACHINE)
+    assert found is not None
+    assert found.plan.step == second.step
+    assert [plan.step for plan, _ in found.refused] == [first.step]
 
 
 def test_a_program_of_several_results_without_a_common_tile_has_no_plan():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +12,13 @@ from polysched.emit_c.scalar_code.preemption import STATE
 from polysched.emit_c.splice import splice
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.promises import told_promises
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import SourceRegion
 from polysched.tiling import tile
+
+logger = logging.getLogger(__name__)
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DECLARATION = re.compile(r"(?:unsigned|signed|long|int|short|char|float|double|size_t)\b[\w\s,\[\]*+-]*")
@@ -61,6 +65,8 @@ def preemptible_file(path: str | Path, options: PipelineOptions | None = None) -
     _refuse_code_around(scop.source)
     schedule = scheduled(analysed(scop, expand=False).dependences, options)
     source = emit(tile(schedule, options.tiling), options=replace(options.emission, preemptible=True))
+    if (line := told_promises(scop, options)) is not None:
+        logger.warning("%s", line)
     return PreemptibleFile(path=Path(path), text=splice(scop.source.text, [source]), source=source)
 
 

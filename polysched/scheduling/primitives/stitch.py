@@ -197,7 +197,7 @@ def _tiles_along(scop: Scop, users: list[Statement], position: int) -> isl.PwAff
         least = domain.dim_min(position)
         if not least.lt_set(least.scale_val(isl.Val.zero(isl.DEFAULT_CONTEXT))).is_empty():
             raise UsageError(f"a tiled loop around {statement.name} starts below zero",
-                             hint="shift the loop first, so that it starts at zero")
+                             hint="shift the loop first, so that it starts at zero; reverse one that counts down")
         top = domain.dim_max(position).add_constant_val(isl.Val.one(isl.DEFAULT_CONTEXT))
         top = top.project_domain_on_params()
         largest = top if largest is None else largest.union_max(top)

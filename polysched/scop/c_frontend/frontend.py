@@ -307,10 +307,15 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     arrays : the types of the file that stand for arrays, by name.
     """
     visible = {name for level in scope.levels[1:] for name in level.symbols}
-    declared = {n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
+    declared = {n.name: n.type for item in items for n in everything(item) if isinstance(n, c_ast.Decl)}
+    walking = {name for name, kind in declared.items() if isinstance(kind, c_ast.PtrDecl)}
+    pointers = walking | {name for level in scope.levels for name, symbol in level.symbols.items()
+                          if isinstance(symbol.ctype, ArrayOf | Pointer)}
+    pointers |= {name for name, kind in declared.items() if isinstance(kind, c_ast.ArrayDecl)}
     for item in items:
         plain_countdowns(item)
-    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared), arrays)
+    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared.keys()), arrays, pointers,
+                      walking)
     made = tuple(map(without_idle_addresses, EarlyCalls(inliner).statements(inliner.statements(items))))
     types = LvalueTypes(scope)
     types.declare(made)

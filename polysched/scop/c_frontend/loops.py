@@ -61,6 +61,9 @@ def loop_head(x: Extraction, node: c_ast.For, domain: isl.Set) -> LoopHead:
         raise x.no_counted_loop(f"the address of the loop's counter `{counter.name}` is taken", node,
                                 witness=head_text(node), hint="count with a variable of its own")
     step = _step(x, node, counter, domain)
+    if abs(step) > ctype.dtype.value_range()[1]:   # `i += 4294967295u` counts down
+        raise x.no_counted_loop(f"the loop's step is no {ctype.dtype.c_name}", node, witness=head_text(node),
+                                hint=FORM_HINT)
     return LoopHead(counter, ctype.dtype, initial, step, node)
 
 

@@ -13,7 +13,7 @@ from polysched.scop.construction.affine_sets import element_set, largest_extent
 from polysched.scop.construction.promotion import computation_type, result_type
 from polysched.scop.construction.region import Region, Touch
 from polysched.scop.construction.values import CannotExpress, Value
-from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.dtypes import BOOL, DType, promote, usual_conversion
 from polysched.scop.python_frontend.operands import (
     ZERO,
     ArrayValue,
@@ -90,7 +90,8 @@ class Emission:
         result, _ = result_type(dtype, weak, value.dtype, value.weak)
         inner = computation_type(result, op)
         whole_division = op == "/" and result.is_integer
-        if not whole_division and inner in (result, promote(result)) and usual_conversion(dtype, result) == inner:
+        narrows = inner == promote(result) and dtype != BOOL   # C narrows to bool by a comparison with 0
+        if not whole_division and (inner == result or narrows) and usual_conversion(dtype, result) == inner:
             operand = values.as_type(value, result, op)
             read, target = self.region.touch(array, subscripts), self.region.touch(array, subscripts)
             self.emit(Assign(target=target, value=operand, dtype=dtype, op=op, read=read))

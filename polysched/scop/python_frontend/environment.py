@@ -77,6 +77,38 @@ def at_loop_entry(env: Environment, assigned: Iterable[str]) -> Environment:
     return result
 
 
+def outer_value(function: Callable[..., Any], path: str) -> Any:
+    """What a name means to a function beyond its own names at this moment, `math.pi` as its part; None without one."""
+    function = getattr(function, "__wrapped__", function)
+    name, *parts = path.split(".")
+    code = getattr(function, "__code__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    if code is not None and name in code.co_freevars:
+        try:
+            found = cells[code.co_freevars.index(name)].cell_contents
+        except ValueError:
+            return None
+    else:
+        names = getattr(function, "__globals__", {})
+        found = names[name] if name in names else vars(builtins).get(name)
+    for part in parts:
+        found = getattr(found, part, None)
+    return found
+
+
+def is_unchanged(before: Any, now: Any) -> bool:
+    """Whether two values of an outer name mean the same in a kernel: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
+    return now is before or (type(now) is type(before) and not callable(now) and repr(now) == repr(before))
+
+
+def identity(value: Any) -> str:
+    """A text that says which object an outer name stands for, the same in every process."""
+    name = getattr(value, "__qualname__", getattr(value, "__name__", None))
+    if name is None:
+        return repr(value)
+    return f"{type(value).__name__} {getattr(value, '__module__', None)}.{name}"
+
+
 def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
     """What a function sees beyond its own names: builtins, globals, and the variables it closes over."""
     function = getattr(function, "__wrapped__", function)

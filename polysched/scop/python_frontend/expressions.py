@@ -63,7 +63,7 @@ class Evaluator:
     outer : what the function sees beyond its own names.
     own : every name that the function assigns somewhere.
     forced : names that need storage; a stale one that is read is added, and the function lowered again.
-    captured : the outer numbers that the function used, by name.
+    captured : what the function used of the outer names, by name: numbers, functions, types, modules and their parts.
     indices : what is known of the values that depend on data and stand in subscripts.
     """
 
@@ -141,15 +141,12 @@ class Evaluator:
         return binding
 
     def _outer_object(self, name: str, value: Any) -> Operand:
-        if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
-            self.captured[name] = value
-            return values.number(value)
-        if isinstance(value, np.generic) and isinstance(value.item(), (bool, int, float)):
-            self.captured[name] = value
-            return self.calls.numpy_number(value)
         if isinstance(value, np.ndarray):
             raise CannotExpress(f"{name} is an array from outside the function", "pass it as an argument")
-        return PythonObject(value)
+        self.captured[name] = value
+        if isinstance(value, np.generic) and isinstance(value.item(), (bool, int, float)):
+            return self.calls.numpy_number(value)
+        return values.number(value) if isinstance(value, (bool, int, float)) else PythonObject(value, name)
 
     @property
     def calls(self) -> Calls:
@@ -349,9 +346,7 @@ class Evaluator:
             if not isinstance(base.value, (ModuleType, type)) or not hasattr(base.value, node.attr):
                 raise CannotExpress(f"{ast.unparse(node)} has no meaning in a kernel")
             found = getattr(base.value, node.attr)
-            if isinstance(found, np.generic) and isinstance(found.item(), (bool, int, float)):
-                return self.calls.numpy_number(found)
-            return values.number(found) if isinstance(found, (bool, int, float)) else PythonObject(found)
+            return self._outer_object(f"{base.name}.{node.attr}", found)
         if isinstance(base, Pending):
             base = self.emission.materialised(base)
         if isinstance(base, (View, ArrayValue)):

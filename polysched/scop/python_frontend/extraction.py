@@ -85,7 +85,7 @@ class PythonScop:
         returns its argument.
     weak_results : those of the results that are Python numbers.
     returns_tuple : the function returns a tuple, even of one.
-    captured : numbers from outside the function that stand in the Scop, by name.
+    captured : what the function used from outside, by name: numbers, functions, types, modules, and `module.part`.
     valid : the parameter values for which the function is defined; those outside the Scop's context have
         empty loops or arrays.
     """

@@ -98,9 +98,15 @@ class TupleValue:
 
 @dataclass(frozen=True, eq=False)
 class PythonObject:
-    """Something of Python's own: a module, a function, a type, None."""
+    """Something of Python's own: a module, a function, a type, None.
+
+    Parameters
+    ----------
+    name : how the function reaches it from outside, `np.float32`; empty for what is no name from outside.
+    """
 
     value: Any
+    name: str = ""
 
 
 Operand: TypeAlias = Value | View | ArrayValue | Pending | TupleValue | PythonObject

@@ -21,6 +21,8 @@ from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, INT64, DType
 from polysched.scop.python_frontend.source import FunctionSource
 
 PYTHON_SCALARS: dict[str, DType] = {"float": FLOAT64, "int": INT64, "bool": BOOL}
+OPERATIONS = ("__array_ufunc__", "__add__", "__mul__")
+"""What a subclass of NumPy's array replaces where its arithmetic has another meaning."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,14 @@ def argument_types(source: FunctionSource, arguments: Mapping[str, Any] | None) 
     return types
 
 
+def computes_as_numpy(value: np.ndarray) -> bool:
+    """Whether arithmetic on an array is NumPy's: not that of a masked array, a matrix, or an array with units."""
+    return all(getattr(type(value), name) is getattr(np.ndarray, name) for name in OPERATIONS)
+
+
 def _described(value: Any) -> str:
     """What an argument is that cannot be used: its class, and of an array its element type."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and computes_as_numpy(value):
         order = "" if value.dtype.isnative else " in foreign byte order"
         return f"an array of {value.dtype.name}{order}"
     return f"a {type(value).__name__}"
@@ -93,7 +100,7 @@ def _described(value: Any) -> str:
 def value_type(value: Any) -> ArgumentType | None:
     """The type of an argument; an extent of 1 is kept as a number, because it broadcasts."""
     if isinstance(value, np.ndarray):
-        dtype = from_numpy(value.dtype)
+        dtype = from_numpy(value.dtype) if computes_as_numpy(value) else None
         return None if dtype is None else ArrayType(dtype, tuple(1 if n == 1 else None for n in value.shape))
     if isinstance(value, np.generic):
         dtype = from_numpy(value.dtype)

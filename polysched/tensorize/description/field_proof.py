@@ -7,6 +7,7 @@ Rounding and width mean nothing there; a wrong identity of degree d survives one
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -122,7 +123,8 @@ class _Field:
             case IteratorRef():
                 return at[e.name]
             case Literal():
-                return int(e.value) % PRIME if int(e.value) == e.value else _unknown(repr(e.value), ())
+                whole = math.isfinite(e.value) and int(e.value) == e.value
+                return int(e.value) % PRIME if whole else _unknown(repr(e.value), ())
             case Cast():
                 return below(e.operand)
             case Unary(op="-"):

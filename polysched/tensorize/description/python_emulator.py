@@ -195,6 +195,8 @@ class Emulator:
         return run
 
     def declare(self, node: c_ast.Decl) -> None:
+        if node.name in self.types:
+            raise quoted(f"{node.name} stands for two things", node)
         shape, kind = [], node.type
         while isinstance(kind, c_ast.ArrayDecl):
             dim = kind.dim
@@ -205,8 +207,11 @@ class Emulator:
     def statement(self, node: c_ast.Node) -> Code:
         match node:
             case c_ast.Compound() | c_ast.DeclList():
+                around = (dict(self.types), dict(self.shapes))
                 inside = [self.statement(x) for x in (node.block_items if isinstance(node, c_ast.Compound)
                                                       else node.decls) or ()]
+                if isinstance(node, c_ast.Compound):   # what it declares ends with it
+                    self.types, self.shapes = around
 
                 def all_of(m: Memory) -> None:
                     for code in inside:
@@ -226,6 +231,8 @@ class Emulator:
     def local(self, node: c_ast.Decl) -> Code:
         self.declare(node)
         name, want, shape = node.name, self.types[node.name], self.shapes[node.name]
+        if any(isinstance(extent, str) for extent in shape):
+            raise quoted("a local of so many elements is not evaluated", node)
         count = int(np.prod(shape)) if shape else 1
         if node.init is None:
             return lambda m: m.__setitem__(name, [None] * count)
@@ -240,11 +247,15 @@ class Emulator:
         return start
 
     def loop(self, node: c_ast.For) -> Code:
-        (declared,) = node.init.decls
-        name, want = declared.name, type_of(declared)
-        self.types[name], self.shapes[name] = want, ()
+        declared = node.init.decls[0] if isinstance(node.init, c_ast.DeclList) and len(node.init.decls) == 1 else None
+        if declared is None or declared.init is None or node.cond is None:
+            raise quoted("such a loop is not executed", node)
+        self.declare(declared)
+        name, want = declared.name, self.types[declared.name]
+        step = _step(node, name)
         first, going_on = self.converted(declared.init, want), self.value(node.cond)[1]
-        body, step = self.statement(node.stmt), 1 if "++" in node.next.op else -1
+        body = self.statement(node.stmt)
+        del self.types[name], self.shapes[name]
 
         def run(m: Memory) -> None:
             m[name] = [first(m)]
@@ -324,6 +335,8 @@ class Emulator:
                 return self.binary(node.op, self.value(node.left), self.value(node.right), node)
             case c_ast.TernaryOp():
                 test, (a, _), (b, _) = self.value(node.cond)[1], self.value(node.iftrue), self.value(node.iffalse)
+                if "bits" in (a.kind, b.kind):
+                    raise quoted("a short float is no number of C", node)
                 want = common(a, b)
                 then, other = self.converted(node.iftrue, want), self.converted(node.iffalse, want)
                 return want, lambda m: then(m) if test(m) else other(m)
@@ -392,6 +405,14 @@ class Emulator:
             return int(convert(made, CType("int", 128), both, node))
 
         return both, compute
+
+
+def _step(node: c_ast.For, name: str) -> int:
+    """What a loop adds to its iterator."""
+    step = {"++": 1, "p++": 1, "--": -1, "p--": -1}.get(getattr(node.next, "op", ""))
+    if step is None or not isinstance(node.next.expr, c_ast.ID) or node.next.expr.name != name:
+        raise quoted("such a loop is not executed", node)
+    return step
 
 
 _UNARY: Mapping[str, Callable[[int], int]] = {"-": lambda x: -x, "+": lambda x: x, "~": lambda x: ~x}

@@ -15,7 +15,7 @@ Word = list[int]
 
 
 class NotACircuit(Exception):
-    """The expression holds a float, a division or a call: no circuit is built."""
+    """The expression holds a float, a division by what is no positive number, or a call: no circuit is built."""
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Circuit:
                 return self.chosen(smaller, a, b) if e.function == "min" else self.chosen(smaller, b, a)
             case Binary():
                 return self.operation(e)
-        raise NotACircuit(type(e).__name__)
+        raise NotACircuit(getattr(e, "function", type(e).__name__))
 
     def unary(self, e: Unary) -> Word:
         if e.op == "!":
@@ -180,13 +180,38 @@ class Circuit:
                 return self.add(a, [-x for x in b], carry=1)
             case "*":
                 return self.multiply(a, b)
-            case "&":
-                return [self.both(x, y) for x, y in zip(a, b, strict=True)]
-            case "|":
-                return [self.either(x, y) for x, y in zip(a, b, strict=True)]
-            case "^":
-                return [self.differ(x, y) for x, y in zip(a, b, strict=True)]
+            case "/" | "%":
+                return self.divided(e, a, b)
+            case "&" | "|" | "^":
+                gate = {"&": self.both, "|": self.either, "^": self.differ}[e.op]
+                return [gate(x, y) for x, y in zip(a, b, strict=True)]
         raise NotACircuit(e.op)
+
+    def divided(self, e: Binary, a: Word, b: Word) -> Word:
+        """Quotient or remainder by a positive number, rounded towards zero: long division of the magnitude."""
+        number = sum(1 << k for k, bit in enumerate(b) if bit == 1)
+        sign = a[-1] if e.dtype.is_signed else -1
+        if any(abs(bit) != 1 for bit in b) or number == 0 or (e.dtype.is_signed and b[-1] == 1):
+            raise NotACircuit(f"{e.op} by what may be zero or negative")
+        magnitude = self.chosen(sign, self.negate(a), a) if sign != -1 else a
+        quotient, rest = self.long_division(magnitude, number)
+        result = quotient if e.op == "/" else (rest + [-1] * len(a))[: len(a)]
+        return self.chosen(sign, self.negate(result), result) if sign != -1 else result
+
+    def long_division(self, a: Word, number: int) -> tuple[Word, Word]:
+        """Quotient and remainder of an unsigned word, bit by bit from the top; by a power of two no gate is needed."""
+        width = number.bit_length()
+        if number & (number - 1) == 0:
+            return (a + [-1] * width)[width - 1: width - 1 + len(a)], a[: width - 1]
+        divisor = [1 if number >> k & 1 else -1 for k in range(width)] + [-1]
+        quotient, rest = [], [-1] * width
+        for bit in reversed(a):
+            rest = [bit, *rest]
+            enough = -self.less(rest, divisor, signed=False)
+            less = self.add(rest, [-x for x in divisor], carry=1)
+            rest = self.chosen(enough, less, rest)[:-1]
+            quotient.append(enough)
+        return quotient[::-1], rest
 
     def shifted(self, e: Binary, a: Word) -> Word:
         """The bits of a shift by a constant; signed numbers are filled with their sign."""

@@ -1,10 +1,13 @@
-"""Equality of two bodies, cheapest proof first: normal form, exhaustion, SAT with free products, SAT with a limit."""
+"""Equality of two bodies, cheapest proof first: normal form, exhaustion, SAT with free products, SAT with a limit.
+
+All questions of one match share one budget for what is tried exhaustively, and their answers (`questions.one_budget`).
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -17,17 +20,18 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
 from polysched.scop.dtypes import INT64, DType
 from polysched.tensorize.description.semantics import reads_table
-from polysched.tensorize.equality.bits import Circuit, NotACircuit
+from polysched.tensorize.equality.bits import Circuit, NotACircuit, Word
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
+from polysched.tensorize.equality.questions import Questions, asked_here
 from polysched.tensorize.equality.tables import values_of_tables
 from polysched.tensorize.limits import LIMITS
 
 EXHAUSTIVE_BITS = LIMITS.exhaustive_bits
 QUICK_OPERATIONS = LIMITS.quick_operations
 QUICK_CONFLICTS = LIMITS.quick_conflicts
-EXHAUSTIVE_OPERATIONS = LIMITS.exhaustive_operations
+SLICE = LIMITS.exhaustive_slice
 CONFLICTS = LIMITS.equality_conflicts
 PRODUCT_CONFLICTS = LIMITS.product_conflicts
 PRODUCT_BITS = LIMITS.product_bits
@@ -63,13 +67,14 @@ class Outcome:
 
 
 def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]] | None = None,
-                  conflicts: int = CONFLICTS) -> Outcome:
+                  conflicts: int = CONFLICTS, asked: Questions[Outcome] | None = None) -> Outcome:
     """Whether two expressions have the same value for every value of their loads.
 
     Parameters
     ----------
     ranges : per load, the values that can occur, where that is fewer than the type has.
     conflicts : what the solver may spend on each of its rungs, counted, so that every run decides the same.
+    asked : whose budget and answers are used; those of the match that is going on when None.
 
     Returns
     -------
@@ -79,17 +84,53 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
         return Outcome(Verdict.EQUAL, "identical")
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
+    asked = asked_here() if asked is None else asked
+    if max(map(_nodes, (left, right))) >= CIRCUIT_NODES:   # too many to be looked up
+        return _answered(left, right, ranges or {}, conflicts, asked)
+    key = (left, right, tuple(sorted((ranges or {}).items())), conflicts)
+    if key not in asked.answers:
+        asked.answers[key] = _answered(left, right, ranges or {}, conflicts, asked)
+    return asked.answers[key]
+
+
+def _answered(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int,
+              asked: Questions[Outcome]) -> Outcome:
+    """The answer to a question of two expressions of one type that was not asked before."""
     left, right = in_operators(left), in_operators(right)
     if reads_table(left) or reads_table(right):
-        left, right = values_of_tables(left, right, partial(_same_subscript, ranges=ranges, conflicts=conflicts))
+        left, right = values_of_tables(left, right, partial(_same_subscript, ranges=ranges, conflicts=conflicts,
+                                                            asked=asked))
     limits: list[str] = []
-    normaliser = Normaliser(ranges or {})
+    key: Hashable = None
     try:
-        if normaliser.form(left).text() == normaliser.form(right).text():
+        normaliser = Normaliser(ranges)
+        forms = [normaliser.form(e).text() for e in (left, right)]
+        if forms[0] == forms[1]:
             return Outcome(Verdict.EQUAL, "normal form", reassociated=_rounds(left) or _rounds(right))
+        key = _of_forms(forms, left, right, ranges)
     except BudgetExceededError as error:
         limits.append(error.problem)
-    for rung in _rungs(left, right, ranges or {}, conflicts, limits):
+    if key is not None and key in asked.answers:
+        return asked.answers[key]
+    outcome = _by_rungs(left, right, ranges, conflicts, asked, limits)
+    if key is not None and outcome.verdict is not Verdict.UNKNOWN:   # other words may be decided
+        asked.answers[key] = outcome
+    return outcome
+
+
+def _of_forms(forms: list[str], left: Expr, right: Expr, ranges: Mapping[str, tuple[int, int]]) -> Hashable:
+    """What questions over the same integers have in common, whatever their words; None where something may round."""
+    if _nodes(left) + _nodes(right) >= CIRCUIT_NODES or any(
+            not e.dtype.is_integer for side in (left, right) for e in walk(side)):
+        return None
+    inputs = _inputs(left, right)
+    return (*forms, tuple(sorted((n, d.name, ranges.get(n)) for n, d in inputs.items())))
+
+
+def _by_rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int, asked: Questions[Outcome],
+              limits: list[str]) -> Outcome:
+    """The answer of the first rung that decides."""
+    for rung in _rungs(left, right, ranges, conflicts, asked, limits):
         try:
             outcome = rung()
         except NotEvaluable as error:
@@ -97,47 +138,70 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
             continue
         if outcome is not None:
             return outcome
-    return Outcome(Verdict.UNKNOWN, "", "; ".join(limits))
+    return Outcome(Verdict.UNKNOWN, "", "; ".join(dict.fromkeys(limits)))
 
 
-def _same_subscript(a: Expr, b: Expr, *, ranges: dict[str, tuple[int, int]] | None, conflicts: int) -> bool:
+def _same_subscript(a: Expr, b: Expr, *, ranges: dict[str, tuple[int, int]], conflicts: int,
+                    asked: Questions[Outcome]) -> bool:
     """Whether two subscripts are the same number for every value of their loads."""
     sides = [x if x.dtype == INT64 else Cast(x, INT64) for x in (a, b)]
-    return same_function(*sides, ranges=ranges, conflicts=conflicts).verdict is Verdict.EQUAL
+    return same_function(*sides, ranges=ranges, conflicts=conflicts, asked=asked).verdict is Verdict.EQUAL
 
 
-def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int,
+def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int, asked: Questions[Outcome],
            limits: list[str]) -> Iterator[Callable[[], Outcome | None]]:
     """The further questions, the cheapest first; adds to `limits` what cannot be asked, or was asked in vain."""
     inputs = _inputs(left, right)
     bits = sum(_bits(dtype, ranges.get(name)) for name, dtype in inputs.items())
-    nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
-    work = nodes * (2 ** bits if bits <= EXHAUSTIVE_BITS else math.inf)
-    tried = all(d.is_integer for d in inputs.values()) and work <= EXHAUSTIVE_OPERATIONS
-    exhaustive = partial(_exhaustive, left, right, inputs, ranges)
+    nodes = _nodes(left) + _nodes(right)
+    few = all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS
+    work = nodes * 2 ** bits if few else math.inf
+    tried = asked.affords(work)
+    exhaustive = partial(_exhaustive, left, right, inputs, ranges, lambda count: asked.spend(nodes * count))
     if tried and work <= QUICK_OPERATIONS:
         yield exhaustive
     yield partial(_sampled, left, right, inputs, ranges)
-    most = min(conflicts, QUICK_CONFLICTS) if tried else conflicts
     if nodes < CIRCUIT_NODES:
-        yield from _sat_rungs(left, right, inputs, ranges, most)
+        yield from _sat_rungs(left, right, inputs, ranges, min(conflicts, QUICK_CONFLICTS) if tried else conflicts,
+                              limits)
     else:
         limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
     if tried:
         yield exhaustive
+    limits.append(_why_open(left, right, bits, few=few))
+    if few and not tried:
+        asked.refused += 1
+        limits[-1] = asked.words
+
+
+def _why_open(left: Expr, right: Expr, bits: float, *, few: bool) -> str:
+    """What would help the last rung: so many bits of inputs are few enough to be tried, or are not."""
     if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
-        limits.append("floats are compared by their normal form alone")
-    else:
-        limits.append(f"{bits:.0f} bits of inputs are too many to try, and {most} conflicts of the solver did not "
-                      "decide; use narrower types, or spell the update as the instruction does")
+        return "floats are compared by their normal form alone"
+    return ("" if few else f"{bits:.0f} bits of inputs are too many to try; use narrower types, or "
+            ) + "spell the update as the instruction does"
 
 
 def _sat_rungs(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]],
-               most: int) -> Iterator[Callable[[], Outcome | None]]:
-    """The questions to the solver, each with so many conflicts, with wide products fewer."""
-    yield partial(_by_sat, left, right, inputs, ranges, True, most)
+               most: int, limits: list[str]) -> Iterator[Callable[[], Outcome | None]]:
+    """The questions to the solver, each with so many conflicts, with wide products and divisions fewer."""
     hard = _multiplies_wide(left) or _multiplies_wide(right)
-    yield partial(_by_sat, left, right, inputs, ranges, False, min(most, PRODUCT_CONFLICTS) if hard else most)
+    most = min(most, PRODUCT_CONFLICTS) if _divides(left) or _divides(right) else most
+    for free in (True, False):
+        circuit = Circuit(free_products=free)
+        try:
+            sides = circuit.word(left), circuit.word(right)
+        except NotACircuit as error:
+            limits.append(f"the solver knows no {error}")
+            return
+        last = min(most, PRODUCT_CONFLICTS) if hard and not free else most
+        yield partial(_by_sat, left, right, circuit, sides, inputs, ranges, last)
+    limits.append(f"{last} conflicts of the solver did not decide")
+
+
+def _nodes(e: Expr) -> int:
+    """Nodes of an expression, every occurrence counted, as far as a circuit may have them."""
+    return sum(1 for _ in itertools.islice(walk(e), CIRCUIT_NODES))
 
 
 def _rounds(e: Expr) -> bool:
@@ -150,6 +214,12 @@ def _multiplies_wide(e: Expr) -> bool:
     return any(isinstance(x, Binary) and x.op == "*" and all(
         not isinstance(_below_casts(side), Literal) and _below_casts(side).dtype.bits > PRODUCT_BITS
         for side in (x.left, x.right)) for x in walk(e))
+
+
+def _divides(e: Expr) -> bool:
+    """Somewhere a value is divided by a number that is no power of two."""
+    return any(isinstance(x, Binary) and x.op in ("/", "%") and not (
+        isinstance(x.right, Literal) and (number := int(x.right.value)) & (number - 1) == 0) for x in walk(e))
 
 
 def _below_casts(e: Expr) -> Expr:
@@ -173,37 +243,50 @@ def _bits(dtype: DType, known: tuple[int, int] | None) -> float:
     return math.log2(known[1] - known[0] + 1) if known else float(dtype.bits)
 
 
-def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> Outcome:
-    """Every combination of inputs, in slices along the first input so that memory stays small."""
-    names = list(inputs)
-    values = []
-    for name in names:
-        low, high = ranges.get(name) or inputs[name].value_range()
-        values.append(np.arange(low, high + 1, dtype=np.int64).astype(numpy_dtype(inputs[name])))
-    if not names:
-        return _judge_all(left, right, {}, "exhaustive")
-    rest = np.meshgrid(*values[1:], indexing="ij") if names[1:] else []
-    flat = {n: g.ravel() for n, g in zip(names[1:], rest, strict=True)}
-    length = max((v.size for v in flat.values()), default=1)
-    slice_size = max(1, (1 << 20) // length)
-    for start in range(0, values[0].size, slice_size):
-        first = values[0][start: start + slice_size]
-        rows: dict[str, Vector] = {n: np.tile(v, first.size) for n, v in flat.items()}
-        rows[names[0]] = np.repeat(first, length)
-        outcome = _judge_all(left, right, rows, "exhaustive")
+def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]],
+                spend: Callable[[int], None]) -> Outcome:
+    """Every combination of inputs, in slices along the first input so that memory stays small.
+
+    Each input has an axis of its own, so that what reads few inputs is computed for their values alone.
+
+    Parameters
+    ----------
+    spend : is told how many combinations were tried.
+    """
+    rows, axes = _grid(inputs, ranges)
+    first = axes[0] if axes else ""
+    length = math.prod(rows[n].size for n in axes[1:])
+    count = max(1, SLICE // length)
+    for start in range(0, rows[first].size if axes else 1, count):
+        part = {n: v[start: start + count] if n == first else v for n, v in rows.items()}
+        outcome = _judge_all(left, right, part, "exhaustive")
+        spend(length * (part[first].size if axes else 1))
         if outcome.verdict is Verdict.DIFFERENT:
             return outcome
     return Outcome(Verdict.EQUAL, "exhaustive")
 
 
-def _judge_all(left: Expr, right: Expr, rows: dict[str, Vector], rung: str) -> Outcome:
-    a, b = np.broadcast_arrays(np.atleast_1d(evaluate(left, rows)), np.atleast_1d(evaluate(right, rows)))
-    bad = np.flatnonzero(~((a == b) | ((a != a) & (b != b))))
-    if bad.size == 0:
+def _grid(inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> tuple[dict[str, Vector], list[str]]:
+    """All values of each input along an axis of its own, and the inputs that have one: those of several values."""
+    values: dict[str, Vector] = {}
+    for name, dtype in inputs.items():
+        low, high = ranges.get(name) or dtype.value_range()
+        values[name] = np.arange(low, high + 1, dtype=np.int64).astype(numpy_dtype(dtype))
+    axes = [n for n, v in values.items() if v.size > 1]   # no more than there are bits
+    return {n: v.reshape([-1 if n == axis else 1 for axis in axes]) for n, v in values.items()}, axes
+
+
+def _judge_all(left: Expr, right: Expr, rows: Mapping[str, Vector], rung: str) -> Outcome:
+    a, b = evaluate(left, rows), evaluate(right, rows)
+    bad = ~((a == b) | ((a != a) & (b != b)))
+    if not bad.any():
         return Outcome(Verdict.EQUAL, rung)
-    at = int(bad[0])
-    given = ", ".join(f"{n} = {v[at]}" for n, v in rows.items())
-    return Outcome(Verdict.DIFFERENT, rung, f"{given or 'always'}: {a[at]} against {b[at]}")
+    shape = np.broadcast_shapes(bad.shape, *(v.shape for v in rows.values()))
+    at = np.unravel_index(int(np.broadcast_to(bad, shape).argmax()), shape)
+    values = {n: np.broadcast_to(v, shape)[at] for n, v in rows.items()}
+    given = ", ".join(f"{n} = {v}" for n, v in values.items())
+    mine, other = (np.broadcast_to(x, shape)[at] for x in (a, b))
+    return Outcome(Verdict.DIFFERENT, rung, f"{given or 'always'}: {mine} against {other}")
 
 
 def _sampled(left: Expr, right: Expr, inputs: dict[str, DType],
@@ -223,19 +306,14 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType],
     return outcome if outcome.verdict is Verdict.DIFFERENT else None
 
 
-def _by_sat(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]], free: bool,
-            conflicts: int) -> Outcome | None:
-    """None when the rung decides nothing: no circuit, a spurious counterexample, or the budget."""
-    circuit = Circuit(free_products=free)
-    try:
-        a, b = circuit.word(left), circuit.word(right)
-    except NotACircuit:
-        return None
+def _by_sat(left: Expr, right: Expr, circuit: Circuit, sides: tuple[Word, Word], inputs: dict[str, DType],
+            ranges: dict[str, tuple[int, int]], conflicts: int) -> Outcome | None:
+    """None when the rung decides nothing: a spurious counterexample, or the budget."""
     for name, (low, high) in ranges.items():
         if name in circuit.inputs:
             _bound(circuit, circuit.inputs[name], inputs[name], low, high)
-    circuit.clauses.append([circuit.any_of([circuit.differ(x, y) for x, y in zip(a, b, strict=True)])])
-    rung = "SAT, free products" if free else "SAT"
+    circuit.clauses.append([circuit.any_of([circuit.differ(x, y) for x, y in zip(*sides, strict=True)])])
+    rung = "SAT, free products" if circuit.free_products else "SAT"
     with Solver("glucose4", bootstrap_with=circuit.clauses) as solver:
         solver.conf_budget(conflicts)
         timer = Timer(LAST_SECONDS, solver.interrupt)

@@ -13,6 +13,7 @@ IEEE TCAD 26(7), 2007 (polynomial functions modulo 2^m).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -94,8 +95,7 @@ class Normaliser:
     def _form(self, e: Expr) -> Form:
         match e:
             case Literal():
-                value = Fraction(e.value)
-                return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
+                return self._literal(e)
             case Load():
                 return self._atom(e.reference, e.dtype, self.ranges.get(e.reference))
             case IteratorRef() | ParameterRef():
@@ -116,6 +116,13 @@ class Normaliser:
             case Binary() if _changes_nothing(e):
                 return self._converted(self.form(e.left), e.dtype)
         return self._opaque(e)
+
+    def _literal(self, e: Literal) -> Form:
+        if not math.isfinite(e.value):   # a number like any other, but no rational one
+            name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
+            return self._known({(name,): Fraction(sign)}, e.dtype, None)
+        value = Fraction(e.value)
+        return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
 
     def _opaque(self, e: Expr) -> Form:
         match e:
@@ -176,10 +183,10 @@ class Normaliser:
             common = usual_conversion(condition.left.dtype, condition.right.dtype)
             left, right = (self._converted(self.form(x), common) for x in (condition.left, condition.right))
             then, other = self.form(e.then), self.form(e.otherwise)
+            forms = [self._converted(f, e.dtype) for f in (then, other)]   # the order in another type is another one
             if {left.terms, right.terms} == {then.terms, other.terms} and self._ordered(left, right) and all(
-                    f.exact or f.dtype.is_float for f in (left, right, then, other)):
+                    f.exact or f.dtype.is_float for f in (left, right, then, other, *forms)):
                 smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
-                forms = [self._converted(f, e.dtype) for f in (then, other)]
                 return self._extremum("min" if smaller else "max", forms, e.dtype)
         texts = [self.form(x).text() for x in (e.condition, e.then, e.otherwise)]
         return self._atom(f"({texts[0]} ? {texts[1]} : {texts[2]})", e.dtype)

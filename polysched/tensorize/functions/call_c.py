@@ -196,7 +196,7 @@ def _value_c(e: Expr, loaded: object) -> str:
         case Load():
             return f"(({e.dtype.c_name}){loaded(e.reference)})"
         case Literal():
-            return f"(({e.dtype.c_name}){e.value!r})"
+            return f"(({e.dtype.c_name}){_constant_c(e.value)})"
         case Unary():
             return f"({e.op}{_value_c(e.operand, loaded)})"
         case Binary():
@@ -209,6 +209,15 @@ def _value_c(e: Expr, loaded: object) -> str:
         case Call():
             return f"{e.function}({', '.join(_value_c(x, loaded) for x in e.arguments)})"
     raise NoIntrinsicMatchError("a number of the call is no expression of C", witness=str(e))
+
+
+def _constant_c(value: float) -> str:
+    """A number of Python in C."""
+    if math.isnan(value):
+        return '__builtin_nan("")'
+    if math.isinf(value):
+        return f"{'-' * (value < 0)}__builtin_inf()"
+    return repr(int(value) if isinstance(value, bool) else value)
 
 
 def _bounds(found: FunctionMatch) -> list[tuple[Polynomial, Polynomial]]:

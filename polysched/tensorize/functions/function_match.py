@@ -18,6 +18,7 @@ from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
+from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.described import described, outputs_of
 from polysched.tensorize.functions.groups import calls, groups, least_live
@@ -140,11 +141,13 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
                            "which is not allowed"))
     else:
-        found = _in_all_parts(dependences, function, allowed, sizes or {}, reasons)
-        other = dependences if found or not function.reorders else reordered_form(dependences)
-        if other is not dependences:
-            again = _in_all_parts(other, function, allowed, sizes or {}, [])
-            found = [m for m in again if _changed(dependences.scop, other.scop) <= {*m.statements}]
+        with one_budget() as asked:
+            found = _in_all_parts(dependences, function, allowed, sizes or {}, reasons)
+            other = dependences if found or not function.reorders else reordered_form(dependences)
+            if other is not dependences:
+                again = _in_all_parts(other, function, allowed, sizes or {}, [])
+                found = [m for m in again if _changed(dependences.scop, other.scop) <= {*m.statements}]
+        reasons += [(0, asked.words)] if asked.refused else []
     reasons.sort(key=lambda r: -r[0])
     return FunctionMatches(
         scop=dependences.scop, function=function, matches=tuple(found),

@@ -39,9 +39,11 @@ def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tupl
 
 
 def _bounds(domain: isl.Set) -> Bounds:
-    """Least and greatest value per dimension."""
-    return [(of_affine(domain.dim_min(at)), of_affine(domain.dim_max(at)))
-            for at in range(domain.dim(isl.dim_type.set))]
+    """Least and greatest value per dimension; None where it has no such bound."""
+    kind = isl.dim_type.set
+    return [(of_affine(domain.dim_min(at)) if domain.dim_has_lower_bound(kind, at) else None,
+             of_affine(domain.dim_max(at)) if domain.dim_has_upper_bound(kind, at) else None)
+            for at in range(domain.dim(kind))]
 
 
 def _shifted(state: State, mine: Bounds, wanted: Bounds) -> tuple[State, list[Polynomial]] | None:

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Binary, Expr, Literal, Load, Unary, children, rebuild, walk
-from polysched.scop.dtypes import DType
+from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, children, rebuild, walk
+from polysched.scop.dtypes import INT32, DType, usual_conversion
 from polysched.tensorize.equality.ladder import Verdict, same_function
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.expansion import Case, Kind, Leaf, cases
@@ -183,7 +183,7 @@ class Prover:
     def _other_words(self, state: State, theirs: Binary, ours: Expr, c: Comparison) -> Iterator[State]:
         """Factors that are one or minus one, differences for sums, and what another order of operations gives."""
         if theirs.op == "+" and isinstance(ours, Binary) and ours.op == "-":   # a - b is a + -b, exactly
-            negated = Unary("-", ours.right, ours.right.dtype)
+            negated = _negated(ours.right, ours.dtype)
             for first, second in ((theirs.left, theirs.right), (theirs.right, theirs.left)):
                 yield from self._each(state, (first, second), (ours.left, negated), c)
         if theirs.op == "*":
@@ -200,36 +200,37 @@ class Prover:
                 if value is not None:
                     for after in self._leaf(state, factor, _literal(sign, factor.dtype), c):
                         yield from self._same(after, rest, value, c)
-        if isinstance(ours, Unary) and ours.op == "-" and isinstance(ours.operand, Binary) and ours.operand.op == "*":
+        if isinstance(ours, Unary) and ours.op == "-" and isinstance(ours.operand, Binary) and (
+                ours.operand.op == "*" and ours.operand.dtype == ours.dtype):
             product = ours.operand   # -(a * b) is -a * b, exactly
-            turned = replace(product, left=Unary("-", product.left, product.left.dtype))
+            turned = replace(product, left=_negated(product.left, product.dtype))
             yield from self._same(state, theirs, turned, c)
 
     def _reordered(self, state: State, theirs: Binary, ours: Expr, c: Comparison) -> Iterator[State]:
         """Chains of additions, or of products, whose members are the same in any order."""
-        wanted, mine = list(_chain(theirs, theirs.op)), list(_chain(ours, theirs.op))
+        wanted, mine = (list(_chain(e, theirs.op, theirs.dtype)) for e in (theirs, ours))
         if len(wanted) < 3 and len(mine) < 3:
             return
         spare = next((e for e in wanted if theirs.op == "*" and self._by_value(e, c) is not None), None)
         state = replace(state, order=state.order or theirs.dtype.is_float)
-        yield from self._members(state, theirs.op, [e for e in wanted if e is not spare], mine, spare, c)
+        yield from self._members(state, theirs, [e for e in wanted if e is not spare], mine, spare, c)
 
-    def _members(self, state: State, op: str, wanted: list[Expr], mine: list[Expr], spare: Expr | None,
+    def _members(self, state: State, chain: Binary, wanted: list[Expr], mine: list[Expr], spare: Expr | None,
                  c: Comparison) -> Iterator[State]:
         """The members of two chains in pairs; what is left over in the program's is the number handed over."""
         self.budget.spend()
         if not wanted:
             if spare is not None:
                 value: Expr = _literal(1, spare.dtype)
-                for at, e in enumerate(mine):
-                    value = Binary(op, value, e, e.dtype) if at else e
+                for at, e in enumerate(mine):   # several in the chain's type, as the program has them
+                    value = Binary(chain.op, _in_type(value, chain.dtype), e, chain.dtype) if at else e
                 yield from self._leaf(state, spare, value, c)
             elif not mine:
                 yield state
             return
         for at, e in enumerate(mine):
             for after in self._same(state, wanted[0], e, c):
-                yield from self._members(after, op, wanted[1:], [*mine[:at], *mine[at + 1:]], spare, c)
+                yield from self._members(after, chain, wanted[1:], [*mine[:at], *mine[at + 1:]], spare, c)
 
     def _by_value(self, e: Expr, c: Comparison) -> str | None:
         """The number of the function that an expression is, by name; None for anything else."""
@@ -320,17 +321,28 @@ def _literal(value: int, dtype: DType) -> Literal:
     return Literal(str(number), number, dtype)
 
 
-def _chain(e: Expr, op: str) -> Iterator[Expr]:
-    """The members of a chain of one operation, with signs taken along."""
-    if isinstance(e, Binary) and e.op == op:
-        yield from _chain(e.left, op)
-        yield from _chain(e.right, op)
-    elif isinstance(e, Binary) and op == "+" and e.op == "-":
-        yield from _chain(e.left, op)
-        yield Unary("-", e.right, e.right.dtype)
-    elif isinstance(e, Unary) and e.op == "-" and op == "*":
+def _in_type(e: Expr, dtype: DType) -> Expr:
+    return e if e.dtype == dtype else Cast(e, dtype)
+
+
+def _negated(e: Expr, dtype: DType) -> Expr:
+    """Minus an operand of a type: an unsigned number of fewer bits has no negative in its own."""
+    if e.dtype.is_float:
+        return Unary("-", e, e.dtype)   # exact in every type
+    return Unary("-", e if usual_conversion(e.dtype, INT32) == dtype else _in_type(e, dtype), dtype)
+
+
+def _chain(e: Expr, op: str, dtype: DType) -> Iterator[Expr]:
+    """The members of a chain of one operation in one type, with signs taken along; what wraps or rounds is a member."""
+    if isinstance(e, Binary) and e.op == op and e.dtype == dtype:
+        yield from _chain(e.left, op, dtype)
+        yield from _chain(e.right, op, dtype)
+    elif isinstance(e, Binary) and op == "+" and e.op == "-" and e.dtype == dtype:
+        yield from _chain(e.left, op, dtype)
+        yield _negated(e.right, dtype)
+    elif isinstance(e, Unary) and e.op == "-" and op == "*" and e.dtype == dtype:
         yield _literal(-1, e.dtype)
-        yield from _chain(e.operand, op)
+        yield from _chain(e.operand, op, dtype)
     else:
         yield e
 

@@ -58,6 +58,10 @@ class Explanation:
     conflicts: tuple[str, ...]
     nearest: tuple[Fact, ...] = ()
 
+    def because(self, words: str) -> Explanation:
+        """With one conflict more, where that is not said already."""
+        return self if any(words in c for c in self.conflicts) else replace(self, conflicts=(*self.conflicts, words))
+
     def to_json(self) -> dict[str, Any]:
         """The explanation as plain values."""
         return {"statement": self.statement, "conflicts": list(self.conflicts),

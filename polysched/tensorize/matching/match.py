@@ -17,6 +17,7 @@ from polysched.scop.scop import Scop
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.intrinsics.shipped import shipped_texts
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
@@ -151,6 +152,15 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)
+    with one_budget() as asked:
+        found = _matches(scop, intrinsic, chosen, dependences, sizes, kept)
+    return found if not asked.refused else replace(
+        found, explanations=tuple(e.because(asked.words) for e in found.explanations))
+
+
+def _matches(scop: Scop, intrinsic: Intrinsic, chosen: MatchOptions, dependences: Dependences,
+             sizes: Mapping[str, int] | None, kept: int) -> Matches:
+    """As `match`, behind the instruction's text."""
     started = time.perf_counter()
     found: list[Match] = []
     refused: list[str] = []

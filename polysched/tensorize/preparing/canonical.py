@@ -13,6 +13,7 @@ from functools import partial
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.budget import ISL_OPERATIONS, with_budget
+from polysched.tensorize.equality.questions import one_budget
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.copies import without_copies
 from polysched.tensorize.preparing.first_iterations import with_starts_apart
@@ -34,13 +35,16 @@ def canonical_form(dependences: Dependences) -> Dependences:
 
     Steps that need more isl operations than there are leave the program as it is.
     """
-    for step in STEPS:
-        for _ in range(MOST_REWRITES):
-            after = _taken(step, dependences)
-            if after is None:
-                break
-            logger.info("%s: %s", dependences.scop.name, step.__name__)
-            dependences = after
+    with one_budget() as asked:
+        for step in STEPS:
+            for _ in range(MOST_REWRITES):
+                after = _taken(step, dependences)
+                if after is None:
+                    break
+                logger.info("%s: %s", dependences.scop.name, step.__name__)
+                dependences = after
+    if asked.refused:
+        logger.info("%s: its canonical form %s", dependences.scop.name, asked.words)
     return dependences
 
 

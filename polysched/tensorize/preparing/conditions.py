@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, Unary, walk
-from polysched.scop.dtypes import INT32
+from polysched.scop.dtypes import INT32, usual_conversion
 from polysched.scop.scop import Scop, Statement
 
 _COMPARED = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
@@ -17,10 +17,10 @@ def instances_where(scop: Scop, statement: Statement, condition: Expr) -> isl.Se
     """The instances of a statement for which a condition holds; None where it is not affine or looks at data.
 
     Signed arithmetic does not wrap, since C leaves that undefined; in unsigned types only names and numbers are
-    compared.
+    compared, and what is signed only where no instance makes it negative.
     """
     domain = statement.domain.align_params(scop.context.get_space())
-    found = _holds(domain, condition)
+    found = _holds(domain.intersect_params(scop.context), condition)
     return None if found is None else found.intersect(domain)
 
 
@@ -38,8 +38,18 @@ def _holds(domain: isl.Set, e: Expr) -> isl.Set | None:
             return _holds(domain, e.operand)
         case Binary() if e.op in _COMPARED:
             first, second = _affine(domain, e.left), _affine(domain, e.right)
-            return None if first is None or second is None else _set(first, second, e.op)
+            if first is None or second is None or not _keep_sign(domain, e, first, second):
+                return None
+            return _set(first, second, e.op)
     return None
+
+
+def _keep_sign(domain: isl.Set, e: Binary, first: isl.Aff, second: isl.Aff) -> bool:
+    """Whether both sides are compared as the numbers that they are: a negative one is a large unsigned one."""
+    if usual_conversion(e.left.dtype, e.right.dtype).is_signed:
+        return True
+    return all(not side.dtype.is_signed or domain.is_subset(isl.PwAff.from_aff(value).nonneg_set())
+               for side, value in ((e.left, first), (e.right, second)))
 
 
 def _is_truth(e: Expr) -> bool:

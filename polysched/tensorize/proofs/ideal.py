@@ -11,6 +11,7 @@ from polysched.scop.dtypes import FLOAT64, INT32
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import Form, Normaliser
+from polysched.tensorize.equality.questions import Questions
 from polysched.tensorize.proofs.body_proofs import adds_to
 
 
@@ -85,7 +86,8 @@ def vanishes(intrinsic: Intrinsic, zeros: frozenset[str]) -> bool:
                                            if e.array in zeros}) if multiplies(intrinsic) else None
     if form is not None and dtype.is_float:   # what rounds a value of its own type keeps it
         return form.text() == ideal_text(old, {})
-    return same_function(update if update.dtype == dtype else Cast(update, dtype), old).verdict is Verdict.EQUAL
+    return same_function(update if update.dtype == dtype else Cast(update, dtype), old, asked=Questions()
+                         ).verdict is Verdict.EQUAL   # of the instruction alone, whatever a match has spent
 
 
 def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:

@@ -30,10 +30,12 @@ class Unfused(NamedTuple):
 def without_fusion(update: Expr, target: str) -> Unfused:
     """`fma(a, b, old value)` as `a * b + old value` in the type of the old value, and what rounds it how often.
 
-    A `fma` of numbers that were narrower is rounded to its own type and then to theirs.
+    A `fma` of numbers that were narrower is rounded to its own type and then to theirs; what is rounded to a narrower
+    type than the old value's on its way is neither.
     """
     inner, dtype = plain(update), update.dtype
-    while isinstance(inner, Cast) and inner.dtype.is_float and inner.operand.dtype.is_float:
+    while isinstance(inner, Cast) and inner.dtype.is_float and inner.operand.dtype.is_float \
+            and widens(dtype, inner.dtype):
         inner = inner.operand
     if not (isinstance(inner, Call) and inner.function in FUSED_CALLS
             and plain(inner.arguments[2]) == Load(target, dtype)):

@@ -77,3 +77,10 @@ def test_two_regions_and_the_name_of_the_state_are_refused(tmp_path: Path) -> No
 def test_other_code_beside_it_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyschedError, match="no other code beside it"):
         preemptible_file(file(tmp_path), PipelineOptions(guard=True))
+
+
+def test_what_the_region_takes_for_granted_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = FILE.replace("a[i - 1][j]", "a[(unsigned char)(i - 1)][j]")
+    preemptible_file(file(tmp_path, text=text))
+    assert "takes for granted: " in caplog.text
+    assert "fits the type unsigned char" in caplog.text

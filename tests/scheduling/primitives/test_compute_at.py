@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling import steps
 from polysched.scheduling.primitives import ComputeAt, Shift, loops
+from polysched.scheduling.schedule import Schedule
+from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from tests.scheduling.primitives.changed_programs import BLUR, as_written, run
 
@@ -48,3 +51,24 @@ def test_steps_replay_on_the_changed_program():
     done = steps.apply(before, Shift(loop="j", statement="S1", amount=1), ComputeAt(producer="S0", loop="j"))
     again = steps.replay(before, [step.to_json() for step in done.steps])
     assert again.tree.to_str() == done.tree.to_str()
+
+
+def test_a_producer_whose_values_are_overwritten_is_refused():
+    """Memory-based dependences have a flow from S0, whose values nothing reads; y was 1 behind the step."""
+    text = """
+void f(int n, double y[n]) {
+#pragma scop
+  double a[n];
+  for (int i = 0; i < n; i++)
+    a[i] = 1.0;
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0;
+  for (int j = 0; j < n; j++)
+    y[j] = a[j];
+#pragma endscop
+}
+"""
+    scop = from_c_text(text)
+    before = Schedule(dependences=analyse(scop, value_based=False), tree=scop.schedule, algorithm="original")
+    with pytest.raises(IllegalScheduleError, match="memory-based dependences"):
+        steps.apply(before, ComputeAt(producer="S0", loop="j"))

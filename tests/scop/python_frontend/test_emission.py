@@ -74,3 +74,20 @@ def test_what_no_write_overtakes_needs_no_copy() -> None:
     python = check(plain, np.arange(8.0), np.ones(3))
     assert {a.name for a in python.scop.arrays} == {"A", "B"}
     assert len(check(element, np.arange(8.0)).scop.arrays) == 2, "the old element is kept"
+
+
+@pytest.mark.parametrize("number", [np.uint8(255), np.int8(-1), np.uint16(65535), np.uint32(2**32 - 1), np.int64(-1)])
+@pytest.mark.parametrize("op", ["+", "-", "*"])
+def test_an_update_of_truth_values_wraps_before_it_is_tested(number: np.integer, op: str) -> None:
+    def plus(x, n):
+        for i in range(x.shape[0]):
+            x[i] += n
+
+    def minus(x, n):
+        for i in range(x.shape[0]):
+            x[i] -= n
+
+    def times(x, n):
+        for i in range(x.shape[0]):
+            x[i] *= n
+    check({"+": plus, "-": minus, "*": times}[op], np.array([True, False]), number)

@@ -42,6 +42,16 @@ def test_comparisons(op: str, dtype: DType) -> None:
         assert computed(Binary(op, number(a, dtype), number(b, dtype), INT32)) == int(eval(f"{a} {op} {b}"))
 
 
+@pytest.mark.parametrize(("dtype", "divisor"), [
+    *itertools.product((INT32, UINT32), (1, 2, 3, 4, 10, 255, 256, 2**30, 2**30 + 1, 2**31 - 1)),
+    (UINT32, 2**31), (UINT32, 2**32 - 5)])
+def test_quotients_and_remainders_by_positive_numbers(dtype: DType, divisor: int) -> None:
+    for a in (wrap(n, dtype) for n in SOME):
+        for op in ("/", "%"):
+            made = computed(Binary(op, number(a, dtype), number(divisor, dtype), dtype))
+            assert made == integer_operation(op, a, divisor, dtype, True), (a, op)
+
+
 @pytest.mark.parametrize("amount", [0, 1, 7, 31])
 @pytest.mark.parametrize("dtype", [INT32, UINT32])
 def test_shifts_by_constants(dtype: DType, amount: int) -> None:
@@ -68,7 +78,8 @@ def test_choices_and_extremes() -> None:
 
 
 @pytest.mark.parametrize("e", [
-    Literal("1.0f", 1.0, FLOAT32), Binary("/", number(7, INT32), number(2, INT32), INT32),
+    Literal("1.0f", 1.0, FLOAT32), Binary("/", number(7, INT32), number(-2, INT32), INT32),
+    Binary("%", number(7, INT32), Load("x", INT32), INT32), Binary("%", number(7, INT32), number(0, INT32), INT32),
     Binary("<<", number(1, INT32), Load("x", INT32), INT32), Call("f", (number(1, INT32),), INT32)])
 def test_no_circuit(e: Expr) -> None:
     with pytest.raises(NotACircuit):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
@@ -32,9 +32,11 @@ class EarlyCalls:
     Parameters
     ----------
     inliner : makes the blocks and the names.
+    harmless : what is known of functions: whether they assign to their own variables only.
     """
 
     inliner: Inliner
+    harmless: dict[str, bool] = field(default_factory=dict)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items, each behind the calls that it needs."""
@@ -69,37 +71,39 @@ class EarlyCalls:
         function = self.inliner.functions.get(call.name.name) if isinstance(call.name, c_ast.ID) else None
         returned = None if function is None else function.decl.type.type
         if (function is None or not isinstance(returned, c_ast.TypeDecl) or call.name.name in self.inliner.keep
-                or not self._changes_only_its_own(function, frozenset())):
+                or not self._is_harmless(call)):
             return None
         name = self.inliner.fresh("value")
         kind = copy.deepcopy(returned)
         kind.declname, kind.quals = name, []
         declaration = c_ast.Decl(name, [], [], [], [], kind, copy.deepcopy(call), None, call.coord)
         parts = self.inliner.made_of(declaration)
-        return None if len(parts) == 1 else (name, parts)
+        if len(parts) == 1:
+            return None
+        self.inliner.open_calls.append(call.name.name)
+        parts = self.statements(parts)
+        self.inliner.open_calls.pop()
+        return (name, parts) if self.inliner.fits(call.name.name, parts) else None
 
-
-    def _changes_only_its_own(self, function: c_ast.FuncDef, around: frozenset[str]) -> bool:
-        """Whether a function, and what it calls, assigns to its own variables only.
-
-        Parameters
-        ----------
-        around : the functions that call it.
-        """
+    def _changes_only_its_own(self, function: c_ast.FuncDef) -> bool:
+        """Whether a function, and what it calls, assigns to its own variables only."""
         own = {p.name for p in function_parameters(function)}
         arrays: set[str] = set()
         for node in everything(function.body):
             if isinstance(node, c_ast.Decl) and not node.storage:
                 (arrays if isinstance(node.type, c_ast.ArrayDecl) else own).add(node.name)
         return all(_is_own(target, own, arrays) for target in _targets(function.body)) and all(
-            self._is_harmless(call, around | {function.decl.name})
-            for call in everything(function.body) if isinstance(call, c_ast.FuncCall))
+            self._is_harmless(call) for call in everything(function.body) if isinstance(call, c_ast.FuncCall))
 
-    def _is_harmless(self, call: c_ast.FuncCall, around: frozenset[str]) -> bool:
+    def _is_harmless(self, call: c_ast.FuncCall) -> bool:
+        """Whether a call changes no variable of its caller; of functions that call themselves, none is."""
         name = call.name.name if isinstance(call.name, c_ast.ID) else ""
-        if name in self.inliner.functions:
-            return name not in around and self._changes_only_its_own(self.inliner.functions[name], around)
-        return name in MATH or name in self.inliner.keep
+        if name not in self.inliner.functions:
+            return name in MATH or name in self.inliner.keep
+        if name not in self.harmless:
+            self.harmless[name] = False   # while it is looked at, so that it is no function that calls itself
+            self.harmless[name] = self._changes_only_its_own(self.inliner.functions[name])
+        return self.harmless[name]
 
 
 def _targets(body: c_ast.Node) -> Iterator[c_ast.Node]:

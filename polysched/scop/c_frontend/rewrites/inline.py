@@ -22,12 +22,16 @@ from polysched.scop.c_frontend.declarations.bindings import (
     stepped_name,
 )
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
+from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
 _BODIES = ("stmt", "iftrue", "iffalse")
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
+MOST_CALLS_DEEP = 16
+MOST_NODES_IN_ALL = 20_000
+"""Of the syntax tree of one call, with the calls inside; what is larger takes many seconds to analyse."""
 
 
 @dataclass
@@ -41,6 +45,9 @@ class Inliner:
     taken : names that a new name must avoid.
     shadowed : names that mean something else at the region than at file scope.
     array_types : the types of the file that stand for arrays (`typedef double real3[3];`), by name.
+    too_large : functions that grew too large with what they call: they stay calls.
+    pointers : variables at the region that are arrays or pointers.
+    walking : those that the region declares as pointers, perhaps into arrays of other names.
     """
 
     functions: dict[str, c_ast.FuncDef]
@@ -48,8 +55,11 @@ class Inliner:
     taken: set[str]
     shadowed: frozenset[str]
     array_types: Mapping[str, c_ast.ArrayDecl] = field(default_factory=dict)
+    pointers: set[str] = field(default_factory=set)
+    walking: set[str] = field(default_factory=set)
     open_calls: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    too_large: set[str] = field(default_factory=set)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
@@ -105,9 +115,8 @@ class Inliner:
         result : the variable that a block declares and sets to what the function returns.
         as_statement : a block is wanted, whatever the function returns.
         """
-        function = self.functions.get(node.name.name) if isinstance(node.name, c_ast.ID) else None
-        if (function is None or node.name.name in self.keep or node.name.name in self.open_calls
-                or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
+        function = self.small_function(node)
+        if function is None:
             return None
         arguments = list(node.args.exprs) if node.args else []
         parameters = tuple(map(self.spelled_out, function_parameters(function)))
@@ -120,7 +129,23 @@ class Inliner:
         self.open_calls.append(node.name.name)
         made = self.rewrite(made)
         self.open_calls.pop()
-        return None if _calls_function(made, node.name.name) else made
+        return None if _calls_function(made, node.name.name) or not self.fits(node.name.name, (made,)) else made
+
+    def small_function(self, node: c_ast.FuncCall) -> c_ast.FuncDef | None:
+        """The function that a call names, where it is one of the file's that may become a part of the region."""
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        function = self.functions.get(name)
+        if (function is None or name in {*self.keep, *self.open_calls, *self.too_large}
+                or len(self.open_calls) == MOST_CALLS_DEEP):
+            return None
+        is_small = sum(1 for _ in everything(function.body)) <= MOST_NODES and not self.captures(function)
+        return function if is_small else None
+
+    def fits(self, name: str, made: Sequence[c_ast.Node]) -> bool:
+        """Whether what a function became is small enough; one that did not fit once stays a call from then on."""
+        if sum(1 for part in made for _ in everything(part)) > MOST_NODES_IN_ALL:
+            self.too_large.add(name)
+        return name not in self.too_large
 
     def spelled_out(self, parameter: c_ast.Decl) -> c_ast.Decl:
         """A parameter whose type is a name for an array, as the array."""
@@ -135,10 +160,14 @@ class Inliner:
         return made
 
     def captures(self, function: c_ast.FuncDef) -> bool:
-        """Whether a global name of the function means something else at the region."""
-        own = {p.name for p in function_parameters(function)}
-        own |= {n.name for n in everything(function.body) if isinstance(n, c_ast.Decl)}
-        return bool((identifiers_in(function.body) - own) & self.shadowed)
+        """Whether the function's name, or a global name in it, means something else at the region or inside it."""
+        named = identifiers_in(function.body) - own_names(function) | {function.decl.name}
+        return bool(named & self.shadowed) or calls_a_variable(function) or keeps_a_state(function)
+
+    @property
+    def changes(self) -> Changes:
+        """What the functions of the file change, as the region names it."""
+        return Changes(self.functions, self.pointers, self.walking)
 
     def fresh(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -238,27 +267,39 @@ class _Callee:
         if _jumps(items):
             return None
         heads: list[c_ast.Node] = []
-        own = {d.name for d in (*self.parameters, *everything(self.function.body)) if isinstance(d, c_ast.Decl)}
-        outside = changed - own | {name for a in self.arguments for name in addressed_names(a)}
+        outside = self.inliner.changes.variables(self.function) | {
+            name for a in self.arguments for name in addressed_names(a)}
         moved = {name for i in items for name in (*assigned_names(i), *_addressed_itself(i))}
         for parameter, argument in zip(self.parameters, self.arguments, strict=True):
             if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, outside):
                 self.values[parameter.name] = self.converted(parameter.type, argument)
             elif _is_scalar(parameter):
                 heads.append(self.declared(parameter, argument))
-            elif parameter.name in moved:
+            elif parameter.name in moved or self.moves(argument):
                 return None
             else:
                 self.values[parameter.name] = self.pointer(parameter.type, argument)
         self.rename(items)
         return c_ast.Compound([*heads, *(self.substituted(i) for i in items)], self.call.coord)
 
+    def moves(self, argument: c_ast.Node) -> bool:
+        """Whether the body may change where a pointer argument leads to."""
+        changes = self.inliner.changes
+        itself = {name for a in self.arguments for name in _addressed_itself(a)}
+        return changes.reach(argument, changes.variables(self.function) | itself,
+                             changes.memory(self.function, self.arguments))
+
     def rename(self, items: list[c_ast.Node]) -> None:
         """Give what statements declare names that nothing has."""
         for item in items:
             for node in everything(item):
                 if isinstance(node, c_ast.Decl) and node.name is not None:
-                    self.values[node.name] = c_ast.ID(self.inliner.fresh(node.name), self.call.coord)
+                    new = self.inliner.fresh(node.name)
+                    self.values[node.name] = c_ast.ID(new, self.call.coord)
+                    if not _is_scalar(node):
+                        self.inliner.pointers.add(new)
+                    if isinstance(node.type, c_ast.PtrDecl):
+                        self.inliner.walking.add(new)
 
     def substituted(self, node: c_ast.Node) -> c_ast.Node:
         """A copy with the callee's names replaced."""

@@ -103,7 +103,10 @@ def constant_element(x: Extraction, node: c_ast.Node) -> Affine | None:
     values = [integer_constant(value) for value in initial.exprs]
     index = int(path.names[0]) if path.names[0].isdigit() else len(values)
     value = values[index] if index < len(values) and None not in values else None
-    return None if value is None else Affine(polyhedra.constant(value), path.ctype.dtype)
+    low, high = path.ctype.dtype.value_range() if path.ctype.dtype.is_integer else (0, -1)
+    if value is None or not low <= value <= high:   # C converts it
+        return None
+    return Affine(polyhedra.constant(value), path.ctype.dtype)
 
 
 def memory_parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Parameter | None:

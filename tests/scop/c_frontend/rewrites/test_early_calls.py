@@ -6,6 +6,7 @@ import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
+from polysched.scop.c_frontend.rewrites import inline
 from tests.scop.c_frontend.same_output import same_output
 
 HELPERS = """
@@ -22,6 +23,9 @@ static double counted(double v) { total++; for (int i = 0; i < 3; i++) v *= 2; r
 static double pushed(double *p) { for (int i = 0; i < 2; i++) p[i] += 1; return p[0]; }
 static double kept(double v) { static double last; double old = last; for (int i = 0; i < 2; i++) v += i; last = v;
   return old; }
+static double square(double v) { double s = 0; for (int i = 0; i < 3; i++) s += v * i; return s * v; }
+static double squares(int n, const double *a) { double s = 0;
+  for (int i = 0; i < n; i++) s += square(a[i]) / 2 + square(2); return 1 - square(s); }
 static double first(int n, const double *a) { for (int i = 0; i < n; i++) if (a[i] > 3) return a[i]; return 0; }
 """
 HEAD = "void f(int n, int m, const double *restrict x, double *restrict y)"
@@ -39,6 +43,8 @@ CALLS = {
       for (int i = 0; i < n; i++) if (dot(m, x + i, x) > 40) y[i] = 1; else if (count(m, x) > i) y[i] = 2;
       for (int i = 0; i < n; i++) if (dot(m, x + i, x) > 40 && x[i] > 0)
         y[i] = -dot(i, x, x);""",
+    "in functions whose calls stand in expressions": """
+      for (int i = 0; i < n; i++) y[i] = 1 + squares(m, x + i);""",
 }
 
 
@@ -70,3 +76,22 @@ def test_heads_of_loops_keep_their_calls() -> None:
     text = f"{HELPERS}{HEAD} {{\n#pragma scop\nfor (int i = 0; i < count(m, x); i++) y[i] = 0;\n#pragma endscop\n}}\n"
     with pytest.raises(UnsupportedScopError):
         from_c_text(text)
+
+
+def chain(levels: int, body: str) -> str:
+    """Functions that each call the one before twice."""
+    made = "static double h0(double v) { double s = 0; for (int i = 0; i < 3; i++) s += v * i; return s; }\n"
+    for level in range(1, levels + 1):
+        made += f"static double h{level}(double v) {{ double s = 0; {body.replace('CALL', f'h{level - 1}')} }}\n"
+    loop = f"for (int i = 0; i < n; i++) y[i] = 1 + h{levels}(x[i]);"
+    return f"{made}{HEAD} {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+
+
+@pytest.mark.parametrize("body", [
+    "for (int i = 0; i < 2; i++) s += CALL(v + i) + 1; return s + CALL(v);",
+    "double a = CALL(v + s); double b = CALL(v); return a + b;",
+    "return CALL(v) + CALL(v + 1);"])
+def test_what_grows_without_end_stays_a_call(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inline, "MOST_NODES_IN_ALL", 300)   # so that a refusal takes no seconds
+    with pytest.raises(UnsupportedScopError, match=r"`h\d+` may have side effects"):
+        from_c_text(chain(40, body))

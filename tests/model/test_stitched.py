@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
-from polysched.pipeline.stitched import stitched_program
 from polysched.scheduling.primitives import Stitch
 from polysched.scop import from_c_text
 from tests.scheduling.primitives import stitched_programs as programs
