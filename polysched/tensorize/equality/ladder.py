@@ -279,6 +279,8 @@ def _grid(inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> tuple
 def _judge_all(left: Expr, right: Expr, rows: Mapping[str, Vector], rung: str) -> Outcome:
     a, b = evaluate(left, rows), evaluate(right, rows)
     bad = ~((a == b) | ((a != a) & (b != b)))
+    if a.dtype.kind == "f":   # 0 and -0 are equal, and two values
+        bad |= (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
     if not bad.any():
         return Outcome(Verdict.EQUAL, rung)
     shape = np.broadcast_shapes(bad.shape, *(v.shape for v in rows.values()))

@@ -104,7 +104,7 @@ class Normaliser:
                 return self._converted(self.form(e.operand), e.dtype)
             case Unary() if e.op in ("-", "+"):
                 inner = self._converted(self.form(e.operand), e.dtype)
-                return inner if e.op == "+" else self._linear(_zero(e.dtype), inner, -1, e.dtype)
+                return inner if e.op == "+" else self._negated(inner, e.dtype)
             case Binary() if e.op in ("+", "-", "*"):
                 left, right = (self._converted(self.form(x), e.dtype) for x in (e.left, e.right))
                 if e.op == "*":
@@ -117,10 +117,18 @@ class Normaliser:
                 return self._converted(self.form(e.left), e.dtype)
         return self._opaque(e)
 
+    def _negated(self, inner: Form, dtype: DType) -> Form:
+        """Minus a value; of a float that is 0 it is no rational number, as its sign can be told from 0's."""
+        if dtype.is_float and not any(c for _, c in inner.terms):
+            return self._known({("negative zero",): Fraction(1)}, dtype, None)
+        return self._linear(_zero(dtype), inner, -1, dtype)
+
     def _literal(self, e: Literal) -> Form:
         if not math.isfinite(e.value):   # a number like any other, but no rational one
             name, sign = ("no number", 1) if math.isnan(e.value) else ("infinity", 1 if e.value > 0 else -1)
             return self._known({(name,): Fraction(sign)}, e.dtype, None)
+        if e.value == 0 and math.copysign(1.0, e.value) < 0:
+            return self._negated(_zero(e.dtype), e.dtype)
         value = Fraction(e.value)
         return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
 

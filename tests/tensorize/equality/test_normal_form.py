@@ -203,3 +203,10 @@ def test_a_product_of_long_sums_is_refused_within_the_budget() -> None:
     (FLOAT64, FLOAT32, False), (FLOAT32, INT64, False), (UINT64, UINT64, True), (BOOL, INT8, True)])
 def test_types_that_hold_every_value_of_others(narrow: DType, wide: DType, expected: bool) -> None:
     assert widens(narrow, wide) is expected
+
+
+@pytest.mark.parametrize(("left", "right"), [
+    ("0.0f", "-0.0f"), ("f > 0 ? f : 0.0f", "f > 0 ? f : -0.0f"), ("-0.0", "0.0"), ("-(f - f)", "f - f")])
+def test_zero_and_its_negative_are_two_numbers(left: str, right: str) -> None:
+    assert form(left).text() != form(right).text()
+    assert same_function(*read_all([left, right])).verdict is not Verdict.EQUAL

@@ -49,32 +49,48 @@ class Changes:
     functions: Mapping[str, c_ast.FuncDef]
     pointers: set[str]
     walking: set[str]
-    open_calls: list[str] = field(default_factory=list)
+    known: dict[str, frozenset[Memory]] = field(default_factory=dict)
 
     def variables(self, function: c_ast.FuncDef) -> frozenset[str]:
         """The variables outside a function that it assigns or takes the address of, itself or by what it calls."""
-        if function.decl.name in self.open_calls:
-            return frozenset()
-        own = own_names(function)
-        changed = frozenset(assigned_names(function.body)) | frozenset(addressed_names(function.body))
-        self.open_calls.append(function.decl.name)
-        for called, _ in self._calls(function):
-            changed |= self.variables(called)
-        self.open_calls.pop()
-        return changed - own
+        return frozenset().union(*(
+            {*assigned_names(f.body), *addressed_names(f.body)} - own_names(f) for f in self._reachable(function)))
 
     def memory(self, function: c_ast.FuncDef, arguments: Sequence[c_ast.Node]) -> set[Memory]:
         """The memory that a call writes through its arguments and through global arrays."""
-        if function.decl.name in self.open_calls:
-            return set()
+        return self._of_call(function, arguments, self._inside(function))
+
+    def _of_call(self, function: c_ast.FuncDef, arguments: Sequence[c_ast.Node], inside: Set[Memory]) -> set[Memory]:
         given = dict(zip((p.name for p in function_parameters(function)), arguments, strict=False))
         own = own_names(function)
-        self.open_calls.append(function.decl.name)
-        found = {w for n in everything(function.body) for target in _targets(n) for w in reached(target, self.pointers)}
-        for called, passed in self._calls(function):
-            found |= self.memory(called, passed)
-        self.open_calls.pop()
-        return {outer for inner in found for outer in self._outside(inner, given, own)}
+        return {outer for inner in inside for outer in self._outside(inner, given, own)}
+
+    def _inside(self, function: c_ast.FuncDef) -> frozenset[Memory]:
+        """The memory that a function writes, by its own names: the least solution over what it calls, recursion too."""
+        if function.decl.name not in self.known:
+            reachable = self._reachable(function)
+            found = {f.decl.name: {w for n in everything(f.body) for target in _targets(n)
+                                   for w in reached(target, self.pointers)} for f in reachable}
+            grows = True
+            while grows:
+                before = sum(map(len, found.values()))
+                for f in reversed(reachable):
+                    for called, passed in self._calls(f):
+                        found[f.decl.name] |= self._of_call(called, passed, found[called.decl.name])
+                grows = sum(map(len, found.values())) > before
+            self.known |= {name: frozenset(memory) for name, memory in found.items()}
+        return self.known[function.decl.name]
+
+    def _reachable(self, function: c_ast.FuncDef) -> list[c_ast.FuncDef]:
+        """The function, and all that it calls, by way of others too."""
+        found = {function.decl.name: function}
+        waiting = [function]
+        while waiting:
+            for called, _ in self._calls(waiting.pop()):
+                if called.decl.name not in found:
+                    found[called.decl.name] = called
+                    waiting.append(called)
+        return list(found.values())
 
     def _outside(self, inner: Memory, given: Mapping[str, c_ast.Node], own: Set[str]) -> Iterator[Memory]:
         """What the caller calls the memory that a callee reaches; any argument's behind a pointer of the callee."""
