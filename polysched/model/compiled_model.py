@@ -50,10 +50,16 @@ class CompiledModel:
     graph : as it was given, with sizes and values bound.
     plan : its steps and its memory.
     options : of the pipeline.
+
+    Raises
+    ------
+    UsageError : the options name a device.
     """
 
     def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions) -> None:
-        options.refuse_device()
+        if options.device is not None:
+            raise UsageError(f"compiled models do not run on {options.device}", witness=f"device {options.device}",
+                             hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
         self.graph = graph
         self.plan = plan
         self.options = options

@@ -196,17 +196,6 @@ class PipelineOptions:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
 
-    def refuse_device(self) -> None:
-        """Refuse a device, for what only this machine's cores run.
-
-        Raises
-        ------
-        UsageError : the options name one.
-        """
-        if self.device is not None:
-            raise UsageError(f"compiled models do not run on {self.device}", witness=f"device {self.device}",
-                             hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
-
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""
         changed: dict[str, Any] = dict(short)

@@ -10,7 +10,7 @@ where the parameter is used, so nothing that it reads may have changed by then.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pycparser import c_ast
 
@@ -49,7 +49,6 @@ class Changes:
     functions: Mapping[str, c_ast.FuncDef]
     pointers: set[str]
     walking: set[str]
-    known: dict[str, frozenset[Memory]] = field(default_factory=dict)
 
     def variables(self, function: c_ast.FuncDef) -> frozenset[str]:
         """The variables outside a function that it assigns or takes the address of, itself or by what it calls."""
@@ -65,21 +64,19 @@ class Changes:
         own = own_names(function)
         return {outer for inner in inside for outer in self._outside(inner, given, own)}
 
-    def _inside(self, function: c_ast.FuncDef) -> frozenset[Memory]:
+    def _inside(self, function: c_ast.FuncDef) -> set[Memory]:
         """The memory that a function writes, by its own names: the least solution over what it calls, recursion too."""
-        if function.decl.name not in self.known:
-            reachable = self._reachable(function)
-            found = {f.decl.name: {w for n in everything(f.body) for target in _targets(n)
-                                   for w in reached(target, self.pointers)} for f in reachable}
-            grows = True
-            while grows:
-                before = sum(map(len, found.values()))
-                for f in reversed(reachable):
-                    for called, passed in self._calls(f):
-                        found[f.decl.name] |= self._of_call(called, passed, found[called.decl.name])
-                grows = sum(map(len, found.values())) > before
-            self.known |= {name: frozenset(memory) for name, memory in found.items()}
-        return self.known[function.decl.name]
+        reachable = self._reachable(function)
+        found = {f.decl.name: {w for n in everything(f.body) for target in _targets(n)
+                               for w in reached(target, self.pointers)} for f in reachable}
+        grows = True
+        while grows:
+            before = sum(map(len, found.values()))
+            for f in reversed(reachable):
+                for called, passed in self._calls(f):
+                    found[f.decl.name] |= self._of_call(called, passed, found[called.decl.name])
+            grows = sum(map(len, found.values())) > before
+        return found[function.decl.name]
 
     def _reachable(self, function: c_ast.FuncDef) -> list[c_ast.FuncDef]:
         """The function, and all that it calls, by way of others too."""
