@@ -24,6 +24,7 @@ from polysched.scop.dtypes import BOOL, INT64
 BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 """The attributes that hold the regions of a node, in their order."""
 
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Island:
     """Nodes that another runtime computes.

@@ -30,6 +30,7 @@ class RunningModel:
         self._places = {output: place for place, output in enumerate(outputs)}
         self._flags = (ctypes.c_int * max(len(outputs), 1))()
         self._error: BaseException | None = None
+        self._ended_well = False
         self._thread = threading.Thread(target=self._run, args=(call,), name=f"polysched {name[:40]}", daemon=True)
         self._thread.start()
 
@@ -40,6 +41,7 @@ class RunningModel:
     def _run(self, call: Callable[[Any], None]) -> None:
         try:
             call(ctypes.cast(self._flags, ctypes.c_void_p))
+            self._ended_well = True
         except (UsageError, MemoryError) as error:
             self._error = error
 
@@ -78,8 +80,11 @@ class RunningModel:
         ------
         UsageError : an index is outside the dimension that it counts.
         MemoryError : there was no memory for a temporary.
+        RuntimeError : the call ended by a fault of the program.
         """
         self._thread.join()
         if self._error is not None:
             raise self._error
+        if not self._ended_well:   # a fault of the program, whose traceback the thread has printed
+            raise RuntimeError(f"the call of the model {self._name} ended without its results")
         return dict(self._outputs)

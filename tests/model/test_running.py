@@ -112,3 +112,13 @@ def test_an_index_outside_is_told_by_output() -> None:
     run = compile_graph(graph).start(x=np.ones(4, np.float32), i=np.array([0, 9]))
     with pytest.raises(UsageError, match="an index is outside the dimension"):
         run.output("y")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_fault_of_the_program_ends_the_wait() -> None:
+    def call(flags: object) -> None:
+        raise LookupError("a fault")
+
+    run = RunningModel("m", {"y": np.zeros(1)}, call)
+    with pytest.raises(RuntimeError, match="ended without its results"):
+        run.output("y")
