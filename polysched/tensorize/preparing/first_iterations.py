@@ -15,8 +15,8 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
-from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
-from polysched.scop.dtypes import INT32
+from polysched.scop.body import Assign, Cast, Expr, Load, Select, Unary, rebuild, walk
+from polysched.scop.dtypes import INT32, DType
 from polysched.scop.scop import AccessKind, Scop, Statement, union_set
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import (
@@ -54,10 +54,15 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     if _reads_one(choice.then, old):
         condition, kept, start = Unary("!", choice.condition, INT32), choice.then, choice.otherwise
     where = instances_where(scop, statement, condition)
-    if where is None or start.dtype != item.dtype:
+    if where is None:
         return None
+    start, kept = (_of_type(e, choice.dtype) for e in (start, kept))   # both sides of `?:` become of one type
     return _with_start(scop, statement, item, where, start, rebuild(
         item.value, lambda e: kept if e == choice else e), old)
+
+
+def _of_type(e: Expr, dtype: DType) -> Expr:
+    return e if e.dtype == dtype else Cast(e, dtype)
 
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
