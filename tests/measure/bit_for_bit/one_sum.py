@@ -20,8 +20,8 @@ def library(folder: Path) -> ctypes.CDLL:
     """All of them in one shared object."""
     parts = ["#pragma GCC visibility push(default)"]
     for name, code in CODES.items():
-        parts += [f"int skipped_{name}; void prepare_{name}{HEAD} {{ }}", f"void original_{name}{HEAD} {{ {ORIGINAL} }}",
-                  f"void replaced_{name}{HEAD} {{ {code} }}",
+        parts += [f"int skipped_{name}; void prepare_{name}{HEAD} {{ }}",
+                  f"void original_{name}{HEAD} {{ {ORIGINAL} }}", f"void replaced_{name}{HEAD} {{ {code} }}",
                   f"double timed_{name}{HEAD} {{ replaced_{name}(n, C, A); return C[0]; }}"]
     made = compile_shared("\n".join(parts), name="sums", folder=folder, compiler=find_compiler(), flags=("-O0",),
                           openmp=False)

@@ -21,7 +21,8 @@ from polysched.target import find_compiler
 ENDED = ChildEnd(end=End.FINISHED, reports=(), phase="", signal_name=None, exit_status=0, seconds=1.0, peak_bytes=0,
                  error_output="", limits=Limits())
 CRASHED = replace(ENDED, end=End.CRASHED, signal_name="SIGILL", phase="running the code")
-DIFFERENT = {"array": "C", "index": [1], "expected": "7", "found": "8", "count": 1, "of": 9, "sizes": "i 9", "data": "x"}
+DIFFERENT = {"array": "C", "index": [1], "expected": "7", "found": "8", "count": 1, "of": 9,
+             "sizes": "i 9", "data": "x"}
 
 
 def check(entry: str) -> ReplacementCheck:
