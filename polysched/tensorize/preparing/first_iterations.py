@@ -41,12 +41,10 @@ def with_starts_apart(dependences: Dependences) -> Dependences | None:
 
 def _apart(scop: Scop, statement: Statement) -> Scop | None:
     """The program with the start of a statement's sum apart; None where it does not start in one of its iterations."""
-    item = statement.body[0] if len(statement.body) == 1 else None
-    if not isinstance(item, Assign) or item.op is not None:
+    item = _plain_assignment(statement)
+    if item is None:
         return None
     target = statement.access(item.target)
-    if target.kind is not AccessKind.MUST_WRITE or not target.exact:
-        return None
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
     choice = _choice_of_start(statement, item, old)
     if choice is None or choice.dtype != item.dtype:
@@ -62,6 +60,15 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     if _sees_start(with_body(statement, replace(item, value=value)), target, where, old):
         return None
     return _with_start(scop, statement, item, where, start, value, old)
+
+
+def _plain_assignment(statement: Statement) -> Assign | None:
+    """The one assignment of a statement, to an element that is written for sure."""
+    item = statement.body[0] if len(statement.body) == 1 else None
+    if not isinstance(item, Assign) or item.op is not None:
+        return None
+    target = statement.access(item.target)
+    return item if target.kind is AccessKind.MUST_WRITE and target.exact else None
 
 
 def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) -> bool:
