@@ -49,7 +49,7 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
         return None
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
     choice = _choice_of_start(statement, item, old)
-    if choice is None or choice.dtype != item.dtype:
+    if choice is None:
         return None
     condition, kept, start = choice.condition, choice.otherwise, choice.then
     if _reads_one(choice.then, old):
@@ -58,9 +58,8 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     if where is None:
         return None
     made = replace(item, value=rebuild(item.value, lambda e: kept if e == choice else e))
-    if _sees_start(with_body(statement, made), target, where, old):
-        return None
-    return _with_start(scop, statement, made, where, start, old)
+    hidden = not _sees_start(with_body(statement, made), target, where, old)
+    return _with_start(scop, statement, made, where, start, old) if hidden else None
 
 
 def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) -> bool:
@@ -72,7 +71,7 @@ def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) 
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
     """The choice between the old value and another one, where the old value is read nowhere else."""
-    found = {e for e in walk(item.value) if isinstance(e, Select)
+    found = {e for e in walk(item.value) if isinstance(e, Select) and e.dtype == item.dtype
              and (_reads_one(e.then, old) or _reads_one(e.otherwise, old))}
     everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
     loads = sum(_reads_one(e, old) for top in everywhere for e in walk(top))
