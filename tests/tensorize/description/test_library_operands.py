@@ -44,7 +44,7 @@ def test_every_matrix_that_lies_in_rows_or_columns_is_handed_over() -> None:
             by_rows = library_operand((distance, 1), extents, written=True)
             assert isinstance(by_rows, str) is (distance < columns)
             by_columns = library_operand((1, distance), extents, written=False)
-            assert isinstance(by_columns, str) is (distance < rows or distance == 1 and columns > 1 and rows > 1)
+            assert isinstance(by_columns, str) is (distance < rows or (distance == 1 and columns > 1 and rows > 1))
 
 
 def test_batches_lie_one_behind_the_other() -> None:

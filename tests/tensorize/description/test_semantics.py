@@ -37,7 +37,7 @@ def test_sums_and_multiples_of_forms_have_the_values_of_both(point: dict[str, in
             assert a.times(factor).evaluate(point) == factor * a.evaluate(point)
             assert all(c for _, c in total.terms), "no zero coefficient"
             assert list(total.terms) == sorted(total.terms)
-        assert a.evaluate(point) == eval(str(a), {}, point)   # noqa: S307
+        assert a.evaluate(point) == eval(str(a), {}, point)
 
 
 def test_equal_forms_are_equal_values() -> None:
@@ -68,8 +68,8 @@ def test_loops_run_as_in_c(text: str) -> None:
     first, condition, _ = text[5:-1].split(";")
     start, down = first.split("=")[1], "j--" in text
     for i in outer.values({}, {}):
-        wanted, j = [], eval(start, {}, {"i": i})   # noqa: S307
-        while eval(condition.strip(), {}, {"i": i, "j": j}):   # noqa: S307
+        wanted, j = [], eval(start, {}, {"i": i})
+        while eval(condition.strip(), {}, {"i": i, "j": j}):
             wanted.append(j)
             j += -1 if down else 1
         assert list(inner.values({"i": i}, {})) == wanted
