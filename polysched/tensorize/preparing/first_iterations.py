@@ -2,8 +2,9 @@
 
 Rewrite:  S: C = (k == 0 ? e : C) + v   ->   S_first: if (k == 0) C = e;   S: C = C + v
 
-S_first runs right ahead of the same instance of S, which writes the same element, so nobody else sees it.  Nothing is
-added that was not added before: floats are the same bit for bit.
+S_first runs right ahead of the same instance of S, which writes the same element, so nobody else sees it; where v may
+read that element by another name, nothing is changed.  Nothing is added that was not added before: floats are the same
+bit for bit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
 from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32
-from polysched.scop.scop import AccessKind, Scop, Statement, union_set
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import (
     identity,
@@ -56,8 +57,17 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     where = instances_where(scop, statement, condition)
     if where is None or start.dtype != item.dtype:
         return None
-    return _with_start(scop, statement, item, where, start, rebuild(
-        item.value, lambda e: kept if e == choice else e), old)
+    value = rebuild(item.value, lambda e: kept if e == choice else e)
+    if _sees_start(with_body(statement, replace(item, value=value)), target, where, old):
+        return None
+    return _with_start(scop, statement, item, where, start, value, old)
+
+
+def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) -> bool:
+    """Whether the rest may read the element that is started in another place than that of the old value."""
+    started = target.relation.intersect_domain(where)
+    return any(a.array == target.array and a.reference not in old and not a.relation.is_disjoint(started)
+               for a in rest.reads)
 
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
