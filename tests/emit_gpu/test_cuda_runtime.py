@@ -36,7 +36,8 @@ MIXED = ("#include <math.h>\n#include <stdlib.h>\nvoid f(int n, float A[n], doub
          "    C[i] = labs(C[i]) % 7 + (C[i] >> 2) + abs((int)C[i]);\n"
          "  }\n#pragma endscop\n}\n")
 WORDS = ("void f(int new, double class[new], double template) {\n#pragma scop\n"
-         "  for (int threadIdx = 0; threadIdx < new; threadIdx++)\n    class[threadIdx] = class[threadIdx] * template;\n#pragma endscop\n}\n")
+         "  for (int threadIdx = 0; threadIdx < new; threadIdx++)\n    class[threadIdx] *= template;\n"
+         "#pragma endscop\n}\n")
 
 
 @pytest.mark.parametrize(("text", "sizes"), and_campaign(
