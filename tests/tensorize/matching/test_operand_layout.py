@@ -24,7 +24,8 @@ TEXTS = {
     "columns": ("int C[6][8], short A[4][8], short B[6][4]", "for (int i = 0; i < 8; i++) for (int j = 0; j < 6; j++) "
                 "for (int k = 0; k < 4; k++) C[j][i] += A[k][i] * B[j][k];", MMA),
     "windows": ("int C[3][4], short A[2][6], short B[3][2][3]", "for (int o = 0; o < 3; o++) "
-                "for (int p = 0; p < 4; p++) for (int c = 0; c < 2; c++) for (int r = 0; r < 3; r++) C[o][p] += A[c][p + r] * B[o][c][r];", MMA),
+                "for (int p = 0; p < 4; p++) for (int c = 0; c < 2; c++) for (int r = 0; r < 3; r++) "
+                "C[o][p] += A[c][p + r] * B[o][c][r];", MMA),
     "rows": ("int C[2][8], short A[2][8]",
              "for (int i = 0; i < 2; i++) for (int j = 0; j < 8; j++) C[i][j] += A[i][7 - j];", ROWS),
     "whole rows": ("int C[2][8], short A[2][8]",
