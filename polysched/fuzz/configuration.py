@@ -112,7 +112,7 @@ class Configuration:
                  "" if self.parallel else "serial", f"v{self.vector_bits}" if self.vector_bits else "",
                  "expand" if self.expand else "", "reduce" if self.reductions == "exact" else "",
                  "reassociate" if self.reassociate else "", "split" if self.split else "",
-                 f"diamond{self.concurrent_start if self.concurrent_start > 1 else ''}" if self.concurrent_start else "",
+                 "diamond" * self.concurrent_start,
                  f"p{self.parallel_degrees}" if self.parallel_degrees > 1 else "",
                  "" if self.packing else "unpacked", "guard" if self.guard else "", "safe" if self.safe else "",
                  f"with_{self.intrinsic}" if self.intrinsic else "",
