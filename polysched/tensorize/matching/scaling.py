@@ -159,12 +159,17 @@ def _factor(scaled: Fragment, assign: Assign) -> Expr | None:
     if not (isinstance(update, Binary) and update.op == "*" and update.dtype == scaled.result.dtype):
         return None
     others = [e for e in (update.left, update.right) if e != scaled.result]
-    if len(others) != 1 or any(isinstance(e, IteratorRef) for e in walk(others[0])):
-        return None
-    if update.dtype.is_float and _is_zero(others[0]):
+    if len(others) != 1 or (update.dtype.is_float and _is_zero(others[0])):
         return None   # infinity times zero is no number; a function with the factor zero reads no old value
-    loads = [e for e in walk(others[0]) if isinstance(e, Load)]
-    return None if any(scaled.loops_of(e) or e == scaled.result for e in loads) else others[0]
+    return others[0] if _is_one_number(scaled, others[0]) else None
+
+
+def _is_one_number(scaled: Fragment, e: Expr) -> bool:
+    """Whether an expression is the same in all iterations, and nothing of the result."""
+    parts = list(walk(e))
+    loads = [x for x in parts if isinstance(x, Load)]
+    return not any(isinstance(x, IteratorRef) for x in parts) \
+        and not any(scaled.loops_of(x) or x == scaled.result for x in loads)
 
 
 def _is_zero(e: Expr) -> bool:

@@ -47,7 +47,7 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     target = statement.access(item.target)
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
     choice = _choice_of_start(statement, item, old)
-    if choice is None or choice.dtype != item.dtype:
+    if choice is None:
         return None
     condition, kept, start = choice.condition, choice.otherwise, choice.then
     if _reads_one(choice.then, old):
@@ -56,10 +56,9 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     if where is None:
         return None
     start, kept = (_of_type(e, choice.dtype) for e in (start, kept))   # both sides of `?:` become of one type
-    value = rebuild(item.value, lambda e: kept if e == choice else e)
-    if _sees_start(with_body(statement, replace(item, value=value)), target, where, old):
-        return None
-    return _with_start(scop, statement, item, where, start, value, old)
+    made = replace(item, value=rebuild(item.value, lambda e: kept if e == choice else e))
+    hidden = not _sees_start(with_body(statement, made), target, where, old)
+    return _with_start(scop, statement, made, where, start, old) if hidden else None
 
 
 def _plain_assignment(statement: Statement) -> Assign | None:
@@ -84,7 +83,7 @@ def _of_type(e: Expr, dtype: DType) -> Expr:
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
     """The choice between the old value and another one, where the old value is read nowhere else."""
-    found = {e for e in walk(item.value) if isinstance(e, Select)
+    found = {e for e in walk(item.value) if isinstance(e, Select) and e.dtype == item.dtype
              and (_reads_one(e.then, old) or _reads_one(e.otherwise, old))}
     everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
     loads = sum(_reads_one(e, old) for top in everywhere for e in walk(top))
@@ -95,12 +94,11 @@ def _reads_one(e: Expr, references: set[str]) -> bool:
     return isinstance(e, Load) and e.reference in references
 
 
-def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, value: Expr,
-                old: set[str]) -> Scop:
+def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, old: set[str]) -> Scop:
     name = fresh_name(f"{statement.name}_first", {s.name for s in scop.statements})
     first = narrowed(with_body(statement, Assign(item.target, start, item.dtype)), where)
     first = renamed_statement(first, name, {a.reference: f"{name}_{a.reference}" for a in first.accesses})
-    rest = with_body(statement, replace(item, value=value))
+    rest = with_body(statement, item)
     target = statement.access(item.target)   # the old value is read by every instance now
     rest = replace(rest, accesses=tuple(replace(a, relation=target.relation) if a.reference in old else a
                                         for a in rest.accesses))
