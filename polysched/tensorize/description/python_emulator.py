@@ -150,7 +150,7 @@ def _exact(digits: str, hexadecimal: bool) -> Fraction:
         return Fraction(digits)
     significand, exponent = re.split("[pP]", digits[2:])
     places = len(significand) - 1 - significand.index(".") if "." in significand else 0
-    return Fraction(int(significand.replace(".", ""), 16)) / 16 ** places * Fraction(2) ** int(exponent)
+    return Fraction(int(significand.replace(".", ""), 16), 1 << 4 * places) * Fraction(2) ** int(exponent)
 
 
 def promoted(t: CType) -> CType:
