@@ -17,11 +17,11 @@ from polysched.tensorize.software.fused_calls import without_fusion
 from tests.tensorize.described import programs_of, unit
 
 LOOP = "for (int i = 0; i < 4; i++) "
-SHORT = unit("short", "int32_t Y[4], const int16_t X[4], const int16_t W[4]", LOOP + "Y[i] += X[i] * W[i];")
+SHORT = unit("words", "int32_t Y[4], const int16_t X[4], const int16_t W[4]", LOOP + "Y[i] += X[i] * W[i];")
 CUT = unit("cut", "int32_t Y[4], const int16_t X[4], const int16_t W[4]", LOOP +
            "Y[i] = sat_i32((int64_t)Y[i] + X[i] * W[i]);")
-FLOAT = unit("float", "float Y[4], const float X[4], const float W[4]", LOOP + "Y[i] += X[i] * W[i];")
-FUSED = unit("fused", "float Y[4], const float X[4], const float W[4]", LOOP + "Y[i] = fmaf(X[i], W[i], Y[i]);")
+FLOAT = unit("plain", "float Y[4], const float X[4], const float W[4]", LOOP + "Y[i] += X[i] * W[i];")
+FUSED = unit("fused", "float Y[4], const float X[4], const float W[4]", LOOP + "Y[i] = fma_f32(X[i], W[i], Y[i]);")
 SUMS = ("for (int i = 0; i < 4; i++) for (int k = 0; k < 3; k++) ", "[k][i]")
 TEXTS: dict[str, tuple[str, str, Intrinsic, tuple[str, ...]]] = {   # and the kinds of the facts
     "as described": ("int C[4], short A[4], short B[4]", "C[i] += A[i] * B[i];", SHORT, ()),

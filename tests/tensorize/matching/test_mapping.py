@@ -96,7 +96,7 @@ def test_a_function_takes_what_it_can_address(tmp_path_factory: pytest.TempPathF
     texts = {n: (f"double C[4][5], double A[8][{columns}], double B[6][5]",
                  "for (int i = 0; i < 4; i++) for (int j = 0; j < 5; j++) for (int k = 0; k < 6; k++) "
                  f"C[i][j] += A[{subscripts}] * B[k][j];")
-             for n, columns, subscripts in (("rows", 6, "i][k"), ("columns", 12, "k][2 * i"), ("steps", 12, "i][2 * k"))}
+             for n, columns, subscripts in (("rows", 6, "i][k"), ("columns", 9, "k][2 * i"), ("steps", 12, "i][2 * k"))}
     for name, scop in programs_of(texts, tmp_path_factory.mktemp("function")).items():
         made = matched(scop, find_intrinsic("cblas_dgemm"))
         if name == "rows":
