@@ -82,6 +82,10 @@ def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     with progress(quiet=bool(arguments.quiet)) as shown:
         for scop, own in _matches(arguments, intrinsics, shown):
             found += _cheapest_first(scop, own, arguments, shown) if every else own
+    cut = None if every or any(f.count for f in found) else wanted.cut_sum()
+    whole = [] if cut is None else _function_matches(arguments, cut)
+    if any(f.count for f in whole):
+        return _told(arguments, whole, report)
     if report is not None and every:
         report.write_json([f.to_json() for f in found])
     elif report is not None:
@@ -131,6 +135,11 @@ def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic],
 
 def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, report: Output | None) -> int:
     """Print the parts of every region that a described function, or a unit of several stages, computes."""
+    return _told(arguments, _function_matches(arguments, function), report)
+
+
+def _function_matches(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic) -> list[FunctionMatches]:
+    """What a function, or an instruction as a whole, computes of every region."""
     from polysched.pipeline import analysed
     from polysched.tensorize.description.intrinsic import Intrinsic
     from polysched.tensorize.functions.function_match import match_function
@@ -148,6 +157,11 @@ def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Int
             dependences = analysed(scop, for_instructions=True).dependences
             found.append(match_unit(dependences, function, allowed, sizes=own) if isinstance(function, Intrinsic)
                          else match_function(dependences, function, allowed, sizes=own))
+    return found
+
+
+def _told(arguments: argparse.Namespace, found: list[FunctionMatches], report: Output | None) -> int:
+    """Print and report what was found; the exit code."""
     if report is not None:
         report.write_json_of_regions([f.to_json() for f in found])
     if arguments.json != STANDARD:

@@ -104,13 +104,25 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
         if options.tensorize.is_asked:
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
-    if decision.program is None:   # what nobody asked for needs no reasons
-        return source, () if options.tensorize.intrinsic == DEFAULT else decision.reasons
+    if decision.program is None:
+        return _without_decision(scop, source, options, given, emit, decision.reasons)
     program = with_shared_outside(decision.program)
     parts, why = _parts(program, options, emit)
     made = with_instruction(source, program, parts, name=_name(scop, program), parallel=options.parallel,
                             emulated=decision.emulated)
     return made, (*decision.reasons, *why)
+
+
+def _without_decision(scop: Scop, source: CSource, options: PipelineOptions, given: Scop, emit: Emit,
+                      reasons: tuple[str, ...]) -> tuple[CSource, tuple[str, ...]]:
+    """The region by a sum that is cut in the program as in the instruction, or as it was, and why."""
+    assert options.tensorize is not None
+    cut = options.tensorize.cut_sum()
+    if cut is not None:
+        made, why = with_calls_of(scop, source, cut, options, given, emit)
+        if made is not source:
+            return made, why
+    return source, () if options.tensorize.intrinsic == DEFAULT else reasons   # what nobody asked for needs no reasons
 
 
 def by_instruction_alone(expansion: Expansion, options: PipelineOptions, begun: Begun, emit: Emit) -> CSource | None:

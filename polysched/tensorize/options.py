@@ -11,7 +11,7 @@ from polysched.scop.assumptions import ASSUMED
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
-from polysched.tensorize.functions.units import is_unit
+from polysched.tensorize.functions.units import has_cut_sum, is_unit
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice
 from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.matching.facts import Numerics
@@ -109,6 +109,18 @@ class TensorizeOptions:
             return None
         found = self.considered()[0]
         return found if is_unit(found) else None
+
+    def cut_sum(self) -> Intrinsic | None:
+        """The instruction of this name where a part of its sum is cut or wraps on its way; None for any other.
+
+        Raises
+        ------
+        UsageError : as of `unit`.
+        """
+        if self.by_model or self.function() is not None:
+            return None
+        found = self.considered()[0]
+        return found if has_cut_sum(found) else None
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.

@@ -65,9 +65,10 @@ def calls_c(found: FunctionMatch, *, called: str = "") -> Calls:
         lines = ["{", *(f"    {line}" for line in (
             *(line for c in copied.values() for line in c.before), call,
             *(line for c in copied.values() for line in c.behind))), "}"]
-    for at, (low, high) in reversed(list(enumerate(_bounds(found)))):
+    for at, (low, high, step) in reversed(list(enumerate(_bounds(found)))):
         v = f"{COUNTER}_{at}"
-        head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {v}++)"
+        forward = f"{v}++" if step == 1 else f"{v} += {step}"
+        head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {forward})"
         lines = [head, *(f"    {line}" for line in lines)]
     return Calls(lines=tuple(lines), preamble=preamble(found))
 
@@ -228,8 +229,8 @@ def _constant_c(value: float) -> str:
     return repr(int(value) if isinstance(value, bool) else value)
 
 
-def _bounds(found: FunctionMatch) -> list[tuple[Polynomial, Polynomial]]:
-    """Least and greatest value of every loop around, in those outside of it."""
+def _bounds(found: FunctionMatch) -> list[tuple[Polynomial, Polynomial, int]]:
+    """Least and greatest value of every loop around, in those outside of it, and its step."""
     iterations = found.program.iterations
     result = []
     for at in range(found.depth):
@@ -239,21 +240,23 @@ def _bounds(found: FunctionMatch) -> list[tuple[Polynomial, Polynomial]]:
             mine = mine.project_out(isl.dim_type.param, place, 1)
         place = mine.find_dim_by_name(isl.dim_type.param, f"{OUTER}{at}")
         mine = mine.move_dims(isl.dim_type.set, 0, isl.dim_type.param, place, 1)
-        low, high = of_affine(mine.dim_min(0)), of_affine(mine.dim_max(0))
+        low, high = (of_affine(end, quotients=True) for end in (mine.dim_min(0), mine.dim_max(0)))
         if low is None or high is None:
             raise NoIntrinsicMatchError("the loops around the call have no affine bounds", where=found.scop.name,
                                         witness=str(mine))
-        result.append((low, high))
+        result.append((low, high, int(mine.get_stride(0).to_python())))
     if not _is_nest(found, result):
         raise NoIntrinsicMatchError("the calls are made in an irregular part of the loops around them",
                                     where=found.scop.name, witness=str(iterations))
     return result
 
 
-def _is_nest(found: FunctionMatch, bounds: list[tuple[Polynomial, Polynomial]]) -> bool:
+def _is_nest(found: FunctionMatch, bounds: list[tuple[Polynomial, Polynomial, int]]) -> bool:
     """Whether these bounds have exactly the iterations in which there is something to compute."""
     names = [p.name for p in found.scop.parameters] + [f"{OUTER}{at}" for at in range(found.depth)]
-    parts = [f"{affine_text(low)} <= {OUTER}{at} <= {affine_text(high)}" for at, (low, high) in enumerate(bounds)]
+    parts = [f"{affine_text(low)} <= {OUTER}{at} <= {affine_text(high)}" for at, (low, high, _) in enumerate(bounds)]
+    parts += [f"({OUTER}{at} - ({affine_text(low)})) mod {step} = 0"
+              for at, (low, _, step) in enumerate(bounds) if step > 1]
     text = f"[{', '.join(names)}] -> {{ : {' and '.join(parts) or 'true'} }}"
     allowed = found.context if found.guard is None else found.guard
     whole = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_params(allowed)

@@ -52,10 +52,12 @@ def tilings(dependences: Dependences, ours: Statement, variant: Variant, deepest
                  len(extents))
     own = _kept([p.relation for p in dependences.pairs if p.kind is DependenceKind.FLOW
                  and p.source == p.sink == ours.name], ours.depth)
-    lengths = _lengths(ours.domain.intersect_params(dependences.scop.context), sizes)
+    domain = ours.domain.intersect_params(dependences.scop.context)
+    lengths = _lengths(domain, sizes)
     too_short: list[str] = []
     for order in _orders(len(lengths), len(extents), kept, own):
-        loops = [_Loop(at, ours.iterators[at], lengths[at], wanted, number in kept)
+        loops = [_Loop(at, ours.iterators[at], (None if number in kept else _terms(domain, at, sizes)) or lengths[at],
+                       wanted, number in kept)
                  for number, (at, wanted) in enumerate(zip(order, extents, strict=True))]
         why = next(filter(None, (loop.refusal(variant.name) for loop in loops)), "")
         if why:
@@ -134,6 +136,20 @@ def _lengths(domain: isl.Set, sizes: Mapping[str, int]) -> list[Polynomial | Non
     domain = with_sizes(domain, sizes).coalesce()
     values = [of_affine(domain.dim_max(at)) for at in range(domain.dim(isl.dim_type.set))]
     return [None if v is None else add(v, {(): 1}) for v in values]
+
+
+def _terms(domain: isl.Set, at: int, sizes: Mapping[str, int]) -> Polynomial | None:
+    """Iterations of a loop inside one iteration of all others, at most; None where that is no number.
+
+    A sum over `k0 <= k < k0 + 4` has four terms, wherever it starts.
+    """
+    domain = with_sizes(domain, sizes)
+    pairs = isl.Map.from_domain_and_range(domain, domain)
+    for other in range(domain.dim(isl.dim_type.set)):
+        if other != at:
+            pairs = pairs.equate(isl.dim_type.in_, other, isl.dim_type.out, other)
+    most = None if pairs.is_empty() else pairs.deltas().dim_max_val(at)
+    return {(): int(most.to_python()) + 1} if most is not None and most.is_int() else None
 
 
 def _kept(flows: list[isl.Map], depth: int) -> set[int]:

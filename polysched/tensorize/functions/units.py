@@ -101,6 +101,14 @@ def is_unit(intrinsic: Intrinsic) -> bool:
     return not intrinsic.library and Kind.STAGES in intrinsic.contraction.kinds
 
 
+def has_cut_sum(intrinsic: Intrinsic) -> bool:
+    """Whether a part of an instruction's sum is cut or wraps on its way.
+
+    Where ranges exclude that, it is matched as a sum; else a program that cuts the same terms is, as of a unit.
+    """
+    return not intrinsic.library and bool(intrinsic.contraction.limits) and not is_unit(intrinsic)
+
+
 def untouched(found: FunctionMatch) -> str:
     """An operand that the unit does not read or write whole, so that it cannot be copied; "" where there is none."""
     system = described(found.variant)

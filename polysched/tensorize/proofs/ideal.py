@@ -62,7 +62,7 @@ def accumulates_sum(intrinsic: Intrinsic) -> bool:
 
 def multiplies(intrinsic: Intrinsic) -> bool:
     """Whether the update is made of sums and products alone."""
-    return not any(isinstance(e, Select | Call) or (isinstance(e, Binary) and e.op not in "+-*")
+    return not any(isinstance(e, Select | Call) or (isinstance(e, Binary | Unary) and e.op not in "+-*")
                    for r in intrinsic.contraction.results for e in walk(r.update))
 
 

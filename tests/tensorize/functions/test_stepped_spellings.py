@@ -30,6 +30,8 @@ CASES = {
     "dot in steps": (VECTORS, stepped("s[0] += x[i] * y[i];"), "cblas_ddot"),
     "axpy written out in steps": (VECTORS, "for (int j = 0; j < n; j += 16) "
                                   + written_out("y[@] += a * x[@];", "j + 16", first="j"), "cblas_daxpy"),
+    "axpy, nine of every eight": (VECTORS, "for (int j = 0; j < n; j += 8) for (int i = j; i < j + 9; i++) "
+                                  "y[i] += a * x[i];", "cblas_daxpy"),   # a call per step
     "ger in tiles": (MATRICES, "for (int ii = 0; ii < n; ii += 16) for (int jj = 0; jj < m; jj += 8) "
                      "for (int i = ii; i < ii + 16; i++) for (int j = jj; j < jj + 8; j++) "
                      "A[i][j] += a * x[i] * y[j];", "cblas_dger"),
