@@ -14,6 +14,7 @@ from polysched.scop import from_c_text
 from polysched.tensorize.called import CallDecision, call_function
 from polysched.tensorize.functions.units import has_cut_sum
 from polysched.tensorize.options import TensorizeOptions
+from tests.tensorize import described
 from tests.tensorize.functions.replaced import region, same_results
 from tests.tensorize.functions.test_units import unit
 
@@ -81,3 +82,23 @@ def test_other_wraps_are_none(name: str) -> None:
     made = decision(ALMOST[name])
     assert made.program is None
     assert made.reasons
+
+
+NOT = described.unit("inverted", "uint32_t C[4][8], const uint16_t A[8], const uint64_t B[4][8]",
+                     "for (int i = 0; i < 4; i++) for (int j = 0; j < 8; j++) { int16_t t = 0; t += ~A[j] * B[i][j]; "
+                     "C[i][j] += t; }")
+INVERTED = "for (int i = 0; i < 5; i++) for (int j = 0; j < 9; j++) C[i][j] += (int16_t)(~A[j] * B[i][j]);"
+
+
+@pytest.mark.parametrize(("change", "matches"), [
+    (("", ""), True), (("~A[j] * B[i][j]", "B[i][j] * ~A[j]"), True), (("~A[j]", "(uint16_t)~A[j]"), True),
+    (("(int16_t)", ""), False), (("(int16_t)", "(int8_t)"), False), (("~", "!"), False), (("~", "-"), False),
+    (("~A[j] * B[i][j]", "~(A[j] * B[i][j])"), False)])
+def test_bits_that_are_turned_over_are_no_sum_of_products(change: tuple[str, str], matches: bool,
+                                                          tmp_path: Path) -> None:
+    """The low 16 bits alone count, which a conversion to these keeps."""
+    scop = described.program("uint32_t C[5][9], uint16_t A[9], uint64_t B[5][9]", INVERTED.replace(*change))
+    found = described.matched(scop, NOT)
+    assert bool(found.count) is matches, [str(e) for e in found.explanations]
+    if matches:
+        described.executes(scop, found, tmp_path)
