@@ -265,7 +265,7 @@ def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
         else:
             extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
         kind = array.dtype.c_name
-        size = -(-math.prod(extents) * array.dtype.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        size = -(-(math.prod(extents) * array.dtype.bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         declared = f"(*{array.name})" + "".join(f"[{e}]" for e in extents[1:]) if len(extents) > 1 else f"*{array.name}"
         yield Memory(array=array.name, name=array.name,
                      declaration=f"{kind} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {max(size, ALIGNMENT_BYTES)});")
