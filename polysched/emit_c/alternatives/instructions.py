@@ -128,7 +128,8 @@ def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel
     if program.general is None:
         emitted, fits = emit_match(program.match, name, options), ""
     else:
-        made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
+        made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work,
+                                   ordinary_cycles=program.ordinary_cycles)
         emitted, fits = made.emitted, made.fits
     asked = f"if ({found.condition}) " if found.condition else ""
     return _Function(text=preamble(emitted, found, fits), arrays=emitted.arrays, written=emitted.written,
