@@ -327,7 +327,7 @@ def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing
     if match.intrinsic.library:
         library_for_all_sizes(general, "f", program.scale)   # refuses what it cannot call
         return replace(program, general=general)
-    if copies_windows(make_plan(match, emulated=False, target=target)):   # how much work is no measure of what they cost
+    if copies_windows(make_plan(match, emulated=False, target=target)):   # work is no measure of what they cost
         each = ordinary_cycles_each(match.fragment, target)
         emit_for_all_sizes(general, match, "f", EmissionOptions(zero=program.zero), least_work=LEAST_WINDOWED,
                            ordinary_cycles=each)

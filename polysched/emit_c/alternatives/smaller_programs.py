@@ -31,8 +31,8 @@ SAMPLED = LIMITS.sampled_iterations
 def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str, int]]:
     """Values of the parameters that code of all sizes is run with: some whole executions, and remainders.
 
-    Sizes of deeper nests are smaller.  Where an extent of an array is a parameter of its own (an image beside the size of
-    its windows), it is at least what the statements reach.
+    Sizes of deeper nests are smaller.  Where an extent of an array is a parameter of its own (an image beside the size
+    of its windows), it is at least what the statements reach.
     """
     if program.general is None:
         return []

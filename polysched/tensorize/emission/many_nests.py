@@ -131,15 +131,15 @@ def _bytes_moved(match: Match, order: Sequence[NestLoop], trips: Sequence[Number
     used = {v.name: [uses(match, v.name, loop) for loop in order] for v in match.intrinsic.parsed.operands}
     touched: dict[str, Numbers] = {}
     for v in match.intrinsic.parsed.operands:
-        count = float(v.elements * v.dtype.bytes)
+        block = float(v.elements * v.dtype.bytes)
         for loop, is_used in zip(order, used[v.name], strict=True):
-            count *= loop.unroll if is_used else 1
-        touched[v.name] = np.array([count])
+            block *= loop.unroll if is_used else 1
+        touched[v.name] = np.array([block])
     moved = dict(touched)
     for at, count in reversed([*enumerate(trips)]):
         again = np.where(_total(touched.values()) <= capacity_bytes, 1.0, count)
-        for operand, is_used in used.items():
-            if is_used[at % len(order)]:
+        for operand, by_loop in used.items():
+            if by_loop[at % len(order)]:
                 touched[operand], moved[operand] = touched[operand] * count, moved[operand] * count
             else:
                 moved[operand] = moved[operand] * again
