@@ -133,7 +133,8 @@ class _Builder:
             return PhaseLoops(loops=loops)
         staged = tuple(self._staged(phase, array) for array in phase.staged)
         kept = tuple(self._kept(phase, array) for array in phase.kept)
-        loops = _with_temporaries(loops, tuple(own.temporary for own in (*staged, *kept)))
+        moved = (*(own.temporary for own in staged), *(own.temporary for own in kept))
+        loops = _with_temporaries(loops, moved)
         return PhaseLoops(loops=loops, tile=self.places.tile, edge=phase.edge, staged=staged, kept=kept,
                           steps=bounds(steps_of(self.launch, phase, self.places), self._in_block()))
 
