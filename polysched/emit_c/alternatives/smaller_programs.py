@@ -24,7 +24,6 @@ OUTER_KEPT = (13, 7, 5, 3)   # iterations of a loop around the instruction, the 
 MOST_OF_FEWER = LIMITS.most_smaller_work
 TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
 OF_DEEP_NESTS = ((17, 5, 19), (9, 4, 33), (4, 3, 9), (2, 3, 5))   # where those above are too much work
-LEAST_SIZES = 2   # of code for all sizes, at least
 SAMPLED = LIMITS.sampled_iterations
 
 
@@ -38,7 +37,7 @@ def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str
         return []
     found: list[dict[str, int]] = []
     for values in (*TRIED_SIZES, *OF_DEEP_NESTS):
-        if values in OF_DEEP_NESTS and len(found) >= LEAST_SIZES:
+        if values in OF_DEEP_NESTS and len(found) > 1:
             break
         sizes = _sizes_with(program, values)
         if sizes is not None and _work_at(program, sizes) <= most_work:
