@@ -53,7 +53,8 @@ def test_bodies_without_brackets_are_regions(name: str, tmp_path: Path) -> None:
 def test_a_loop_that_a_macro_hides_is_not_taken_for_a_body() -> None:
     text = f"{HELPERS}void f(int n, double *restrict a, double *restrict b) {{\nTWICE {ADD}\n{ADD}\n}}\n"
     (scop,) = all_from_c_text(text, autodetect=True)
-    assert scop.source is not None and "TWICE" not in scop.source.text[scop.source.start:]
+    assert scop.source is not None
+    assert "TWICE" not in scop.source.text[scop.source.start:]
 
 
 def test_loops_that_a_pragma_counts_together_stay_one() -> None:
@@ -62,4 +63,5 @@ def test_loops_that_a_pragma_counts_together_stay_one() -> None:
     text = f"int getchar(void);\nvoid f(int n, double *restrict a, double *restrict b) {{\n" \
            f"#pragma omp parallel for collapse(2)\n{nest}\n}}\n"
     (scop,) = all_from_c_text(text, autodetect=True)
-    assert scop.source is not None and scop.source.text[scop.source.start:].startswith("for (int k")
+    assert scop.source is not None
+    assert scop.source.text[scop.source.start:].startswith("for (int k")
