@@ -1,4 +1,4 @@
-"""Programs on an OpenCL device, compared with the original bit for bit.  See README.md.
+"""Programs on a device, OpenCL or CUDA, compared with the original bit for bit.  See README.md.
 
     python experiments/opencl/run.py --polybench-root DIR
 """
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polysched.emit_gpu.interface import compiler_flags as compiler_flags_of
 from polysched.errors import UnsupportedScopError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
@@ -41,22 +42,31 @@ class StageError(Exception):
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
                        help="folder of PolyBench/C 4.2.1 (default: only this project's kernels)")
+    group.add_argument("--devices", nargs="+", default=["opencl", "cuda"], choices=["opencl", "cuda"],
+                       help="(default: both; CUDA runs on the CPU unless CUDA_HOME is set)")
     group.add_argument("--cc", default="gcc", metavar="COMMAND", help="compiles both versions (default: gcc)")
 
 
 def cases(settings: Settings) -> list[Case]:
-    """Every kernel of this project, and of PolyBench where its folder is named."""
-    found = [Case(name=f"own_{path.stem}", parameters={"suite": "own", "kernel": path.stem})
-             for path in sorted(KERNELS.glob("*.c"))]
+    """Every kernel of this project, and of PolyBench where its folder is named, on every device that is asked for."""
     root = settings.options["polybench_root"]
     listed = (Path(root) / "utilities" / "benchmark_list").read_text().split() if root else []
-    return found + [Case(name=f"polybench_{Path(line).stem}", parameters={
-        "suite": "PolyBench", "kernel": Path(line).stem, "file": line}) for line in listed]
+    found = []
+    for device in settings.options["devices"]:
+        front = "" if device == "opencl" else f"{device}_"
+        found += [Case(name=f"{front}own_{path.stem}", parameters={
+            "suite": "own", "kernel": path.stem, "device": device}) for path in sorted(KERNELS.glob("*.c"))]
+        found += [Case(name=f"{front}polybench_{Path(line).stem}", parameters={
+            "suite": "PolyBench", "kernel": Path(line).stem, "file": line, "device": device}) for line in listed]
+    return found
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Both sizes of one kernel."""
     os.environ["POLYSCHED_OPENCL_BUILD"] = settings.config["device_options"]
+    os.environ["POLYSCHED_CUDA_BUILD"] = settings.config["cuda_options"]
+    if "CUDA_HOME" not in os.environ:
+        os.environ["POLYSCHED_CUDA_ON_CPU"] = "1"
     own = case.parameters["suite"] == "own"
     sizes = settings.config["least_sizes" if own else "datasets"]
     found: list[dict[str, Any]] = []
@@ -76,13 +86,18 @@ def own_kernel(case: Case, least: int) -> int:
     path = KERNELS / f"{case.parameters['kernel']}.c"
     sizes = {p.spelling: least + k for k, p in enumerate(from_c_file(str(path)).parameters)}
     try:
-        made = transform_file(path, PipelineOptions(device="opencl"))
+        made = transform_file(path, PipelineOptions(device=case.parameters["device"]))
     except UnsupportedScopError as error:
         raise StageError("refused", str(error)) from None
     subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
     flags = ("-O2", "-ffp-contract=off", *compiler_flags(made.regions))
     judge(compare_and_time(subject, sizes, options=MeasureOptions(flags=flags, pairs=0, warmups=0)))
-    return made.text.count("__kernel void")
+    return launches(made.text)
+
+
+def launches(text: str) -> int:
+    """How many kernels a file has."""
+    return text.count("__kernel void") + text.count("__global__ void")
 
 
 def judge(measurement: Measurement) -> None:
@@ -101,12 +116,13 @@ def polybench(case: Case, settings: Settings, dataset: str, folder: Path) -> int
     exact_headers(file, folder)
     made = folder / "device.c"
     limited([sys.executable, "-m", "polysched", "c2c", str(file), "-o", str(made), "-I", str(root / "utilities"),
-             "-D", f"{dataset}_DATASET", "--target", "opencl"], "c2c", "refused", settings)
+             "-D", f"{dataset}_DATASET", "--target", case.parameters["device"]], "c2c", "refused", settings)
     left = dump(root, folder / file.name, folder / "original", dataset, settings)
-    right = dump(root, made, folder / "device", dataset, settings)
+    right = dump(root, made, folder / "device", dataset, settings,
+                 compiler_flags_of(case.parameters["device"]))
     if left != right:
         raise StageError("different", first_difference(left, right))
-    return made.read_text().count("__kernel void")
+    return launches(made.read_text())
 
 
 def exact_headers(file: Path, folder: Path) -> None:
@@ -115,12 +131,12 @@ def exact_headers(file: Path, folder: Path) -> None:
         (folder / part.name).write_text(MODIFIER.sub(r'\1"%a "', part.read_text()))
 
 
-def dump(root: Path, source: Path, program: Path, dataset: str, settings: Settings) -> str:
+def dump(root: Path, source: Path, program: Path, dataset: str, settings: Settings,
+         libraries: Sequence[str] = ()) -> str:
     """What a program prints about its arrays."""
     utilities = root / "utilities"
-    libraries = ["-lOpenCL", "-lm"] if program.name == "device" else ["-lm"]
     limited([settings.options["cc"], *settings.config["flags"], "-DPOLYBENCH_DUMP_ARRAYS", f"-D{dataset}_DATASET",
-             "-I", str(utilities), str(source), str(utilities / "polybench.c"), "-o", str(program), *libraries],
+             "-I", str(utilities), str(source), str(utilities / "polybench.c"), "-o", str(program), *libraries, "-lm"],
             "compile", "uncompilable", settings)
     found = limited([str(program)], "run", "failed", settings)
     if "END   DUMP_ARRAYS" not in found:
@@ -155,12 +171,13 @@ def first_difference(left: str, right: str) -> str:
 
 def table(records: Sequence[Record]) -> str:
     """Kernels by sizes."""
-    rows = [[r.parameters["suite"], r.parameters["kernel"],
+    rows = [[r.parameters.get("device", "opencl"), r.parameters["suite"], r.parameters["kernel"],
              str(next((s["launches"] for s in r.values["sizes"].values() if "launches" in s), "")),
              *(s["status"] for s in r.values["sizes"].values())] for r in records if r.done]
     bad = [f"- {r.case} at {size}: {s['status']}: {s['detail']}" for r in records if r.done
            for size, s in r.values["sizes"].items() if s["status"] != SAME]
-    return "\n".join([markdown_table(["suite", "kernel", "device kernels", "small", "larger"], rows), "", *bad,
+    heads = ["device", "suite", "kernel", "device kernels", "small", "larger"]
+    return "\n".join([markdown_table(heads, rows), "", *bad,
                       f"{len(wholly_same(records))} of {len(records)} kernels the same at both sizes"])
 
 

@@ -5,7 +5,7 @@
 | `--size NAME=VALUE` | fixes the value of a parameter: what is made or run holds for it |
 | `--assume NAME=VALUE` | guides the model: what is made is right for every value |
 | `--json [FILE]` | the results as JSON; `-` or nothing is standard output, where they replace the text |
-| `--target NAME\\|FILE` | the machine that code is made for, `opencl` or `mpi` |
+| `--target NAME\\|FILE` | the machine that code is made for, `opencl`, `cuda` or `mpi` |
 | `--machine FILE` | its costs, as they were measured |
 | `--cc COMMAND` | the C compiler |
 | `-` | standard input for a file that is read, standard output for one that is written |
@@ -88,7 +88,7 @@ def add_target(container: argparse._ActionsContainer) -> None:
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
                                 "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for c2c "
-                                "and run; `opencl`, for c2c, run and explain (default: %(default)s)")
+                                "and run; `opencl` and `cuda`, for c2c, run and explain (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")

@@ -106,8 +106,8 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
-                       help="work items of a block of `--target opencl`, fastest dimension first (default: 256, "
-                            "32,8 or 32,4,2 by the number of dimensions)")
+                       help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
+                            "256, 32,8 or 32,4,2 by the number of dimensions)")
     group.add_argument("--verify-passes", action="store_true",
                        help="check the invariants of the loops behind every pass over them")
     return group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.c_text import CText, call, cast
@@ -19,12 +19,13 @@ _NAMES = (
     "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nextafter pow remainder rint round sin sinh sqrt tan tanh "
     "tgamma trunc")
 FUNCTIONS = frozenset(_NAMES.split())
-"""Functions of math.h that OpenCL has under the same name for both types (OpenCL C 1.2, section 6.12.2)."""
+"""Functions of math.h that devices have: CUDA as C, OpenCL under one name for both types (OpenCL C 1.2, 6.12.2)."""
 
 NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)
 
 
-OWN_NAMES = re.compile(r"polysched_(cl_\w+|program(_\d+)?|kernels|names)|POLYSCHED_OPENCL|POLYSCHED_NO_CONTRACTION")
+OWN_NAMES = re.compile(r"polysched_(device_\w+|program(_\d+)?|kernels|names)|"
+                       r"POLYSCHED_(OPENCL|CUDA|NO_CONTRACTION)")
 """Identifiers that the emitted C declares itself."""
 
 
@@ -67,19 +68,34 @@ def _check_type(dtype: DType, where: str) -> None:
                                    hint="use float or double")
 
 
-def device_function(expr: Call, scop: Scop) -> str | None:
-    """The name of a function in OpenCL C; None where it has none."""
+def device_function(expr: Call, scop: Scop, float_functions: bool = False) -> str | None:
+    """The name of a function on the device; None where it has none.
+
+    Parameters
+    ----------
+    float_functions : whether those of single precision have names of their own, as in CUDA; OpenCL C overloads one.
+    """
     name = expr.function
     if name in ("abs", "labs", "llabs"):
         return name
     if name in ("floordiv", "floormod"):   # Python's operators; in C they are functions of the program
         return name if scop.source is None else None
     single = name.removesuffix("f") if expr.dtype == FLOAT32 else name
+    if float_functions and single in FUNCTIONS:
+        return single + "f" if expr.dtype == FLOAT32 else single
     return single if single in FUNCTIONS else name if name in FUNCTIONS else None
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DevicePrinter(ExpressionPrinter):
-    """Prints the expressions of one statement instance in OpenCL C."""
+    """Prints the expressions of one statement instance for a device.
+
+    Parameters
+    ----------
+    float_functions : as `device_function` has it.
+    """
+
+    float_functions: bool = False
 
     def value(self, expr: Expr) -> CText:
         """The expression as a value of its C type."""
@@ -98,7 +114,7 @@ class DevicePrinter(ExpressionPrinter):
         operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
         if operator is not None:
             return operator
-        name = device_function(expr, self.scop)
+        name = device_function(expr, self.scop, self.float_functions)
         assert name is not None, "refused before"
         if name in ("abs", "labs", "llabs"):   # OpenCL's has an unsigned result
             return cast(expr.dtype.c_name, call("abs", arguments))

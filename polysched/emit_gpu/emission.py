@@ -11,10 +11,10 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_gpu.arrays import Buffer, buffer_of
 from polysched.emit_gpu.dialect import refuse_unsupported
 from polysched.emit_gpu.host_text import HostPrinter, host_loops
+from polysched.emit_gpu.interface import CUDA, OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import kernel_loops
 from polysched.emit_gpu.kernel_text import Kernel, KernelPrinter, program_text
 from polysched.emit_gpu.names import device_names
-from polysched.emit_gpu.opencl_runtime import RUNTIME
 from polysched.gpu.mapping import GpuMapping
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -30,17 +30,19 @@ class DeviceSource(Shown):
     program : the text of the kernels.
     source : the region on the host.
     kernels : in the order of their launches.
+    interface : the language of the program.
     """
 
     mapping: GpuMapping
     program: str
     source: CSource
     kernels: tuple[Kernel, ...]
+    interface: Interface
 
     def headline(self) -> str:
         """For instance `of gemm: 2 kernels, 40 lines of OpenCL C`."""
         return (f"of {self.mapping.scop.name}: {len(self.kernels)} kernels, {self.program.count(chr(10))} lines of "
-                "OpenCL C")
+                f"{self.interface.language}")
 
     def __str__(self) -> str:
         return self.program + "\n" + self.source.text
@@ -51,14 +53,35 @@ class DeviceSource(Shown):
 
 
 def emit_opencl(mapping: GpuMapping) -> DeviceSource:
-    """Print a mapping as OpenCL C and C for the host.
-
-    The C includes `CL/cl.h` and is linked with `-lOpenCL`.
+    """Print a mapping as OpenCL C and C for the host, which includes `CL/cl.h` and is linked with `-lOpenCL`.
 
     Raises
     ------
     UnsupportedScopError : a type or a function that devices lack, or an array that is not one piece of memory.
     BudgetExceededError : isl's loop generation does not fit into its budget.
+    """
+    return emit(mapping, OPENCL)
+
+
+def emit_cuda(mapping: GpuMapping) -> DeviceSource:
+    """Print a mapping as CUDA C++ and C for the host, which compiles the kernels by NVRTC and uses the driver's API.
+
+    The C includes `cuda.h` and `nvrtc.h` and is linked with `-lcuda -lnvrtc`; the headers of
+    `interface.CUDA_ON_CPU` run it on the CPU.
+
+    Raises
+    ------
+    UnsupportedScopError, BudgetExceededError : as `emit_opencl`.
+    """
+    return emit(mapping, CUDA)
+
+
+def emit(mapping: GpuMapping, interface: Interface) -> DeviceSource:
+    """Print a mapping in the language of an interface.
+
+    Raises
+    ------
+    UnsupportedScopError, BudgetExceededError : as `emit_opencl`.
     """
     scop = mapping.scop
     refuse_unsupported(scop)
@@ -68,16 +91,26 @@ def emit_opencl(mapping: GpuMapping) -> DeviceSource:
     buffers = {own.array.name: buffer_of(scop, own, names) for own in mapping.arrays
                if not own.by_value and own.array.name not in private}
     macros = HelperMacros(names.taken)
-    printer = KernelPrinter(scop=scop, names=names, buffers=buffers, macros=macros)
+    printer = KernelPrinter(scop=scop, names=names, buffers=buffers, macros=macros, interface=interface)
     place = scop.source.start if scop.source is not None else 0
     kernels = {own.launch.name: printer.kernel(own, f"polysched_{own.launch.name}_{place}") for own in loops}
-    program = program_text(tuple(kernels.values()), macros, scop)
-    return DeviceSource(mapping=mapping, program=program, kernels=tuple(kernels.values()),
-                        source=_host_source(mapping, buffers, kernels, program, f"polysched_program_{place}"))
+    program = program_text(tuple(kernels.values()), macros, scop, interface)
+    in_c = _Program(name=f"polysched_program_{place}", text=program)
+    source = _host_source(mapping, buffers, kernels, in_c, interface)
+    return DeviceSource(mapping=mapping, program=program, kernels=tuple(kernels.values()), source=source,
+                        interface=interface)
 
 
-def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[str, Kernel], program: str,
-                 program_name: str) -> CSource:
+@dataclass(frozen=True, kw_only=True)
+class _Program:
+    """The program of the device as a string of the host."""
+
+    name: str
+    text: str
+
+
+def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[str, Kernel], program: _Program,
+                 interface: Interface) -> CSource:
     scop = mapping.scop
     taken, macros = taken_names(scop), HelperMacros(taken_names(scop))
     index = IndexPrinter(parameters=parameter_ranges(scop, scop.context.params()),
@@ -85,11 +118,12 @@ def _host_source(mapping: GpuMapping, buffers: dict[str, Buffer], kernels: dict[
     on_host = {array: taken.fresh(f"{buffer.name}_device") for array, buffer in buffers.items()}
     loops = host_loops(mapping, kernels, taken)
     host = HostPrinter(mapping=mapping, buffers=buffers, kernels=kernels, index=index, names=on_host,
-                       program=program_name)
+                       program=program.name)
     lines = host.region(loops)
     text = "".join(f"{line}\n" for line in (*macros.definitions(), *lines, *macros.undefinitions()))
     tiled = TiledSchedule(schedule=mapping.schedule, tree=mapping.tree)
-    return CSource(tiled=tiled, text=text, loops=loops, preamble=RUNTIME + _literal(program_name, program))
+    preamble = interface.runtime + _literal(program.name, program.text)
+    return CSource(tiled=tiled, text=text, loops=loops, preamble=preamble)
 
 
 def _literal(name: str, text: str) -> str:

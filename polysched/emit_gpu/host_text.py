@@ -85,19 +85,21 @@ class HostPrinter(LoopPrinter):
         """The whole region."""
         kept = self.buffers.values()
         table = ", ".join(f'"{kernel.name}"' for kernel in self.kernels.values())
-        lines = ["static cl_program polysched_program;", f"cl_kernel polysched_kernels[{len(self.kernels)}];",
+        lines = ["static polysched_device_program polysched_program;",
+                 f"polysched_device_kernel polysched_kernels[{len(self.kernels)}];",
                  f"static const char *const polysched_names[] = {{{table}}};",
-                 f"polysched_cl_build(&polysched_program, polysched_kernels, {len(self.kernels)}, {self.program}, "
+                 f"polysched_device_build(&polysched_program, polysched_kernels, {len(self.kernels)}, {self.program}, "
                  "polysched_names);"]
         lines += [line for buffer in kept for line in self._refused(buffer)]
         for buffer in kept:
             rows = f"(long)({self.index.bound(buffer.rows)})"
-            lines.append(f"cl_mem {self._name(buffer)} = polysched_cl_buffer({rows}, {_width(buffer)});")
+            lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_allocate({rows}, "
+                         f"{_width(buffer)});")
         lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
         lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
-        lines += [f"polysched_cl_release({self._name(buffer)});" for buffer in kept]
-        lines.append(f"polysched_cl_end(polysched_kernels, {len(self.kernels)});")
+        lines += [f"polysched_device_release({self._name(buffer)});" for buffer in kept]
+        lines.append(f"polysched_device_end(polysched_kernels, {len(self.kernels)});")
         return ["{", *(INDENT + line for line in lines), "}"]
 
     def _refused(self, buffer: Buffer) -> list[str]:
@@ -107,15 +109,15 @@ class HostPrinter(LoopPrinter):
         reached = when(buffer.own.in_front, self.mapping.scop.context.params())
         assert reached is not None, "refused before"
         return [f"if ({self.index.condition(reached)})",
-                f'{INDENT}polysched_cl_check(CL_INVALID_VALUE, "{buffer.array.name} is used in front of its first '
-                'element");']
+                f'{INDENT}polysched_device_refuse("{buffer.array.name} is used in front of its first element");']
 
     def _name(self, buffer: Buffer) -> str:
         return self.names[buffer.array.name]
 
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
         first, end = (self.index.bound(row) for row in rows)
-        call = f"polysched_cl_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, {_width(buffer)});"
+        call = (f"polysched_device_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, "
+                f"{_width(buffer)});")
         live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
         needed = when(live, self.mapping.scop.context.params())
         return [call if needed is None else f"if ({self.index.condition(needed)}) {call}"]
@@ -136,15 +138,15 @@ class HostPrinter(LoopPrinter):
         for own_first, own_count, (first, end) in zip(loops.firsts, loops.counts, loops.ranges, strict=True):
             lines += [f"const long {own_first} = {self.index.bound(first)};",
                       f"const long {own_count} = {self.index.bound(end)} - {own_first};"]
-        own = f"polysched_kernels[{position}]"
+        own = f"&polysched_kernels[{position}]"
         lines += [self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)]
         counts = loops.counts or ("1",)
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
-        lines.append(f"polysched_cl_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
+        lines.append(f"polysched_device_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
                      f"(const size_t[]){{{', '.join(blocks)}}});")
         return ["{", *(INDENT + line for line in lines), "}"]
 
     def _argument(self, kernel: str, position: int, argument: Argument) -> str:
         value = self.names[argument.buffer] if argument.buffer else argument.value
-        return (f"polysched_cl_argument({kernel}, {position}, sizeof({argument.c_type}), "
+        return (f"polysched_device_set({kernel}, {position}, sizeof({argument.c_type}), "
                 f"&({argument.c_type}){{{value}}});")

@@ -13,6 +13,7 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_c.scalar_code.statements import INDENT, print_body
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.dialect import DevicePrinter
+from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.emit_gpu.names import DeviceNames
@@ -68,12 +69,14 @@ class KernelPrinter:
     names : of arrays and parameters in device code.
     buffers : by array.
     macros : collects the helper macros that the kernels use.
+    interface : the language.
     """
 
     scop: Scop
     names: DeviceNames
     buffers: dict[str, Buffer]
     macros: HelperMacros
+    interface: Interface = OPENCL
 
     def kernel(self, loops: KernelLoops, name: str) -> Kernel:
         """The text of one kernel."""
@@ -81,12 +84,13 @@ class KernelPrinter:
         index = IndexPrinter(parameters=parameter_ranges(self.scop, self.scop.context.params()), spellings=spellings,
                              macros=self.macros)
         device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
-        body = _Body(scop=device, index=index).lines(loops.loops)
+        body = _Body(scop=device, index=index, interface=self.interface).lines(loops.loops)
         arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
         head = [argument.declaration for argument in arguments]
-        ids = [f"const long {c} = {first} + (long)get_global_id({k});"
+        ids = [f"const long {c} = {first} + {self.interface.work_item.format(dimension=k, axis='xyz'[k])};"
                for k, (c, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True))]
-        lines = [f"__kernel void {name}({', '.join(head)})", "{", *(INDENT + line for line in (*ids, *body)), "}"]
+        lines = [f"{self.interface.kernel_head} {name}({', '.join(head)})", "{",
+                 *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
 
     def _device_array(self, array: Array) -> Array:
@@ -110,8 +114,8 @@ class KernelPrinter:
         if buffer is None:
             return [_value(array.dtype, name, array.c_element or array.name)]
         const = "" if written else "const "
-        pointer = Argument(declaration=f"__global {const}{c_type} *restrict {name}", c_type="cl_mem", value=name,
-                           buffer=array.name)
+        pointer = Argument(declaration=self.interface.pointer.format(const=const, c_type=c_type, name=name),
+                           c_type="polysched_device_buffer", value=name, buffer=array.name)
         extents = [_long(own, text) for own, text in zip(buffer.extent_names, buffer.extents, strict=True)
                    if own != text and buffer.fields > 1]
         return [pointer, *extents]
@@ -133,6 +137,7 @@ class _Body(LoopPrinter):
     """Prints the nodes of a kernel."""
 
     scop: Scop
+    interface: Interface
 
     def leaf(self, node: Node) -> list[str]:
         match node:
@@ -149,16 +154,17 @@ class _Body(LoopPrinter):
 
     def _instance(self, node: StatementInstance) -> list[str]:
         printer = DevicePrinter(scop=self.scop, statement=self.scop.statement(node.statement),
+                                float_functions=self.interface.float_functions,
                                 iterators=iterators_at(self.scop, node, Point(())), index=self.index, local_names={},
                                 temporaries=node.temporaries)
         return print_body(printer.statement.body, printer)
 
 
-def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop) -> str:
+def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,
+                 interface: Interface = OPENCL) -> str:
     """The whole program of the device."""
     doubles = any(a.dtype.name == "float64" for a in scop.arrays) or any(
         e.dtype.name == "float64" for s in scop.statements for top in statement_expressions(s.body)
         for e in walk(top) if not isinstance(e, ParameterRef))
-    head = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if doubles else []
-    head += ["#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif", *macros.definitions()]
+    head = [*(interface.double_head if doubles else ()), *interface.program_head, *macros.definitions()]
     return "".join(f"{line}\n" for line in head) + "".join(f"\n{kernel.text}" for kernel in kernels)

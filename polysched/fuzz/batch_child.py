@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polysched.measure.processes.child_side import start
-from polysched.measure.programs.inputs import GuardedArray, allocate, fill
+from polysched.measure.programs.inputs import WHOLE, GuardedArray, allocate, fill
 from polysched.measure.programs.trace_run import TRACE
 
 MOST_INPUTS = 50
@@ -50,8 +50,9 @@ def main(arguments: list[str]) -> None:
         if stored:
             named: dict[str, Any] = {f"array_{name}": array for name, array in values.items()}
             np.savez(Path(request["outputs"]) / f"{number}.npz", records=records, **named)
-        reporter.report(job=f"wrote outside {stray[0]}" if stray else "", stored=stored,
-                        difference=differences(reference, values, job["tolerance"]) if keep is Keep.DIFFERENCE else "")
+        found = "" if keep is not Keep.DIFFERENCE else differences(
+            reference, values, job["tolerance"], signed_zeros=job["recipe"] != WHOLE)
+        reporter.report(job=f"wrote outside {stray[0]}" if stray else "", stored=stored, difference=found)
     reporter.report(end="finished")
 
 
@@ -93,16 +94,21 @@ class _Caller:
         return array
 
 
-def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray], tolerance: float = 0.0) -> str:
+def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray], tolerance: float = 0.0, *,
+                signed_zeros: bool = True) -> str:
     """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other).
 
     Parameters
     ----------
-    tolerance : of floats, relative to the largest finite element of the array; infinite ones only have to stay so.
+    tolerance : of floats, relative to the largest finite element of the array, 1 at least; infinite ones only have to
+        stay so.
+    signed_zeros : zeros differ by their signs where there is no tolerance.
     """
     for name, right in expected.items():
         left = got[name]
         same = (left == right) | ((left != left) & (right != right))
+        if signed_zeros and not tolerance and right.dtype.kind == "f":
+            same &= (np.signbit(left) == np.signbit(right)) | (right != right)
         if tolerance and right.dtype.kind == "f" and not same.all():
             finite = np.isfinite(right)
             scale = np.abs(right[finite]).max(initial=1.0)

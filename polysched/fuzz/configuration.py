@@ -112,7 +112,7 @@ class Configuration:
                  "" if self.parallel else "serial", f"v{self.vector_bits}" if self.vector_bits else "",
                  "expand" if self.expand else "", "reduce" if self.reductions == "exact" else "",
                  "reassociate" if self.reassociate else "", "split" if self.split else "",
-                 "diamond" if self.concurrent_start else "",
+                 "diamond" * self.concurrent_start,
                  f"p{self.parallel_degrees}" if self.parallel_degrees > 1 else "",
                  "" if self.packing else "unpacked", "guard" if self.guard else "", "safe" if self.safe else "",
                  f"with_{self.intrinsic}" if self.intrinsic else "",
@@ -220,7 +220,10 @@ def _order(word: str, order: tuple[int, ...]) -> str:
 
 
 def _edges(sizes: Sizes) -> str:
-    return sizes if isinstance(sizes, str) else "x".join(map(str, (sizes,) if isinstance(sizes, int) else sizes))
+    """One for all loops as `3`, of one loop as `3x`, of two as `3x4`."""
+    if isinstance(sizes, tuple):
+        return "x".join(map(str, sizes)) + ("x" if len(sizes) == 1 else "")
+    return str(sizes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -34,7 +34,8 @@ def strategy_json(scop: Scop, seed: int) -> str:
 
 
 def _dimension(deep: list[Statement], source: random.Random) -> dict[str, Any]:
-    dimension: dict[str, Any] = {"cost": source.sample(COSTS, source.choice((1, 1, 2, 3)))}
+    costs = COSTS if deep else [c for c in COSTS if c != "weights"]   # without loops there is nothing to weigh
+    dimension: dict[str, Any] = {"cost": source.sample(costs, source.choice((1, 1, 2, 3)))}
     if deep and source.random() < 0.15:
         chosen = source.choice(deep)
         dimension["forbidden"] = {chosen.name: [{source.choice(chosen.iterators): 1}]}

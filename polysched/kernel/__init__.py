@@ -62,7 +62,7 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
         `options.tensorize`.
     safe : run what is fastest for sizes of about these: the transformed code, the loops as written, or the Python
         function. The first call of such sizes measures them on copies of its arguments. The same as `options.safe`.
-    target : a device that runs the loops, `opencl`; a call copies what is live there and back, and raises
+    target : a device that runs the loops, `opencl` or `cuda`; a call copies what is live there and back, and raises
         `DeviceError` where the device or its driver fails. The same as `options.device`.
 
     Raises

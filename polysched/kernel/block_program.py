@@ -150,7 +150,7 @@ def block_program(function: Callable[..., Any] | None = None, /, *, target: str 
 
     Parameters
     ----------
-    target : a device that runs it, `opencl`; this machine's cores unless given.
+    target : a device that runs it, `opencl` or `cuda`; this machine's cores unless given.
     options : of the pipeline; by default the loops stay in the order of the program, with its tiles alone.
     """
     chosen = options or as_written(target)

@@ -11,12 +11,13 @@ from typing import Any, cast
 
 from polysched.emit_c.alternatives.instructions import UNFIT
 from polysched.emit_c.function import CFunction, emit_function, function_around
+from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import CompileError
 from polysched.kernel.device_calls import device_function, with_errors
 from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized
-from polysched.pipeline.options import DEVICES, PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.way import Started, started_region
 from polysched.scop.scop import Scop, Storage
 from polysched.search.lookup import optimize, state_of
@@ -112,7 +113,9 @@ class CompiledScop:
         return self._started is not None and self._started.alone is not None
 
     def _key(self, **parts: str) -> str:
-        return build_cache.entry_key({**self.key_parts, "database": state_of(self.options), **parts}, self.compiler)
+        linked = {"device": " ".join(device_flags(self.options.device))} if self.options.device else {}
+        return build_cache.entry_key({**self.key_parts, "database": state_of(self.options), **linked, **parts},
+                                     self.compiler)
 
     def _callable(self, library: ctypes.CDLL, entry: Path) -> Callable[..., int | None]:
         if self.options.device is not None:
@@ -124,7 +127,7 @@ class CompiledScop:
         return cast(Callable[..., int | None], function)
 
     def _build(self, folder: Path) -> None:
-        flags = (*self.optimized.options.flags, *DEVICES.get(self.options.device or "", ()))
+        flags = (*self.optimized.options.flags, *device_flags(self.options.device))
         self._compile(folder, self.c_function, flags, self.optimized.steps())
 
     def _build_alone(self, folder: Path) -> None:

@@ -11,7 +11,7 @@ from polysched.emit_c.function import CFunction
 from polysched.errors import DeviceError
 
 CALLED = "polysched_on_device"
-PROBLEM = "polysched_device_problem"
+PROBLEM = "polysched_problem"
 
 
 def with_errors(function: CFunction) -> CFunction:
@@ -19,10 +19,10 @@ def with_errors(function: CFunction) -> CFunction:
     signature = function.signature
     declared = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     passed = ", ".join(p.name for p in signature.parameters)
-    text = (f"const char *{PROBLEM}(void) {{ return polysched_cl_problem; }}\n"
-            f"int {CALLED}({declared}) {{\n  jmp_buf polysched_here;\n  polysched_cl_caller = &polysched_here;\n"
+    text = (f"const char *{PROBLEM}(void) {{ return polysched_device_problem; }}\n"
+            f"int {CALLED}({declared}) {{\n  jmp_buf polysched_here;\n  polysched_device_caller = &polysched_here;\n"
             f"  int polysched_failed = setjmp(polysched_here);\n  if (!polysched_failed) {signature.name}({passed});\n"
-            "  polysched_cl_caller = 0;\n  return polysched_failed;\n}\n")
+            "  polysched_device_caller = 0;\n  return polysched_failed;\n}\n")
     return replace(function, text=function.text + text)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
-from polysched.emit_gpu import emit_opencl
+from polysched.emit_gpu import emit
+from polysched.emit_gpu.interface import INTERFACES
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.gpu import GpuMapping, map_to_device
 from polysched.gpu.choice import costs_less
@@ -28,8 +29,8 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
     mapping = timed(seconds, "mapped", lambda: _mapping(expansion.dependences, options))
     if not mapping.is_parallel:
         raise UnsupportedScopError("no loop can run on many work items: every one has a dependence between its "
-                                   "iterations", where=scop.name, hint="leave --target opencl out")
-    made = timed(seconds, "emitted", lambda: emit_opencl(mapping))
+                                   "iterations", where=scop.name, hint=f"leave --target {options.device} out")
+    made = timed(seconds, "emitted", lambda: emit(mapping, INTERFACES[str(options.device)]))
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=mapping.schedule, tiled=made.source.tiled,
                      source=made.source, options=options, seconds=seconds, expanded=expansion.arrays,
                      moved=expansion.moved, last_values=expansion.last_values, mapped=mapping.lines())

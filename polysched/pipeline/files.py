@@ -10,6 +10,7 @@ from pathlib import Path
 
 from polysched.emit_c import splice
 from polysched.emit_c.alternatives.wide_vectors import wide_functions
+from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import (
     BudgetExceededError,
     PolyschedError,
@@ -20,7 +21,7 @@ from polysched.errors import (
 from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.file_budget import FileBudget
 from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.options import DEVICES, PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.promises import told_promises
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
@@ -56,7 +57,7 @@ class TransformedFile:
 def compiler_flags(regions: Iterable[Optimized]) -> tuple[str, ...]:
     """The flags that the C of some regions is compiled with, beside those of whoever compiles it; each once."""
     flags = [flag for region in regions for flag in region.options.flags]
-    flags += [flag for region in regions for flag in DEVICES.get(region.options.device or "", ())]
+    flags += [flag for region in regions for flag in device_flags(region.options.device)]
     return tuple(dict.fromkeys(flags))
 
 

@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
+from polysched.emit_gpu.interface import INTERFACES
 from polysched.errors import UsageError
 from polysched.gpu import GpuOptions
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
@@ -26,8 +27,8 @@ from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
-DEVICES = {"opencl": ("-lOpenCL",)}
-"""What loops can run on beside this machine's cores, and what C for it is linked with."""
+DEVICES = tuple(INTERFACES)
+"""What loops can run on beside this machine's cores."""
 PARTS = ("scheduling", "tiling", "emission", "source")
 FLAGS = {
     "-O2": "less unrolling and no vector code of the compiler's own where it costs size",

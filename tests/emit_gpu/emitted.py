@@ -28,7 +28,7 @@ def emitted(text: str, scheduler: str = "original") -> DeviceSource:
 def missing(folder: Path) -> str:
     """Why nothing can run on a device here; empty where it can."""
     source, program = folder / "probe.c", folder / "probe"
-    source.write_text(RUNTIME + "int main(void) { polysched_cl_start(); return 0; }\n")
+    source.write_text(RUNTIME + "int main(void) { polysched_device_start(); return 0; }\n")
     done = find_compiler(None).run(["-w", str(source), "-o", str(program), "-lOpenCL"], folder=folder)
     if done.returncode:
         return "no OpenCL headers or library: install ocl-icd-opencl-dev and opencl-c-headers"

@@ -36,7 +36,7 @@ def test_types_are_refused(declaration: str, words: str) -> None:
         emitted(program("A[i] = 1;", declaration))
 
 
-@pytest.mark.parametrize("name", ["polysched_cl_check", "polysched_kernels", "polysched_program_12",
+@pytest.mark.parametrize("name", ["polysched_device_check", "polysched_kernels", "polysched_program_12",
                                   "POLYSCHED_OPENCL"])
 def test_names_of_the_emitted_c_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedScopError, match=f"{name} is a name of the C that is emitted"):

@@ -9,17 +9,17 @@ from tests.gpu.mapped import PRODUCT, STENCIL
 
 def test_only_what_is_live_is_copied() -> None:
     lines = [line.strip() for line in emitted(PRODUCT).source.text.splitlines()]
-    copies = [line for line in lines if "polysched_cl_write" in line or "polysched_cl_read" in line]
+    copies = [line for line in lines if "polysched_device_write" in line or "polysched_device_read" in line]
     assert copies == [
-        "polysched_cl_write(A_device, (void *)(A), 0, n, (long)(n), sizeof(float));",
-        "polysched_cl_write(B_device, (void *)(B), 0, n, (long)(n), sizeof(float));",
-        "polysched_cl_read(C_device, (void *)(C), 0, n, (long)(n), sizeof(float));"]
+        "polysched_device_write(A_device, (void *)(A), 0, n, (long)(n), sizeof(float));",
+        "polysched_device_write(B_device, (void *)(B), 0, n, (long)(n), sizeof(float));",
+        "polysched_device_read(C_device, (void *)(C), 0, n, (long)(n), sizeof(float));"]
 
 
 def test_a_loop_of_the_host_has_launches_inside() -> None:
     text = emitted(STENCIL).source.text
     assert text.count("for (") == 1
-    assert text.count("polysched_cl_launch(") == 2
+    assert text.count("polysched_device_launch(") == 2
 
 
 def test_no_condition_where_there_always_are_elements() -> None:
@@ -35,5 +35,5 @@ CORNER = ("void f(int n, int m, double A[n][n]) {\n#pragma scop\n  for (int i = 
 def test_sizes_with_elements_in_front_of_an_array_are_an_error_of_the_call() -> None:
     lines = [line.strip() for line in emitted(CORNER).source.text.splitlines()]
     at = lines.index("if (m <= 0)")
-    assert lines[at + 1] == 'polysched_cl_check(CL_INVALID_VALUE, "A is used in front of its first element");'
+    assert lines[at + 1] == 'polysched_device_refuse("A is used in front of its first element");'
     assert not [line for line in emitted(PRODUCT).source.text.splitlines() if "in front" in line]

@@ -10,6 +10,6 @@ def test_it_may_stand_in_a_file_twice() -> None:
 
 def test_every_call_with_a_status_is_checked() -> None:
     calls = [line for line in RUNTIME.splitlines() if "&status)" in line]
-    checks = RUNTIME.count("polysched_cl_check(status, ")
+    checks = RUNTIME.count("polysched_device_check(status, ")
     assert len(calls) == 5
     assert checks >= len(calls)

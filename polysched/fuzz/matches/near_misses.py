@@ -24,6 +24,7 @@ from polysched.fuzz.matches.c_tree import (
     Function,
     Loop,
     Number,
+    promoted,
     replaced_at,
     type_of,
     walk,
@@ -219,5 +220,31 @@ def missed(source: random.Random, function: Function) -> tuple[Function, str]:
     while True:
         name = source.choices(list(MISSES), weights=[w for _, w in MISSES.values()])[0]
         new = MISSES[name][0](source, function)
-        if new is not None and new != function and keeps_tables(new):
+        if new is not None and new != function and keeps_tables(new) and is_defined(new):
             return new, name
+
+
+def is_defined(function: Function) -> bool:
+    """Whether C says what every shift and quotient by a constant is: their execution would not say anything else."""
+    for e in walk(function.body):
+        if isinstance(e, Binary) and e.op in ("<<", ">>", "/", "%"):
+            by = _value(e.right)
+            width = promoted(type_of(e.left, function.types)).bits
+            if by is not None and not (by != 0 if e.op in "/%" else 0 <= by < width):
+                return False
+    return True
+
+
+def _value(e: Expr) -> int | None:
+    """Of small constants as `expression_words` writes them; None where data has a part in it."""
+    match e:
+        case Number(is_float=False):
+            return e.value
+        case Converted():
+            return _value(e.of)
+        case Binary(op="+" | "-" | "*"):
+            left, right = _value(e.left), _value(e.right)
+            if left is None or right is None:
+                return None
+            return left + right if e.op == "+" else left - right if e.op == "-" else left * right
+    return None

@@ -67,7 +67,8 @@ class Check:
 
 
 def differing(left: NDArray, right: NDArray, dtype: str, equality: str) -> NDArray:
-    """A mask of the elements that are not equal as a check demands; one NaN is as good as another."""
+    """A mask of the elements that are not equal as a check demands; one NaN is as good as another, and an infinity
+    equals itself only."""
     if dtype not in FLOATS:
         return np.asarray(left != right)
     a, b = as_numbers(left, dtype), as_numbers(right, dtype)
@@ -79,7 +80,8 @@ def differing(left: NDArray, right: NDArray, dtype: str, equality: str) -> NDArr
             wide = np.longdouble
             finite = np.abs(a[np.isfinite(a)].astype(wide))
             scale = np.maximum(np.abs(a.astype(wide)), finite.mean() if finite.size else 0)
-            same |= np.abs(a.astype(wide) - b.astype(wide)) <= TOLERANCE[dtype] * scale
+            near = np.abs(a.astype(wide) - b.astype(wide)) <= TOLERANCE[dtype] * scale
+            same |= near & np.isfinite(a) & np.isfinite(b)
     return np.asarray(~same)
 
 

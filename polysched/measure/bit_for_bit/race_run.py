@@ -37,14 +37,14 @@ class Racer(Check):
 
 
 def race(request: dict[str, Any], reporter: Reporter) -> None:
-    """Compare every code, then time those that are right in alternation."""
+    """Compare every code, then time those that are right, and do not leave these sizes to others, in alternation."""
     reporter.phase("loading the compiled code")
     original, replaced = ctypes.CDLL(request["original"]), ctypes.CDLL(request["replaced"])
     right: list[Racer] = []
     for item in request["checks"]:
         reporter.report(entry=item["entry"])
         racer = Racer(item, original, replaced)
-        if judge(racer, reporter):
+        if judge(racer, reporter) and not racer.skipped.value:
             right.append(racer)
             racer.share(right[0], request["quiet"])
     for number in range(request["rounds"]):

@@ -106,10 +106,17 @@ def first_lines(message: str, folder: str) -> str:
     return "\n    ".join(lines[start:start + MESSAGE_LINES])
 
 
+_NO_CUDA = ("install the CUDA toolkit and set CUDA_HOME to its folder; with POLYSCHED_CUDA_ON_CPU=1 the kernels run "
+            "on the CPU")
+
+
 def _hint(message: str) -> str | None:
     """What to try, for the refusals that are usual."""
     if "omp" in message and ("not found" in message or "cannot find" in message or "unable to find" in message):
         return "the compiler's OpenMP library is missing: install it, or polysched[compiler], or use --cc"
     if "No such file" in message or "file not found" in message:
-        return "name the folder of the missing header with -I"
+        return ("name the folder of the missing header with -I"
+                if not re.search(r"cuda\.h|nvrtc\.h", message) else _NO_CUDA)
+    if "-lcuda" in message or "-lnvrtc" in message:
+        return _NO_CUDA
     return None

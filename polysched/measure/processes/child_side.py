@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import resource
 import signal
@@ -54,7 +55,7 @@ def start(arguments: list[str]) -> tuple[dict[str, Any], Reporter]:
 
 def limit_this_process(*, memory_bytes: int, cpu_seconds: int, file_bytes: int = LARGEST_FILE_BYTES) -> None:
     """Limit memory (beyond what is mapped now), CPU time and files, and die with the parent (prctl(2), Linux only)."""
-    threads = int(os.environ.get("OMP_NUM_THREADS", "0") or "0") or os.cpu_count() or 1
+    threads = _threads(os.environ.get("OMP_NUM_THREADS", "")) or os.cpu_count() or 1
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_AS, _mapped_bytes() + memory_bytes + threads * BYTES_PER_THREAD)
     _lower(resource.RLIMIT_CPU, cpu_seconds, grace=GRACE_SECONDS)
@@ -63,6 +64,12 @@ def limit_this_process(*, memory_bytes: int, cpu_seconds: int, file_bytes: int =
     resource.setrlimit(resource.RLIMIT_STACK, (hard_stack, hard_stack))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _threads(value: str) -> int:
+    """The threads that a value of OMP_NUM_THREADS asks for, over all levels (`4,2`); 0 where it is none."""
+    levels = value.split(",")
+    return math.prod(map(int, levels)) if all(level.strip().isdecimal() for level in levels) else 0
 
 
 def _lower(limit: int, value: int, *, grace: int = 0) -> None:

@@ -146,11 +146,19 @@ def _cpu_info() -> tuple[str, set[str]]:
         match key.strip():
             case "model name":
                 name = value.strip()
-            case "flags" | "Features" | "isa":
+            case "flags" | "Features":
                 flags = set(value.split())
+            case "isa":
+                flags = _riscv_extensions(value.strip())
         if not line and flags:
             break
     return name, flags
+
+
+def _riscv_extensions(isa: str) -> set[str]:
+    """`rv64imafdcv_zicsr`: single letters behind the width, then longer names."""
+    letters, *names = isa.split("_")
+    return {*letters[len("rv64"):], *names}
 
 
 def _caches() -> dict[str, int]:

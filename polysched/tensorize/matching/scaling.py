@@ -104,8 +104,8 @@ def scaling_statement(match: Match, names: Sequence[str]) -> Scale | None:
     if scaled is None or value is None or not widens(value.dtype, scaled.update.dtype):
         return None
     once = _with_iteration(scaled.relation(scaled.target), len(match.fragment.kept))
-    if not isinstance(value, Literal) and not once.is_injective():
-        return None
+    if not (isinstance(value, Literal) and value.value in (0, 1)) and not once.is_injective():
+        return None   # what is multiplied twice is scaled by a square
     written = {a.array for s in match.fragment.scop.statements for a in s.writes}
     return None if written & {*Scale(scaled, value).arrays} else Scale(scaled, value)
 
@@ -159,10 +159,17 @@ def _factor(scaled: Fragment, assign: Assign) -> Expr | None:
     if not (isinstance(update, Binary) and update.op == "*" and update.dtype == scaled.result.dtype):
         return None
     others = [e for e in (update.left, update.right) if e != scaled.result]
-    if len(others) != 1 or any(isinstance(e, IteratorRef) for e in walk(others[0])):
-        return None
-    loads = [e for e in walk(others[0]) if isinstance(e, Load)]
-    return None if any(scaled.loops_of(e) or e == scaled.result for e in loads) else others[0]
+    if len(others) != 1 or (update.dtype.is_float and _is_zero(others[0])):
+        return None   # infinity times zero is no number; a function with the factor zero reads no old value
+    return others[0] if _is_one_number(scaled, others[0]) else None
+
+
+def _is_one_number(scaled: Fragment, e: Expr) -> bool:
+    """Whether an expression is the same in all iterations, and nothing of the result."""
+    parts = list(walk(e))
+    loads = [x for x in parts if isinstance(x, Load)]
+    return not any(isinstance(x, IteratorRef) for x in parts) \
+        and not any(scaled.loops_of(x) or x == scaled.result for x in loads)
 
 
 def _is_zero(e: Expr) -> bool:

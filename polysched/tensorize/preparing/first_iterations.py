@@ -2,8 +2,9 @@
 
 Rewrite:  S: C = (k == 0 ? e : C) + v   ->   S_first: if (k == 0) C = e;   S: C = C + v
 
-S_first runs right ahead of the same instance of S, which writes the same element, so nobody else sees it.  Nothing is
-added that was not added before: floats are the same bit for bit.
+S_first runs right ahead of the same instance of S, which writes the same element, so nobody else sees it; where v may
+read that element by another name, nothing is changed.  Nothing is added that was not added before: floats are the same
+bit for bit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
 from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32
-from polysched.scop.scop import AccessKind, Scop, Statement, union_set
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import (
     identity,
@@ -48,21 +49,29 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
         return None
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
     choice = _choice_of_start(statement, item, old)
-    if choice is None or choice.dtype != item.dtype:
+    if choice is None:
         return None
     condition, kept, start = choice.condition, choice.otherwise, choice.then
     if _reads_one(choice.then, old):
         condition, kept, start = Unary("!", choice.condition, INT32), choice.then, choice.otherwise
-    where = instances_where(scop, statement, condition)
-    if where is None or start.dtype != item.dtype:
+    where = None if start.dtype != item.dtype else instances_where(scop, statement, condition)
+    if where is None:
         return None
-    return _with_start(scop, statement, item, where, start, rebuild(
-        item.value, lambda e: kept if e == choice else e), old)
+    made = replace(item, value=rebuild(item.value, lambda e: kept if e == choice else e))
+    hidden = not _sees_start(with_body(statement, made), target, where, old)
+    return _with_start(scop, statement, made, where, start, old) if hidden else None
+
+
+def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) -> bool:
+    """Whether the rest may read the element that is started in another place than that of the old value."""
+    started = target.relation.intersect_domain(where)
+    return any(a.array == target.array and a.reference not in old and not a.relation.is_disjoint(started)
+               for a in rest.reads)
 
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:
     """The choice between the old value and another one, where the old value is read nowhere else."""
-    found = {e for e in walk(item.value) if isinstance(e, Select)
+    found = {e for e in walk(item.value) if isinstance(e, Select) and e.dtype == item.dtype
              and (_reads_one(e.then, old) or _reads_one(e.otherwise, old))}
     everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
     loads = sum(_reads_one(e, old) for top in everywhere for e in walk(top))
@@ -73,12 +82,11 @@ def _reads_one(e: Expr, references: set[str]) -> bool:
     return isinstance(e, Load) and e.reference in references
 
 
-def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, value: Expr,
-                old: set[str]) -> Scop:
+def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, old: set[str]) -> Scop:
     name = fresh_name(f"{statement.name}_first", {s.name for s in scop.statements})
     first = narrowed(with_body(statement, Assign(item.target, start, item.dtype)), where)
     first = renamed_statement(first, name, {a.reference: f"{name}_{a.reference}" for a in first.accesses})
-    rest = with_body(statement, replace(item, value=value))
+    rest = with_body(statement, item)
     target = statement.access(item.target)   # the old value is read by every instance now
     rest = replace(rest, accesses=tuple(replace(a, relation=target.relation) if a.reference in old else a
                                         for a in rest.accesses))

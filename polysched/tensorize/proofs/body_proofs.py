@@ -154,9 +154,16 @@ def fits(e: Expr, wanted: DType, ranges: Mapping[str, tuple[int, int]]) -> bool:
         return True
     if isinstance(e, Load) or any(isinstance(x, Binary) and x.op == "*" for x in walk(e)):
         return False   # a load has every value of its type; products are what the solver finds hard
-    if e.dtype.is_signed:   # compared where both types have all of their values: a round trip to a type is none
+    return _round_trip(e, wanted, ranges)
+
+
+def _round_trip(e: Expr, wanted: DType, ranges: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether an integer is the same behind a conversion to another type of integers."""
+    if e.dtype.is_signed and wanted.is_signed:   # compared where both types have all of their values
         there, here = Cast(Cast(e, wanted), INT64), Cast(e, INT64)
         return same_function(there, here, ranges=dict(ranges),
                              conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL
-    low_bits = Binary("&", e, Cast(Literal(str(high), high, UINT64), e.dtype), e.dtype)
+    # to an unsigned type of as many bits and back the sign is kept, so that the bits are looked at
+    mask = min(wanted.value_range()[1], e.dtype.value_range()[1])
+    low_bits = Binary("&", e, Cast(Literal(str(mask), mask, UINT64), e.dtype), e.dtype)
     return same_function(low_bits, e, ranges=dict(ranges), conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL

@@ -33,10 +33,11 @@ class Bindings:
     written_members : base symbol and members of every lvalue that is assigned through an element or member.
     written_once : symbols that only their declaration gives a value.
     read_outside : iterators that are read where no loop counts with them.
-    visible : every name that the file declares at the region.
+    visible : every name that the file declares at the region, in the order of the declarations.
     changed_names : names that the function assigns anywhere, loop counters included.
     addressed : names whose address the function takes anywhere.
     assigned : the symbols that each statement assigns.
+    in_extents : what the names in extents of declarations in front of the region meant there.
     """
 
     path: str
@@ -54,6 +55,12 @@ class Bindings:
     changed_names: frozenset[str] = frozenset()
     addressed: frozenset[str] = frozenset()
     assigned: dict[c_ast.Node, frozenset[Symbol]] = field(default_factory=dict)
+    in_extents: dict[c_ast.Node, Symbol] = field(default_factory=dict)
+
+    def is_hidden(self, node: c_ast.Node) -> bool:
+        """Whether a name of an extent means something else at the region than where its array is declared."""
+        meant = self.in_extents.get(node)
+        return meant is not None and self.visible.get(node.name) is not meant
 
     def symbol(self, node: c_ast.ID) -> Symbol:
         """What an identifier means.
@@ -111,9 +118,10 @@ def bind(path: str, scope: Scope, region: SyntaxRegion, *, outliving: tuple[c_as
     """Bind every identifier of a region; `outliving` are its declarations that the code behind it uses."""
     parts = (region.function.body, *region.items)
     bindings = Bindings(path=path, changed_names=frozenset(name for part in parts for name in assigned_names(part)),
-                        addressed=frozenset(addressed_names(region.function.body)))
-    for level in scope.levels:
-        bindings.visible.update(level.symbols)
+                        addressed=frozenset(addressed_names(region.function.body)), in_extents=dict(scope.in_extents))
+    for name, symbol in (item for level in scope.levels for item in level.symbols.items()):
+        bindings.visible.pop(name, None)   # one that is hidden stood further in front
+        bindings.visible[name] = symbol
     binder = _Binder(bindings, scope, frozenset(outliving))
     scope.push()
     for item in region.items:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -17,6 +18,7 @@ from polysched.scop.c_frontend.declarations.c_types import (
     resolve,
 )
 from polysched.scop.c_frontend.declarations.enumerations import value_of
+from polysched.scop.c_frontend.parse import everything, replace_child
 
 
 class Origin(Enum):
@@ -39,7 +41,7 @@ class Symbol:
     ctype : its type.
     origin : where it was declared.
     node : its declaration.
-    enumerator : the value of an enumeration constant, as an expression; with `offset` added.
+    enumerator : the value of an enumeration constant, as an expression that names no other; with `offset` added.
     static : declared `static`.
     """
 
@@ -55,9 +57,15 @@ class Symbol:
 
 @dataclass
 class Scope:
-    """A stack of blocks, the file scope first."""
+    """A stack of blocks, the file scope first.
+
+    Parameters
+    ----------
+    in_extents : what the names in the extents of all declarations so far mean, by their nodes.
+    """
 
     levels: list[_Level] = field(default_factory=lambda: [_Level()])
+    in_extents: dict[c_ast.Node, Symbol] = field(default_factory=dict)
 
     def push(self) -> None:
         self.levels.append(_Level())
@@ -106,6 +114,29 @@ class Scope:
         base = 0 if symbol.enumerator is None else value_of(symbol.enumerator, self._constant)
         return None if base is None else base + symbol.offset
 
+    def _closed(self, node: c_ast.Node) -> c_ast.Node:
+        """A copy of a constant's value in which the constants that it names are their own values.
+
+        Where the value is asked for, these names may mean something else.
+        """
+        if isinstance(node, c_ast.ID):
+            return self._own_value(node)
+        made = copy.copy(node)
+        for name, child in node.children():
+            replace_child(made, name, self._closed(child))
+        return made
+
+    def _own_value(self, node: c_ast.ID) -> c_ast.Node:
+        symbol = self.lookup(node.name)
+        if symbol is None or not symbol.is_enumerator:
+            return node
+        value = self._constant(node.name)
+        if value is not None:
+            number = c_ast.Constant("int", str(abs(value)), node.coord)
+            return number if value >= 0 else c_ast.UnaryOp("-", number, node.coord)
+        offset = c_ast.Constant("int", str(symbol.offset), node.coord)
+        return c_ast.BinaryOp("+", symbol.enumerator, offset, node.coord)
+
     def declare(self, node: c_ast.Node, origin: Origin) -> Symbol | None:
         """Enter a declaration; the symbol it makes, if it makes one."""
         level = self.levels[-1]
@@ -125,8 +156,11 @@ class Scope:
         return symbol
 
     def _declare_tags(self, node: c_ast.Node | None, origin: Origin) -> None:
-        """Enter the tags and enumeration constants that a declaration defines on the way."""
+        """Enter the tags and enumeration constants that a declaration defines on the way, and what its extents name."""
         while isinstance(node, c_ast.TypeDecl | c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.FuncDecl):
+            if isinstance(node, c_ast.ArrayDecl):
+                self.in_extents.update((n, symbol) for n in everything(node.dim) if isinstance(n, c_ast.ID)
+                                       and (symbol := self.lookup(n.name)) is not None)
             node = node.type
         if isinstance(node, c_ast.Struct) and node.decls is not None:
             for member in node.decls:
@@ -145,7 +179,7 @@ class Scope:
                 if not isinstance(item, c_ast.Enumerator):
                     continue
                 if item.value is not None:
-                    base, offset = item.value, 0
+                    base, offset = self._closed(item.value), 0
                 self.levels[-1].symbols[item.name] = Symbol(
                     name=item.name, ctype=ctype, origin=origin, node=item, enumerator=base, offset=offset,
                     is_enumerator=True)

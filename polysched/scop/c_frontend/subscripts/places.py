@@ -25,7 +25,7 @@ from polysched.scop.c_frontend.declarations.c_types import (
 )
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
-from polysched.scop.c_frontend.parse import c_text, is_step
+from polysched.scop.c_frontend.parse import c_text, everything, is_step
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine
 from polysched.scop.scop import Array, Storage
@@ -104,13 +104,14 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
         ctype = x.bindings.types.get(node.to_type)
         base = pointer_place(x, node.expr)
         if not isinstance(ctype, Pointer) or base.subscripts:
-            raise x.refuse("an array is reinterpreted by a cast that has no fixed layout", node,
-                           hint="cast a whole array to a pointer to rows: `(double (*)[m])A`")
+            raise _no_layout(x, node)
         if not _same_element(base.ctype, ctype):
             raise x.refuse("an array is reinterpreted as elements of another type", node,
                            hint="declare the array with the type that the region uses")
         if _same_rows(x, base.ctype, ctype):
             return base
+        if base.offset is not None:   # in elements of the other shape
+            raise _no_layout(x, node)
         return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
         return pointed(x, node)
@@ -121,6 +122,11 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
     if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-") and _is_pointer(x, node):
         return pointed(x, node)
     raise x.refuse("a subscripted expression is no array", node, hint="subscript an array or a pointer variable")
+
+
+def _no_layout(x: Extraction, node: c_ast.Cast) -> UnsupportedScopError:
+    return x.refuse("an array is reinterpreted by a cast that has no fixed layout", node,
+                    hint="cast a whole array to a pointer to rows: `(double (*)[m])A`")
 
 
 def subscripted(x: Extraction, node: c_ast.Node, base: Place, subscript: c_ast.Node) -> Place:
@@ -226,7 +232,8 @@ def _same_rows(x: Extraction, left: CType, right: CType) -> bool:
     while isinstance(first, ArrayOf) and isinstance(second, ArrayOf):
         if first.extent is None or second.extent is None:
             return False
-        if c_text(first.extent) != c_text(second.extent):
+        if (c_text(first.extent) != c_text(second.extent) or _is_hidden(x, first.extent)
+                or _is_hidden(x, second.extent)):
             values = extent_value(x, first.extent), extent_value(x, second.extent)
             if values[0] is None or values[1] is None or not values[0].plain_is_equal(values[1]):
                 return False
@@ -321,12 +328,17 @@ def _is_restrict(symbol: Symbol, place: Place) -> bool:
     return True
 
 
+def _is_hidden(x: Extraction, extent: c_ast.Node) -> bool:
+    """Whether an extent has a name that means something else at the region."""
+    return any(x.bindings.is_hidden(n) for n in everything(extent))
+
+
 def extent_value(x: Extraction, node: c_ast.Node | None) -> isl.PwAff | None:
     """An extent as a function of the parameters; None when it is not affine in them."""
     if node is None:
         return None
     names = identifiers_in(node)
-    if names & x.bindings.changed_names:
+    if names & x.bindings.changed_names or _is_hidden(x, node):
         return None
     x.bindings.affine.update(x.bindings.visible[n] for n in names if n in x.bindings.visible)
     loops, x.loops = x.loops, []

@@ -1,0 +1,76 @@
+"""The languages of devices: how each spells a kernel, and the C with which a host drives it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysched.emit_gpu.cuda_runtime import RUNTIME as CUDA_RUNTIME
+from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
+
+CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
+"""Headers that stand in for NVIDIA's and run the kernels on the CPU."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interface:
+    """A language of devices.
+
+    Parameters
+    ----------
+    name : of `--target`.
+    language : of the kernels, in words.
+    kernel_head : in front of the name of a kernel.
+    pointer : how an array is declared as an argument, with fields `const`, `c_type` and `name`.
+    work_item : C of the number of a work item along a dimension, with a field `dimension`.
+    program_head : lines of every program.
+    double_head : lines of a program with double precision, before these.
+    float_functions : whether functions of math.h of single precision have names of their own.
+    runtime : the C that a file has once.
+    """
+
+    name: str
+    language: str
+    kernel_head: str
+    pointer: str
+    work_item: str
+    program_head: tuple[str, ...]
+    double_head: tuple[str, ...]
+    float_functions: bool
+    runtime: str
+
+
+OPENCL = Interface(
+    name="opencl", language="OpenCL C", kernel_head="__kernel void",
+    pointer="__global {const}{c_type} *restrict {name}", work_item="(long)get_global_id({dimension})",
+    double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
+    program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
+    float_functions=False, runtime=OPENCL_RUNTIME)
+"""OpenCL C 1.2, sections 6.5, 6.7 and 6.12."""
+
+CUDA = Interface(
+    name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void',
+    pointer="{const}{c_type} *__restrict__ {name}",
+    work_item="((long)blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis})",
+    double_head=(), program_head=("#define _Bool bool",), float_functions=True,
+    runtime=CUDA_RUNTIME)
+"""CUDA C++ Programming Guide, sections "C++ Language Extensions" and "Mathematical Functions"."""
+
+INTERFACES = {own.name: own for own in (OPENCL, CUDA)}
+
+
+def compiler_flags(device: str | None) -> tuple[str, ...]:
+    """What the host's C is compiled and linked with.
+
+    CUDA is looked for where `CUDA_HOME` says, else in the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
+    in the environment the kernels run on the CPU, by the headers of `CUDA_ON_CPU`.
+    """
+    if device == "opencl":
+        return ("-lOpenCL",)
+    if device != "cuda":
+        return ()
+    if os.environ.get("POLYSCHED_CUDA_ON_CPU", "0") not in ("", "0"):
+        return (f"-I{CUDA_ON_CPU}", "-ldl")
+    home = os.environ.get("CUDA_HOME")
+    return (*((f"-I{home}/include", f"-L{home}/lib64", f"-L{home}/lib64/stubs") if home else ()), "-lcuda", "-lnvrtc")

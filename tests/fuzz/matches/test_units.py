@@ -1,0 +1,111 @@
+"""Random descriptions: loops that programs may enlarge are there, operands have a mode each, and clamps clamp."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.matches.c_tree import (
+    TYPES,
+    Assign,
+    Binary,
+    Choice,
+    Declare,
+    Element,
+    Expr,
+    Loop,
+    Number,
+    walk,
+)
+from polysched.fuzz.matches.units import MOST_INSTANCES, NAME, Unit, affine, clamp, loops, unit
+
+
+@pytest.fixture(scope="module")
+def units() -> list[Unit]:
+    return [unit(seed) for seed in range(500)]
+
+
+def test_loops_that_may_run_further_are_those_of_the_description(units: list[Unit]) -> None:
+    for own in units:
+        found = {n.iterator for n in walk(own.function.body) if isinstance(n, Loop)}
+        assert own.enlarged | own.pieces <= found
+        assert not own.enlarged & own.pieces
+
+
+def test_loops_in_whole_pieces_stand_behind_a_local(units: list[Unit]) -> None:
+    """Its first value would be lost in the middle of a longer loop."""
+    met = 0
+    for own in units:
+        if own.pieces:
+            nodes = list(walk(own.function.body))
+            declared = next(at for at, n in enumerate(nodes) if isinstance(n, Declare))
+            inner = [at for at, n in enumerate(nodes) if isinstance(n, Loop) and n.iterator in own.pieces]
+            assert all(at > declared for at in inner)
+            met += 1
+    assert met > 5
+
+
+def test_every_operand_has_a_mode_and_results_are_direct_and_first(units: list[Unit]) -> None:
+    for own in units:
+        names = [n for n, _ in own.function.arrays]
+        assert own.function.name == NAME
+        assert len(own.modes) == len(names) == len(set(names))
+        written = [n in own.function.written for n in names]
+        assert written == sorted(written, reverse=True)
+        assert any(written)
+        assert all(mode == "DIRECT" for mode, w in zip(own.modes, written, strict=True) if w)
+        assert set(own.modes) <= {"DIRECT", "PACKED"}
+
+
+def test_what_is_named_is_declared_and_every_iterator_has_its_loop(units: list[Unit]) -> None:
+    for own in units:
+        known = set(own.function.types)
+        loops_ = {n.iterator for n in walk(own.function.body) if isinstance(n, Loop)}
+        for e in walk(own.function.body):
+            if isinstance(e, Element):
+                assert e.array in known
+                assert {n for s in e.subscripts for n in s.names()} <= loops_
+
+
+def test_descriptions_are_small(units: list[Unit]) -> None:
+    for own in units:
+        extents = [n.end.constant for n in walk(own.function.body) if isinstance(n, Loop)]
+        assert math.prod(extents) <= 4 * MOST_INSTANCES
+
+
+def test_a_number_gives_one_description(units: list[Unit]) -> None:
+    assert unit(123) == units[123]
+    assert len(set(units)) > 450
+
+
+@pytest.mark.parametrize(("value", "expected"), [(-200, -128), (-128, -128), (0, 0), (127, 127), (128, 127)])
+def test_a_clamp_cuts_to_its_range(value: int, expected: int) -> None:
+    def of(e: Expr) -> int:
+        match e:
+            case Number():
+                return int(e.text)
+            case Choice():
+                return of(e.then) if of(e.test) else of(e.otherwise)
+            case Binary(op=">"):
+                return of(e.left) > of(e.right)
+            case Binary(op="<"):
+                return of(e.left) < of(e.right)
+        raise TypeError(e)
+
+    assert of(clamp(Number(str(value)), "-128", "127")) == expected
+
+
+def test_affine_functions_and_loops_as_they_are_written() -> None:
+    assert affine(("i", 2), ("k", -1), ("i", 1), constant=4).text() == "3 * i - k + 4"
+    assert affine(("i", 1), ("i", -1)) == Affine()
+    body = (Assign(Element("C"), "=", Number("1")),)
+    (outer,) = loops([("i", 3), ("k", 2)], body, "k")
+    assert isinstance(outer, Loop)
+    assert (outer.iterator, outer.end.constant, outer.descending) == ("i", 3, False)
+    (inner,) = outer.body
+    assert isinstance(inner, Loop)
+    assert (inner.iterator, inner.descending, inner.body) == ("k", True, body)
+    assert loops([], body) == body
+    assert {t for own in map(unit, range(100)) for _, t in own.function.arrays} <= set(TYPES)
