@@ -20,6 +20,13 @@ def test_cells(value: object, text: str) -> None:
     assert row.split("|")[2].strip() == text
 
 
+def test_text_stands_on_the_left_and_numbers_with_a_unit_on_the_right() -> None:
+    rows = [["a", "yes", "3 us", "2 minutes on one idle core", None],
+            ["b", "no", "1.02 (clang)", "a few minutes, most of it compiling", "-0.5"]]
+    rule = markdown_table(["case", "kept", "time", "expected", "share"], rows).splitlines()[1]
+    assert [cell.endswith(":") for cell in rule.strip("|").split("|")] == [False, False, True, False, True]
+
+
 def test_a_table_without_rows_has_its_head() -> None:
     assert markdown_table(["a", "b"], []).splitlines() == ["| a | b |", "|---|--:|"]
 
