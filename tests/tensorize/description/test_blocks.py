@@ -57,7 +57,8 @@ def test_random_lines_do_what_they_do_one_after_the_other(seed: int) -> None:
     """Narrow locals wrap where they are assigned, whatever reads them later."""
     chooser = random.Random(seed)
     names = ["s", "t", "u"]
-    lines, python = ["int8_t s = X[i]; int32_t t = Z[i]; int16_t u = 0;"], ["s, t, u = np.int8(X[i]), Z[i], np.int16(0)"]
+    lines = ["int8_t s = X[i]; int32_t t = Z[i]; int16_t u = 0;"]
+    python = ["s, t, u = np.int8(X[i]), Z[i], np.int16(0)"]
     for _ in range(8):
         target = chooser.choice([*names, "Y[i]", "Z[i]"])
         left, right = (chooser.choice([*names, "X[i]", "Z[i]", "Y[i]", "3"]) for _ in range(2))

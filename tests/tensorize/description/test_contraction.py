@@ -63,8 +63,8 @@ def test_a_swapped_element_is_an_input_of_the_other_result() -> None:
 
 
 def test_dimensions_index_operands_or_are_added_up() -> None:
-    contraction = derive(parse("void f(int32_t Y[4], const int16_t X[4][2], const int16_t W[2]) { for (int i = 0; i < 4; "
-                               "i++) for (int k = 0; k < 2; k++) Y[i] += X[i][k] * W[k]; }"))
+    contraction = derive(parse("void f(int32_t Y[4], const int16_t X[4][2], const int16_t W[2]) { "
+                               "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i][k] * W[k]; }"))
     assert contraction.indexes("i") == {"Y", "X"}
     assert contraction.indexes("k") == {"X", "W"}
     assert contraction.reductions == ("k",)

@@ -51,8 +51,10 @@ def test_a_table_is_read_at_the_elements_of_another_operand() -> None:
 
 def test_stages_run_one_behind_the_other_and_triangles_have_their_points() -> None:
     o, a = drawn("int32", 4), drawn("int16", 4)
-    text = ("void f(int32_t O[4], const int16_t A[4]) { int32_t t[4]; for (int i = 0; i < 4; i++) t[i] = A[i] * A[3 - i]; "
-            "for (int i = 0; i < 4; i++) { int32_t s = 0; for (int k = 0; k <= i; k++) s += t[k]; O[i] = s > 0 ? s : O[i]; } }")
+    text = ("void f(int32_t O[4], const int16_t A[4]) { int32_t t[4]; "
+            "for (int i = 0; i < 4; i++) t[i] = A[i] * A[3 - i]; "
+            "for (int i = 0; i < 4; i++) { int32_t s = 0; for (int k = 0; k <= i; k++) s += t[k]; "
+            "O[i] = s > 0 ? s : O[i]; } }")
     products = a.astype(np.int64) * a[:, ::-1]
     sums = np.cumsum(products, axis=1).astype(np.int32)
     np.testing.assert_array_equal(run(text, {"O": o, "A": a})["O"], np.where(sums > 0, sums, o))
@@ -79,7 +81,8 @@ def test_operations_are_cs(body: str, wanted: object) -> None:
     x = np.concatenate([drawn("int32", 6), np.array([[0, 1, -1, 7, -7, 100]], np.int32)])
     w = np.where(drawn("int32", 6) | 1 == -1, 3, drawn("int32", 6) | 1)
     w = np.concatenate([w, np.array([[3, -3, 5, -5, 2, 7]], np.int32)])
-    text = f"void f(int32_t O[6], const int32_t X[6], const int32_t W[6]) {{ for (int i = 0; i < 6; i++) O[i] = {body}; }}"
+    head = "void f(int32_t O[6], const int32_t X[6], const int32_t W[6])"
+    text = f"{head} {{ for (int i = 0; i < 6; i++) O[i] = {body}; }}"
     found = run(text, {"O": np.zeros_like(x), "X": x, "W": w})["O"]
     np.testing.assert_array_equal(found, wanted(x, w).astype(np.int32))
 

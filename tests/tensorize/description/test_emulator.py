@@ -28,7 +28,7 @@ COUNTED = 40
 def texts() -> list[str]:
     chooser = random.Random(17)
     parameters = ", ".join(f"const {t} {n}[{COUNT}]" for n, t in TYPES.items())
-    return [f"void f{at}(int64_t out[{COUNT}], {parameters}) {{ for (int i = 0; i < {COUNT}; i++) "
+    return [f"void own{at}(int64_t out[{COUNT}], {parameters}) {{ for (int i = 0; i < {COUNT}; i++) "
             f"out[i] = {expression(chooser, 3)}; }}" for at in range(COUNTED)]
 
 
@@ -42,10 +42,10 @@ def printed(functions: list[str], flags: tuple[str, ...], folder: Path) -> np.nd
     given = operands()
     lines = [PRELUDE, "#include <stdio.h>", *functions, "int main(void) {", f"static int64_t out[{COUNT}];"]
     for name, values in given.items():
-        numbers = ", ".join("INT64_MIN" if v == -(1 << 63) else f"{v}{'u' if v >= 0 else ''}ll" for v in values.tolist())
+        numbers = ", ".join("INT64_MIN" if v == -(1 << 63) else f"{v}{'u' * (v >= 0)}ll" for v in values.tolist())
         lines.append(f"static const {TYPES[name]} {name}[{COUNT}] = {{{numbers}}};")
     for at in range(len(functions)):
-        lines += [f"f{at}({', '.join(['out', *given])});", "fwrite(out, sizeof out, 1, stdout);"]
+        lines += [f"own{at}({', '.join(['out', *given])});", "fwrite(out, sizeof out, 1, stdout);"]
     (folder / "f.c").write_text("\n".join([*lines, "return 0; }"]))
     done = find_compiler().run([*flags, str(folder / "f.c"), "-o", str(folder / "f"), "-lm"])
     assert not done.returncode, done.stderr
@@ -92,7 +92,7 @@ def test_parameters_are_arrays_that_only_results_may_change() -> None:
 
 def test_loops_and_locals_are_printed_with_their_bounds() -> None:
     text = ("void f(int32_t C[4]) { for (int i = 3; i >= 0; i--) { int32_t t[2] = {0}; int32_t s = C[i]; "
-            "for (int j = i; j < 4; j++) s += t[j & 1]; C[i] = s; } }")
+            "for (int j = i; j < 4; j++) s += t[1] + j; C[i] = s; } }")
     lines = [x.strip() for x in emulator_c(parse(text)).splitlines()]
     assert "for (int i = 4 - 1; i >= 0; i--) {" in lines
     assert "for (int j = i; j < 4; j++) {" in lines
