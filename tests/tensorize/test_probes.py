@@ -1,4 +1,4 @@
-"""What this machine executes is tried once and kept by description, kernel and compiler; damaged answers are asked anew."""
+"""What this machine executes is tried once and kept by description and kernel; damaged answers are asked anew."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def test_a_damaged_answer_is_asked_for_again(tried: list[str], tmp_path: Path) -
 
 
 def test_what_belongs_to_another_machine_is_never_tried(tried: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not probes.executes_here(find_intrinsic("sdot"))
+    assert not probes.executes_here(find_intrinsic("arm_sdot"))
     assert not probes.executes_here(find_intrinsic("cblas_dgemm")), "a library function is no instruction"
     monkeypatch.setattr(probes.platform, "machine", lambda: "aarch64")
     assert not probes.may_execute_here(MINE)
-    assert probes.may_execute_here(find_intrinsic("sdot"))
+    assert probes.may_execute_here(find_intrinsic("arm_sdot"))
     assert tried == []
 
 

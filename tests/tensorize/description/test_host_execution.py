@@ -1,4 +1,4 @@
-"""Texts run by the host's compiler: their own bytes and what is printed of them; crashes and endless runs are refused."""
+"""Texts run by the host's compiler: their own bytes and what is printed of them; what crashes is refused."""
 
 from __future__ import annotations
 

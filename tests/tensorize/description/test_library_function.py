@@ -8,7 +8,8 @@ import pytest
 from polysched.errors import PolyschedError, SourceSyntaxError
 from polysched.tensorize.description.library_function import Variant
 
-SCALE = "void scale(int n, float f, float *y, const float *x, int incx) { for (int i = 0; i < n; i++) y[i] = f * x[i * incx]; }"
+SCALE = ("void scale(int n, float f, float *y, const float *x, int incx) "
+         "{ for (int i = 0; i < n; i++) y[i] = f * x[i * incx]; }")
 
 
 def test_a_function_is_called_with_the_callers_words() -> None:
@@ -28,8 +29,10 @@ def test_a_call_names_parameters_only() -> None:
 
 @pytest.mark.parametrize(("text", "why"), [
     ("int x;", "one C function with a body"), ("", "one C function with a body"),
-    ("void f(int n, float *y) { for (int i = 0; i < n; i++) while (y[i] > 1) y[i] = y[i] / 2; }", "consists of assignments"),
-    ("void f(int n, float *y, const int *p) { for (int i = 0; i < n; i++) y[p[i]] = 1; }", "elements that its loops determine"),
+    ("void f(int n, float *y) { for (int i = 0; i < n; i++) while (y[i] > 1) y[i] = y[i] / 2; }",
+     "consists of assignments"),
+    ("void f(int n, float *y, const int *p) { for (int i = 0; i < n; i++) y[p[i]] = 1; }",
+     "elements that its loops determine"),
     ("void f(int n, const float *x) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; }", "writes something")])
 def test_what_is_no_such_function_is_refused(text: str, why: str) -> None:
     with pytest.raises(SourceSyntaxError, match=why):
@@ -37,7 +40,8 @@ def test_what_is_no_such_function_is_refused(text: str, why: str) -> None:
 
 
 def test_branches_are_choices_and_helpers_are_inlined() -> None:
-    text = "void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) { if (x[i] > 0) y[i] = twice(x[i]); } }"
+    text = ("void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) { if (x[i] > 0) y[i] = twice(x[i]); "
+            "else y[i] = 0; } }")
     helper = "static float twice(float v) { return v + v; }\n"
     scop = Variant(text, helpers=helper).scop
     assert len(scop.statements) == 1
