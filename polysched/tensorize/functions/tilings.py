@@ -56,8 +56,8 @@ def tilings(dependences: Dependences, ours: Statement, variant: Variant, deepest
     lengths = _lengths(domain, sizes)
     too_short: list[str] = []
     for order in _orders(len(lengths), len(extents), kept, own):
-        loops = [_Loop(at, ours.iterators[at], (None if number in kept else _terms(domain, at, sizes)) or lengths[at],
-                       wanted, number in kept)
+        loops = [_Loop(at, ours.iterators[at], lengths[at] if number in kept or _terms(domain, at, sizes) != wanted
+                       else {(): wanted}, wanted, number in kept)
                  for number, (at, wanted) in enumerate(zip(order, extents, strict=True))]
         why = next(filter(None, (loop.refusal(variant.name) for loop in loops)), "")
         if why:
@@ -138,7 +138,7 @@ def _lengths(domain: isl.Set, sizes: Mapping[str, int]) -> list[Polynomial | Non
     return [None if v is None else add(v, {(): 1}) for v in values]
 
 
-def _terms(domain: isl.Set, at: int, sizes: Mapping[str, int]) -> Polynomial | None:
+def _terms(domain: isl.Set, at: int, sizes: Mapping[str, int]) -> int | None:
     """Iterations of a loop inside one iteration of all others, at most; None where that is no number.
 
     A sum over `k0 <= k < k0 + 4` has four terms, wherever it starts.
@@ -149,7 +149,7 @@ def _terms(domain: isl.Set, at: int, sizes: Mapping[str, int]) -> Polynomial | N
         if other != at:
             pairs = pairs.equate(isl.dim_type.in_, other, isl.dim_type.out, other)
     most = None if pairs.is_empty() else pairs.deltas().dim_max_val(at)
-    return {(): int(most.to_python()) + 1} if most is not None and most.is_int() else None
+    return int(most.to_python()) + 1 if most is not None and most.is_int() else None
 
 
 def _kept(flows: list[isl.Map], depth: int) -> set[int]:
