@@ -134,30 +134,14 @@ def _members(target: c_ast.Node, value: c_ast.Node, ctype: CType) -> Iterator[c_
 
 def _listed(target: c_ast.Node, struct: StructType, values: c_ast.InitList) -> list[c_ast.Node] | None:
     """The members of a struct set to listed values, those without one to 0; None for lists of another form."""
-    given = _by_member([name for name, _ in struct.members], values.exprs)
-    if given is None or not all(isinstance(member, Scalar) for _, member in struct.members):
+    given = values.exprs
+    plain = all(isinstance(member, Scalar) for _, member in struct.members)
+    if not plain or len(given) > len(struct.members) or any(
+            isinstance(value, c_ast.NamedInitializer | c_ast.InitList) for value in given):
         return None
     zero = c_ast.Constant("int", "0", target.coord)
-    return [c_ast.Assignment("=", _member(target, name), given.get(name, zero), target.coord)
-            for name, _ in struct.members]
-
-
-def _by_member(members: Sequence[str], values: Sequence[c_ast.Node]) -> dict[str, c_ast.Node] | None:
-    """The listed values by member (C11 6.7.9p17): one without a name goes to the member behind the last one.
-
-    None where a member has two values, or a value is a list, or the list goes beyond the members.
-    """
-    found: dict[str, c_ast.Node] = {}
-    at = 0
-    for value in values:
-        if isinstance(value, c_ast.NamedInitializer):
-            name = value.name[0].name if len(value.name) == 1 and isinstance(value.name[0], c_ast.ID) else ""
-            at, value = members.index(name) if name in members else len(members), value.expr
-        if at >= len(members) or members[at] in found or isinstance(value, c_ast.InitList):
-            return None
-        found[members[at]] = value
-        at += 1
-    return found
+    return [c_ast.Assignment("=", _member(target, name), given[at] if at < len(given) else zero, target.coord)
+            for at, (name, _) in enumerate(struct.members)]
 
 
 def _member(node: c_ast.Node, name: str) -> c_ast.Node:
