@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Processes that tests start keep their bytecode, and idle threads give their core to another test."""
+    gc.disable()   # until all tests are collected: they stay, and looking at them takes a quarter of that time
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
     if config.getoption("--record-tiers"):
@@ -38,6 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("campaign")
         if function_of(item.nodeid) not in slow and item.get_closest_marker("campaign") is None:
             item.add_marker("quick")
+
+
+def pytest_collection_finish() -> None:
+    """No collection of garbage looks at tests and modules again."""
+    gc.freeze()
+    gc.enable()
 
 
 class TierRecorder:

@@ -108,6 +108,9 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
                             "256, 32,8 or 32,4,2 by the number of dimensions)")
+    group.add_argument("--no-shared-memory", dest="shared_memory", action="store_false",
+                       help="with `--target opencl` or `cuda`: stage nothing that a block reads again and again in "
+                            "shared memory")
     group.add_argument("--verify-passes", action="store_true",
                        help="check the invariants of the loops behind every pass over them")
     return group
@@ -279,7 +282,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
 def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
-    return GpuOptions(block=arguments.block)
+    return GpuOptions(block=arguments.block, shared=arguments.shared_memory)
 
 
 def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:

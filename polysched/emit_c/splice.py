@@ -153,8 +153,12 @@ def _put(text: str, region: SourceRegion, emitted: str, named: Sequence[str] = (
 def _lines(emitted: str, region: SourceRegion, named: Sequence[str], *, kept: bool) -> Iterator[str]:
     """What stands in a region's place: declarations, the code, and steps of variables that the code leaves alone."""
     stepped = () if kept else region.stepped
+    if region.bare:
+        yield "{"
     yield from (*region.declarations, *(s.declaration for s in stepped), *(f"(void){name};" for name in named))
     yield from (*emitted.splitlines(), *(s.behind for s in stepped))
+    if region.bare:
+        yield "}"
 
 
 def _placed(line: str, indent: str) -> str:

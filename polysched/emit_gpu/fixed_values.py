@@ -1,8 +1,6 @@
-"""Instances at one value of each of some functions, which become parameters: what one work item runs."""
+"""Values of functions over instances as C: of the loops of the host, and the bounds of values."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import islpy as isl
 
@@ -11,28 +9,6 @@ from polysched.emit_c.generation.ast_reader import read_index
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, quotient, shifted, variable
 from polysched.gpu.mapping import Launch
 from polysched.scop.scop import union_set
-
-
-def fixed(domain: isl.UnionSet, values: Mapping[str, isl.UnionPwAff]) -> isl.UnionSet:
-    """The instances at which each function equals the parameter of its name.
-
-    Rewrite:  { S[i, j] }  ->  [x] -> { S[i, j] : f(i, j) = x }
-    """
-    for name, function in values.items():
-        parameter = isl.UnionPwAff.param_on_domain_id(domain, _identity(name))
-        domain = domain.intersect(function.sub(parameter).zero_union_set())
-    return domain
-
-
-def _identity(name: str) -> isl.Id:
-    """The identity that isl's parser gives a parameter; one that islpy makes is never equal to it."""
-    return isl.Set(f"[{name}] -> {{ : }}").get_dim_id(isl.dim_type.param, 0)
-
-
-def image_of(domain: isl.UnionSet, function: isl.UnionPwAff) -> isl.Set:
-    """`{ [x] }`: the values of a function over some instances."""
-    images = isl.UnionMap.from_union_pw_aff(function).intersect_domain(domain).range()
-    return isl.Set.from_union_set(images).coalesce()
 
 
 def host_instances(launch: Launch, context: isl.Set) -> isl.Set:

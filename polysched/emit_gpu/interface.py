@@ -23,7 +23,10 @@ class Interface:
     language : of the kernels, in words.
     kernel_head : in front of the name of a kernel.
     pointer : how an array is declared as an argument, with fields `const`, `c_type` and `name`.
-    work_item : C of the number of a work item along a dimension, with a field `dimension`.
+    group, item : C of the number of a block, and of a work item in its block, along a dimension, with fields
+        `dimension` and `axis`.
+    shared : in front of the declaration of an array that a block shares.
+    barrier : at which the work items of a block wait for one another, and see what the others wrote to such arrays.
     program_head : lines of every program.
     double_head : lines of a program with double precision, before these.
     float_functions : whether functions of math.h of single precision have names of their own.
@@ -34,7 +37,10 @@ class Interface:
     language: str
     kernel_head: str
     pointer: str
-    work_item: str
+    group: str
+    item: str
+    shared: str
+    barrier: str
     program_head: tuple[str, ...]
     double_head: tuple[str, ...]
     float_functions: bool
@@ -43,7 +49,8 @@ class Interface:
 
 OPENCL = Interface(
     name="opencl", language="OpenCL C", kernel_head="__kernel void",
-    pointer="__global {const}{c_type} *restrict {name}", work_item="(long)get_global_id({dimension})",
+    pointer="__global {const}{c_type} *restrict {name}", group="(long)get_group_id({dimension})",
+    item="(long)get_local_id({dimension})", shared="__local", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
     program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
     float_functions=False, runtime=OPENCL_RUNTIME)
@@ -52,7 +59,7 @@ OPENCL = Interface(
 CUDA = Interface(
     name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void',
     pointer="{const}{c_type} *__restrict__ {name}",
-    work_item="((long)blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis})",
+    group="(long)blockIdx.{axis}", item="threadIdx.{axis}", shared="__shared__", barrier="__syncthreads();",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
     runtime=CUDA_RUNTIME)
 """CUDA C++ Programming Guide, sections "C++ Language Extensions" and "Mathematical Functions"."""

@@ -16,11 +16,14 @@ from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.nests.contraction import contract, contracted
-from polysched.emit_gpu.fixed_values import bounds, fixed, image_of
+from polysched.emit_gpu.fixed_values import bounds
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
+from polysched.emit_gpu.phases import PhaseLoops, phase_loops, phase_names
 from polysched.gpu.bands import values_of
+from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch
+from polysched.gpu.staging import Names
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +38,8 @@ class KernelLoops:
     firsts, counts : names for the least value of each coordinate, and for how many there are.
     ranges : the least value of each coordinate in one launch, and one past the last.
     private : arrays that became variables of the work item.
+    places : names of the places of blocks and tiles, where there are phases.
+    phases : the loops in parts, where a block shares memory.
     """
 
     launch: Launch
@@ -45,6 +50,8 @@ class KernelLoops:
     counts: tuple[str, ...]
     ranges: tuple[tuple[Linear, Linear], ...]
     private: frozenset[str]
+    places: Names | None = None
+    phases: tuple[PhaseLoops, ...] = ()
 
 
 def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> KernelLoops:
@@ -67,7 +74,10 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     loops = name_loops(loops, iterators=names.iterators, taken=names.taken)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
-    return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates,
+    places = phase_names(host, coordinates, names) if launch.phases and not private else None
+    phases = phase_loops(mapping, launch, names, places) if places is not None else ()
+    return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, phases=phases,
+                       places=places if phases else None,
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
                        counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.loop_ir.loops import Local, Node, StatementInstance, Temporary, instances
-from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
+from polysched.emit_c.loop_ir.loops import instances
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges
-from polysched.emit_c.scalar_code.statements import INDENT, print_body
+from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
-from polysched.emit_gpu.dialect import DevicePrinter
+from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
-from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.emit_gpu.names import DeviceNames
-from polysched.errors import UnsupportedScopError
+from polysched.emit_gpu.phase_text import PhasePrinter
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
@@ -84,14 +82,27 @@ class KernelPrinter:
         index = IndexPrinter(parameters=parameter_ranges(self.scop, self.scop.context.params()), spellings=spellings,
                              macros=self.macros)
         device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
-        body = _Body(scop=device, index=index, interface=self.interface).lines(loops.loops)
+        printer = BodyPrinter(scop=device, index=index, interface=self.interface)
+        body = PhasePrinter(body=printer, loops=loops, interface=self.interface, names=self.names).lines()
         arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
         head = [argument.declaration for argument in arguments]
-        ids = [f"const long {c} = {first} + {self.interface.work_item.format(dimension=k, axis='xyz'[k])};"
-               for k, (c, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True))]
+        ids = self._places(loops)
         lines = [f"{self.interface.kernel_head} {name}({', '.join(head)})", "{",
                  *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
+
+    def _places(self, loops: KernelLoops) -> list[str]:
+        """The values of the coordinates, and where the block begins if that is of use."""
+        lines = []
+        for k, (own, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True)):
+            group, item = (text.format(dimension=k, axis="xyz"[k]) for text in (self.interface.group,
+                                                                                self.interface.item))
+            begin = f"{first} + {group} * {loops.launch.block[k]}"
+            if loops.places is not None:
+                lines.append(f"const long {loops.places.firsts[k]} = {begin};")
+                begin = loops.places.firsts[k]
+            lines.append(f"const long {own} = {begin} + {item};")
+        return lines
 
     def _device_array(self, array: Array) -> Array:
         buffer = self.buffers.get(array.name)
@@ -130,34 +141,6 @@ def _value(dtype: DType, name: str, value: str) -> Argument:
 def _long(name: str, value: str) -> Argument:
     """A size, or a place in the index space."""
     return Argument(declaration=f"const long {name}", c_type="long", value=value)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Body(LoopPrinter):
-    """Prints the nodes of a kernel."""
-
-    scop: Scop
-    interface: Interface
-
-    def leaf(self, node: Node) -> list[str]:
-        match node:
-            case Local():
-                return [*map(self._declaration, node.temporaries), *self.lines(node.body)]
-            case StatementInstance():
-                return self._instance(node)
-            case _:
-                raise UnsupportedScopError(f"no device code for {type(node).__name__}", where=self.scop.name)
-
-    def _declaration(self, temporary: Temporary) -> str:
-        extents = "".join(f"[{extent}]" for extent in temporary.extents)
-        return f"{self.scop.array(temporary.array).dtype.c_name} {temporary.name}{extents};"
-
-    def _instance(self, node: StatementInstance) -> list[str]:
-        printer = DevicePrinter(scop=self.scop, statement=self.scop.statement(node.statement),
-                                float_functions=self.interface.float_functions,
-                                iterators=iterators_at(self.scop, node, Point(())), index=self.index, local_names={},
-                                temporaries=node.temporaries)
-        return print_body(printer.statement.body, printer)
 
 
 def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,

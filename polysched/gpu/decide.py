@@ -11,6 +11,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.gpu.bands import host_tree
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
+from polysched.gpu.staging import staged
 from polysched.gpu.transfers import DeviceArray, device_arrays
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
@@ -30,7 +31,10 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None) -> G
     UnsupportedScopError : a scalar or an array has no end that the region's parameters tell.
     IllegalScheduleError : the mapping breaks a dependence; a fault of this room.
     """
-    host = host_tree(schedule, options or GpuOptions())
+    options = options or GpuOptions()
+    host = host_tree(schedule, options)
+    if options.shared:
+        host = staged(schedule, host)
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
     check_promises(schedule.dependences, tree, what="mapping to the device")

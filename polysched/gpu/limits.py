@@ -21,6 +21,14 @@ class GpuLimits:
     block_3d_z: int = constant(2, unit="work items", source="along the third dimension: 256 in all")
     most_coordinates: int = constant(3, unit="dimensions", source="that an index space has; OpenCL 1.2, section 3.2")
 
+    # staging.py
+    staged_steps: int = constant(32, unit="steps", source="of a tile in shared memory: a warp reads whole lines")
+    least_steps: int = constant(4, unit="steps", source="of a tile: below, barriers cost more than reads")
+    least_reuse: int = constant(4, unit="reads per element", source="of what is staged; caches serve fewer")
+    shared_bytes: int = constant(32768, unit="bytes", source="every device has as many; OpenCL 1.2, section 4.2")
+    staging_operations: int = constant(
+        2_000_000, unit="isl operations", source="to tell what a block reads again; beyond, nothing is staged")
+
     # transfers.py
     transfer_operations: int = constant(
         2_000_000, unit="isl operations", source="to tell which rows of an array are live; beyond, all of them are")

@@ -16,6 +16,32 @@ from polysched.scop.shown import Shown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Phase:
+    """Instances of every work item of a launch that follow one another, and what a block shares meanwhile.
+
+    Parameters
+    ----------
+    domain : the instances of all work items.
+    step : ascends along the phase in every work item; None for a phase without tiles.
+    edge : values of the step in a tile.
+    staged : arrays that the block copies to shared memory in front of each tile; nothing in the launch writes them.
+    kept : arrays of which a work item touches one element alone, which a variable holds.
+    """
+
+    domain: isl.UnionSet
+    step: isl.UnionPwAff | None = None
+    edge: int = 0
+    staged: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.staged:
+            return ""
+        kept = f", {', '.join(self.kept)} in registers" if self.kept else ""
+        return f"tiles of {self.edge} steps of {', '.join(self.staged)} in shared memory{kept}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Launch:
     """A kernel: what one work item runs, in the order of the schedule.
 
@@ -29,6 +55,7 @@ class Launch:
     coordinates : values that tell the work items of one launch apart, fastest first; empty for a single work item.
         No dependence within a launch connects two values of one of them.
     block : work items of a block per coordinate.
+    phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
     name: str
@@ -36,6 +63,7 @@ class Launch:
     host: tuple[isl.UnionPwAff, ...] = ()
     coordinates: tuple[isl.UnionPwAff, ...] = ()
     block: tuple[int, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
     def statements(self) -> tuple[str, ...]:
         """The names of the statements that it runs."""
@@ -45,7 +73,8 @@ class Launch:
         if not self.coordinates:
             return f"{self.name}: one work item runs {', '.join(self.statements())}"
         return (f"{self.name}: {len(self.coordinates)} dimensions in blocks of {'x'.join(map(str, self.block))} work "
-                f"items run {', '.join(self.statements())}")
+                f"items run {', '.join(self.statements())}" + "".join(f"; {text}" for text in map(str, self.phases)
+                                                                      if text))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

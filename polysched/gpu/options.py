@@ -19,6 +19,7 @@ class GpuOptions:
     Parameters
     ----------
     block : work items of a block per dimension, fastest first; those of `BLOCKS` unless given.
+    shared : stage in shared memory what a block reads again and again.
 
     Raises
     ------
@@ -26,6 +27,7 @@ class GpuOptions:
     """
 
     block: tuple[int, ...] = ()
+    shared: bool = True
 
     def __post_init__(self) -> None:
         if len(self.block) > LIMITS.most_coordinates or any(edge < 1 for edge in self.block):

@@ -9,6 +9,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.scop.box_points import in_every_box
 
 SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
 
@@ -48,6 +49,9 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
     if not domain.is_bounded():
         raise UsageError("the set has infinitely many points at these parameters", witness=str(domain),
                          hint="bound it in the context")
+    in_boxes = in_every_box(domain)
+    if in_boxes is not None:
+        return in_boxes
     depth = domain.dim(isl.dim_type.set)
     points: list[isl.Point] = []
     # No Python runs inside: what a signal raised there (Ctrl-C), isl would replace by an error of its own.

@@ -271,6 +271,7 @@ class SourceRegion:
     changed : names that do not stand for what they stand for when the function is entered: it may have changed them
         before the region, or declares them.
     stepped : what the region steps and the emitted code does not.
+    bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
     """
 
     path: str
@@ -286,6 +287,7 @@ class SourceRegion:
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()
     stepped: tuple[SteppedVariable, ...] = ()
+    bare: bool = False
 
     @property
     def location(self) -> SourceLocation:

@@ -1,11 +1,13 @@
 """Imports point only from later rooms to earlier ones, function-local imports included."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import polysched
+from tests.architecture.parsed import Import, imports_of
 
 ROOT = Path(polysched.__file__).parent
 ORDER = ["version", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize", "distribute", "gpu",
@@ -19,9 +21,9 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
-def imported_rooms(tree: ast.AST) -> list[tuple[int, str]]:
+def imported_rooms(imports: Iterable[Import]) -> list[tuple[int, str]]:
     rooms = []
-    for node in ast.walk(tree):
+    for node in imports:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -43,6 +45,6 @@ def test_every_room_has_its_place() -> None:
 def test_imports_point_backwards(room: str) -> None:
     allowed = set(ORDER[: ORDER.index(room) + 1])
     later = [f"{path}:{line} imports the later room {imported}" for path in FILES if room_of(path) == room
-             for line, imported in imported_rooms(ast.parse(path.read_text()))
+             for line, imported in imported_rooms(imports_of(path))
              if imported not in allowed and not imported.startswith("__")]
     assert not later

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import polysched
+from tests.architecture.parsed import imports_of
 
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
@@ -30,7 +31,7 @@ MOST_MODULES = 25
 def test_imports_point_to_earlier_sub_rooms(room: str, sub_room: str) -> None:
     later = SUB_ROOMS[room][SUB_ROOMS[room].index(sub_room) + 1:]
     found = [f"{path}:{node.lineno} imports {node.module}" for path in sorted((ROOT / room / sub_room).rglob("*.py"))
-             for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+             for node in imports_of(path) if isinstance(node, ast.ImportFrom)
              if (node.module or "").startswith(tuple(f"polysched.{room.replace('/', '.')}.{name}" for name in later))]
     assert not found, "imports of later sub-rooms"
 

@@ -3,6 +3,8 @@
 Read as a script it is that process: per line of JSON on its standard input (arguments, folder, environment, files of
 the output) a fork becomes `python -m polysched ARGUMENTS`, with the interpreter's own end, and two lines answer: the
 fork's process id, its exit status as `subprocess` counts it.
+
+The end is the interpreter's own up to where it takes its modules apart, which in a fork copies all of their memory.
 """
 
 from __future__ import annotations
@@ -24,6 +26,22 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+STATUS: list[int] = []
+"""What a command ended with, once it has."""
+
+
+def _leave() -> None:
+    """The last of what is done at the exit: this process ends, unless its output cannot be written."""
+    if STATUS:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(STATUS[0])
+
+
+if __name__ == "__main__":
+    atexit.register(_leave)   # before the modules whose own handlers come first then
 
 ROOT = Path(__file__).parents[2]
 LAZY = ("matplotlib.pyplot", "ortools.sat.python.cp_model", "rich.console", "rich.table")
@@ -73,6 +91,8 @@ def _load() -> None:
     for name in LAZY:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
+    from polysched.target import find_compiler
+    find_compiler()   # and the answers of the compiler
 
 
 def _next_command() -> dict[str, Any] | None:
@@ -105,4 +125,9 @@ if __name__ == "__main__":
     gc.freeze()
     if command := _next_command():
         _become(command)
-        runpy.run_module("polysched", run_name="__main__", alter_sys=True)
+        try:
+            runpy.run_module("polysched", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            if not isinstance(end.code, int):
+                raise
+            STATUS.append(end.code & 0xFF)

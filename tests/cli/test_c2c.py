@@ -12,13 +12,20 @@ import pytest
 
 from polysched.experiment.listings import report_values, unpack
 from polysched.target import find_compiler
-from tests.cli.command import PRODUCT, is_refusal, polysched
+from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 
 @pytest.fixture
 def product(tmp_path: Path) -> Path:
     path = tmp_path / "product.c"
     path.write_text(PRODUCT)
+    return path
+
+
+@pytest.fixture
+def scaling(tmp_path: Path) -> Path:
+    path = tmp_path / "scaling.c"
+    path.write_text(SCALING)
     return path
 
 
@@ -44,7 +51,7 @@ def test_everything_outside_the_region_stays(tmp_path: Path, product: Path) -> N
 
 
 def test_odd_bytes_and_line_ends_outside_the_region_stay(tmp_path: Path) -> None:
-    source = b"/* caf\xe9 \xff */\r\n" + PRODUCT.replace("\n", "\r\n").encode() + b"// no newline at the end"
+    source = b"/* caf\xe9 \xff */\r\n" + SCALING.replace("\n", "\r\n").encode() + b"// no newline at the end"
     (tmp_path / "in.c").write_bytes(source)
     done = polysched("c2c", "in.c", "-o", "out.c", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -83,8 +90,8 @@ def test_the_report_tells_what_was_given_by_hand_for_nothing(tmp_path: Path, pro
         "tiles of 8,8,8,8: the deepest band has 3 loops, so what follows 8,8,8 is of no use"]
 
 
-def test_without_a_name_the_standard_output_is_used(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", folder=tmp_path)
+def test_without_a_name_the_standard_output_is_used(tmp_path: Path, scaling: Path) -> None:
+    done = polysched("c2c", "scaling.c", folder=tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("/* before */\n")
     assert done.stdout.endswith("/* after */\n")
@@ -195,13 +202,13 @@ def test_a_folder_as_input_is_refused(tmp_path: Path) -> None:
     assert is_refusal(polysched("c2c", ".", folder=tmp_path))
 
 
-@pytest.mark.parametrize("output", ["missing/out.c", ".", "product.c", "product.c/out.c"])
-def test_an_unwritable_output_is_refused_before_anything_is_done(tmp_path: Path, product: Path, output: str) -> None:
-    done = polysched("c2c", "product.c", "-o", output, "--dump-stages", "stages", folder=tmp_path)
+@pytest.mark.parametrize("output", ["missing/out.c", ".", "scaling.c", "scaling.c/out.c"])
+def test_an_unwritable_output_is_refused_before_anything_is_done(tmp_path: Path, scaling: Path, output: str) -> None:
+    done = polysched("c2c", "scaling.c", "-o", output, "--dump-stages", "stages", folder=tmp_path)
     assert is_refusal(done), done.stderr
     assert output in done.stderr
-    assert product.read_text() == PRODUCT
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["product.c"]
+    assert scaling.read_text() == SCALING
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["scaling.c"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everything")
@@ -214,18 +221,18 @@ def test_a_read_only_output_is_left_alone(tmp_path: Path, product: Path) -> None
     assert output.read_text() == "precious\n"
 
 
-def test_a_full_disk_is_refused(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "-o", "/dev/full", folder=tmp_path)
+def test_a_full_disk_is_refused(tmp_path: Path, scaling: Path) -> None:
+    done = polysched("c2c", "scaling.c", "-o", "/dev/full", folder=tmp_path)
     assert is_refusal(done), done.stderr
     assert "/dev/full" in done.stderr
 
 
-def test_an_existing_output_keeps_its_permissions_and_its_link(tmp_path: Path, product: Path) -> None:
+def test_an_existing_output_keeps_its_permissions_and_its_link(tmp_path: Path, scaling: Path) -> None:
     real = tmp_path / "real.c"
     real.write_text("old\n")
     real.chmod(0o640)
     (tmp_path / "link.c").symlink_to(real)
-    assert polysched("c2c", "product.c", "-o", "link.c", folder=tmp_path).returncode == 0
+    assert polysched("c2c", "scaling.c", "-o", "link.c", folder=tmp_path).returncode == 0
     assert (tmp_path / "link.c").is_symlink()
     assert real.read_text().startswith("/* before */")
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -272,25 +279,25 @@ def test_help_is_quick_to_import_and_has_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_full_standard_output_is_refused(product: Path) -> None:
+def test_a_full_standard_output_is_refused(scaling: Path) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "polysched", "c2c", str(product)], stdout=full,
+        done = subprocess.run([sys.executable, "-m", "polysched", "c2c", str(scaling)], stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2
     assert "the output cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_two_things_on_the_standard_output_are_refused(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "--json", "-", folder=tmp_path)
+def test_two_things_on_the_standard_output_are_refused(tmp_path: Path, scaling: Path) -> None:
+    done = polysched("c2c", "scaling.c", "--json", "-", folder=tmp_path)
     assert is_refusal(done)
     assert "the C and the JSON cannot both go to the standard output" in done.stderr
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize("option", ["--size", "--assume"])
-def test_a_size_of_no_parameter_is_refused(option: str, tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "-o", "out.c", option, "q=3", folder=tmp_path)
+def test_a_size_of_no_parameter_is_refused(option: str, tmp_path: Path, scaling: Path) -> None:
+    done = polysched("c2c", "scaling.c", "-o", "out.c", option, "q=3", folder=tmp_path)
     assert done.returncode == 2
-    assert "product.c: no parameter q" in done.stderr
+    assert "scaling.c: no parameter q" in done.stderr
     assert not (tmp_path / "out.c").exists()

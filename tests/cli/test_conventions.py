@@ -17,7 +17,7 @@ from polysched.cli.completion import subcommands
 from polysched.cli.conventions import COMPILER_HELP, Parser, json_file, meant, separate_sizes, size, size_or_range
 from polysched.cli.entry import make_parser
 from polysched.cli.options import tiled_options
-from tests.cli.command import PRODUCT, is_refusal, polysched
+from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
 READING_C = ("c2c", "run", "tune", "extract", "deps", "explain", "schedule", "tile", "passes", "match")
@@ -184,7 +184,7 @@ def test_standard_input_is_read_once(words, tmp_path):
 @pytest.mark.parametrize("command", [("c2c",), ("c2c", "--autodetect"), ("passes",), ("passes", "--autodetect"),
                                      ("tile",), ("run",), ("run", "--autodetect")])
 def test_a_size_of_no_parameter_is_refused(command, option, tmp_path):
-    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "in.c").write_text(SCALING)
     refused = polysched(*command, "in.c", option, "k_max=3", folder=tmp_path)
     assert is_refusal(refused)
     assert "k_max" in refused.stderr
@@ -192,7 +192,7 @@ def test_a_size_of_no_parameter_is_refused(command, option, tmp_path):
 
 def test_a_size_of_loops_that_are_left_alone_is_accepted(tmp_path):
     (tmp_path / "in.c").write_text(
-        PRODUCT + "void left(int m, double *a) { for (int i = 0; i < m; i++) a[a[i] > 0] = i; }")
+        SCALING + "void left(int m, double *a) { for (int i = 0; i < m; i++) a[a[i] > 0] = i; }")
     assert polysched("c2c", "--autodetect", "in.c", "--assume", "m=3", folder=tmp_path).returncode == 0
 
 

@@ -4,7 +4,8 @@ import islpy as isl
 import pytest
 
 from polysched.emit_c.loop_ir.index import constant, variable, variables
-from polysched.emit_gpu.fixed_values import bounds, fixed, host_instances, image_of
+from polysched.emit_gpu.fixed_values import bounds, host_instances
+from polysched.gpu.instances import fixed, image_of
 from tests.gpu.mapped import STENCIL, mapped
 
 DOMAIN = isl.UnionSet("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }")

@@ -18,7 +18,8 @@ DEVICE = PipelineOptions(device="opencl")
 
 def test_steps_tell_the_kernels() -> None:
     made = optimize(from_c_text(PRODUCT), DEVICE)
-    assert "device: kernel0: 2 dimensions in blocks of 32x8 work items run S0, S1" in made.steps()
+    assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 32x8 work items run S0, S1;")
+               for step in made.steps())
 
 
 def test_the_better_schedule_is_taken() -> None:
@@ -66,7 +67,8 @@ def test_an_unknown_device_is_refused() -> None:
 
 def test_blocks_by_hand() -> None:
     made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2))))
-    assert "device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1" in made.steps()
+    assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1;")
+               for step in made.steps())
 
 
 def test_blocks_without_a_device_are_refused() -> None:

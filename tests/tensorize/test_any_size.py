@@ -227,3 +227,31 @@ def test_a_library_function_is_told_the_sizes(extents: str, element: str, words:
         expected = 0.5 * c - 2 * (a @ (b if b.shape == (q, n) and element == "B[k][j]" else b.T))
         gemm(m, n, q, ctypes.c_double(-2), ctypes.c_double(0.5), *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
         assert np.array_equal(c, expected), (m, n, q)
+
+
+@pytest.mark.parametrize(("loops", "step"), [
+    ("for (int kk = 0; kk < q; kk += 16) for (int k = kk; k < kk + 16; k++) C[i][j] += A[i][k] * B[k][j];", 16),
+    ("for (int k = 0; k < q; k += 4) { C[i][j] += A[i][k] * B[k][j]; C[i][j] += A[i][k + 1] * B[k + 1][j]; "
+     "C[i][j] += A[i][k + 2] * B[k + 2][j]; C[i][j] += A[i][k + 3] * B[k + 3][j]; }", 4)])
+def test_sums_in_whole_steps_are_as_long_as_the_size_rounded_up(loops: str, step: int, tmp_path: Path) -> None:
+    path = tmp_path / "steps.c"
+    path.write_text(f"""#include <stdint.h>
+void steps(int m, int n, int q, int32_t C[m][n], const uint8_t A[m][160], const int8_t B[160][n])
+{{
+#pragma scop
+    for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {{ {loops} }}
+#pragma endscop
+}}
+""")
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="vpmaddwd")))
+    assert "by vpmaddwd */" in done.text, done.regions[0].instructions
+    library = loaded(done.text, tmp_path)
+    chooser = np.random.default_rng(5)
+    for m, n, q in ((37, 41, 43), (36, 48, 64), (1, 1, 1), (7, 8, 15), (7, 8, 16), (7, 8, 17), (64, 64, 130)):
+        a = chooser.integers(0, 256, (m, 160)).astype(np.uint8)
+        b = chooser.integers(-128, 128, (160, n)).astype(np.int8)
+        c = chooser.integers(-(1 << 31), 1 << 31, (m, n)).astype(np.int32)
+        end = -(-q // step) * step
+        expected = c.astype(np.int64) + a[:, :end].astype(np.int64) @ b[:end].astype(np.int64)
+        library.steps(m, n, q, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        np.testing.assert_array_equal(c, expected.astype(np.int32), err_msg=f"{m} {n} {q}")

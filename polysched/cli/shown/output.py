@@ -58,6 +58,7 @@ def _to_standard_output(text: str) -> None:
     except BrokenPipeError:
         raise  # the reader went away: no fault of ours, the entry point ends quietly
     except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())   # where the interpreter's end puts what is left
         raise OutputError(f"the output cannot be written: {error.strerror}", where="standard output") from None
 
 

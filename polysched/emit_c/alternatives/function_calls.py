@@ -13,7 +13,7 @@ from polysched.emit_c.scalar_code.statements import branches
 from polysched.errors import NoIntrinsicMatchError
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.functions.call_c import calls_c, guard_c
-from polysched.tensorize.functions.polynomials import ONE, Polynomial, multiply, of_affine, polynomial_c
+from polysched.tensorize.software.polynomials import ONE, Polynomial, multiply, of_affine, polynomial_c
 
 
 def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSource],

@@ -17,7 +17,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.scheduling.original import original
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Array, Scop, Storage
-from polysched.tensorize.functions.polynomials import of_affine, polynomial_c
+from polysched.tensorize.software.polynomials import of_affine, polynomial_c
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 MOST_BYTES = LIMITS.most_check_bytes

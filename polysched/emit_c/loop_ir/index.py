@@ -125,7 +125,7 @@ class Linear:
 
     def __add__(self, other: Linear | int) -> Linear:
         if isinstance(other, int):
-            return replace(self, constant=self.constant + other)
+            return Linear(self.terms, self.constant + other)
         total = dict(self.terms)
         for atom, factor in other.terms:
             total[atom] = total.get(atom, 0) + factor
@@ -273,10 +273,16 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
 
 def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
     """The form with variables replaced by forms, everywhere inside."""
-    total = constant(form.constant)
+    total: dict[Atom, int] = {}
+    number = form.constant
     for atom, factor in form.terms:
-        total = total + _substitute_atom(atom, values) * factor
-    return total
+        part = _substitute_atom(atom, values)
+        number += factor * part.constant
+        for inner, coefficient in part.terms:
+            total[inner] = total.get(inner, 0) + factor * coefficient
+            if not total[inner]:
+                del total[inner]   # at the end, should it come back
+    return Linear(tuple(total.items()), number)
 
 
 def _substitute_atom(atom: Atom, values: Mapping[str, Linear]) -> Linear:

@@ -31,7 +31,6 @@ from polysched.emit_c.register_tiles.tile_accesses import (
     Lanes,
     Point,
     Reach,
-    iterators_at,
     packed_reach,
     points,
     private_reach,
@@ -182,7 +181,7 @@ class TileCode:
         statements = ((instance, self.scop.statement(instance.statement)) for instance in instances(self.tile.body))
         return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * self.scop.array(access.array).dtype.bits
                    for instance, statement in statements for access in statement.accesses
-                   if self._reach(instance, access, Point(()), 2).lanes is Lanes.UNIT)
+                   if self._reach(self.printer_for(instance, Point(())), access, 2).lanes is Lanes.UNIT)
 
     def computes_integers(self) -> bool:
         """Whether no value is a float."""
@@ -234,21 +233,21 @@ class TileCode:
         made = []
         at = points(self.tile.edges, lanes)
         for instance in instances(self.tile.body):
+            anywhere, *printers = (self.printer_for(instance, point) for point in (Point(()), *at))
             for access in self.scop.statement(instance.statement).accesses:
-                generic = self._reach(instance, access, Point(()), lanes)
-                keys = tuple(dict.fromkeys(self._reach(instance, access, point, lanes) for point in at))
-                made.append(TileAccess(generic, keys, access.is_write))
+                keys = tuple(dict.fromkeys(self._reach(printer, access, lanes) for printer in printers))
+                made.append(TileAccess(self._reach(anywhere, access, lanes), keys, access.is_write))
         return made
 
-    def _reach(self, instance: StatementInstance, access: Access, point: Point, lanes: int) -> Reach:
-        packed = self.printer_for(instance, point).packed_access(access)
+    def _reach(self, printer: ExpressionPrinter, access: Access, lanes: int) -> Reach:
+        """Where an access of a statement goes at the point that a printer is for."""
+        packed = printer.packed_access(access)
         if packed is not None:
             return packed_reach(packed, lanes)
         array = self.scop.array(access.array)
         if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
             return private_reach(array, self._edge, lanes)
-        iterators = iterators_at(self.scop, instance, point)
-        return reach(array, access, iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
+        return reach(array, access, printer.iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
 
     @cached_property
     def _private(self) -> dict[str, str]:
@@ -333,9 +332,9 @@ class TileCode:
             return {}
         moved = {}
         for access in self.scop.statement(instance.statement).accesses:
-            own = self._reach(instance, access, point, self.lanes)
+            own = self._reach(self.printer_for(instance, point), access, self.lanes)
             if own in registers:
-                moved[self._reach(instance, access, read, self.lanes)] = registers[own]
+                moved[self._reach(self.printer_for(instance, read), access, self.lanes)] = registers[own]
         return moved
 
     def _transposition(self) -> Transposition:
@@ -419,7 +418,8 @@ class TileCode:
 
     @cached_property
     def _shared_rows(self) -> SharedRows:
-        reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
+        reached = (self._reach(self.printer_for(instance, Point(())), access, self.lanes)
+                   for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
                            registers=self.vector_registers, ports=self.ports)

@@ -34,6 +34,7 @@ from polysched.scop.c_frontend.declarations.outliving import at_start, made_assi
 from polysched.scop.c_frontend.declarations.private_copies import check_private_copies
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
 from polysched.scop.c_frontend.detection.autodetect import detect
+from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.loops import head_text
@@ -161,6 +162,8 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     if not regions and not autodetect:
         raise _no_region(source, preprocessed)
     tree = parse(source, preprocessed)
+    if autodetect:
+        block_bare_bodies(tree)
     pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
@@ -280,7 +283,7 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
-                         changed=changed_before(region, bindings), stepped=tuple(inductions.stepped))
+                         changed=changed_before(region, bindings), stepped=tuple(inductions.stepped), bare=text.bare)
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
                       dead_after=_dead_after(x, inductions.liveness))
 

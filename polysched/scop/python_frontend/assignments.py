@@ -39,6 +39,7 @@ from polysched.scop.python_frontend.operands import (
 from polysched.scop.python_frontend.source import FunctionSource
 from polysched.scop.scop import Storage
 
+SEQUENCES = (ast.Tuple, ast.List)
 OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
@@ -82,7 +83,7 @@ class Assignments:
 
     def _assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
-        if len(node.targets) == 1 and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        if len(node.targets) == 1 and isinstance(target, SEQUENCES) and isinstance(node.value, SEQUENCES):
             if len(target.elts) != len(node.value.elts):
                 self.source.refuse(node, f"{len(node.value.elts)} values for {len(target.elts)} targets")
             self._parallel(target.elts, [self.evaluator.evaluate(e) for e in node.value.elts])
@@ -104,23 +105,43 @@ class Assignments:
 
     def _kept(self, operand: Operand, targets: Sequence[ast.expr]) -> Operand:
         """The operand, computed now when assigning to the targets could change what it reads."""
+        if isinstance(operand, TupleValue):
+            return TupleValue(tuple(self._kept(item, targets) for item in operand.items))
         if isinstance(operand, (Pending, ArrayValue)):
             return self.emission.materialised(operand)
         if not isinstance(operand, Value):
             return operand
-        written = {self._written(t) for t in targets}
-        if sources_of(self.region, operand).isdisjoint(written):
-            return operand
-        view = self.emission.temporary("kept", operand.dtype, ())
-        self.emission.assign_element(view.array, (), operand)
-        return self.region.load(view.array, (), weak=operand.weak)
+        written = {array for t in targets for array in self._written(t)}
+        return operand if sources_of(self.region, operand).isdisjoint(written) else self._saved(operand)
 
-    def _written(self, target: ast.expr) -> str | None:
-        """The array that an assignment to a target writes, when it has one already."""
+    def _saved(self, value: Value) -> Value:
+        """A value, computed now into a variable of its own."""
+        view = self.emission.temporary("kept", value.dtype, ())
+        self.emission.assign_element(view.array, (), value)
+        return self.region.load(view.array, (), weak=value.weak)
+
+    def _settled(self, operand: Operand) -> Operand:
+        """An item of a tuple, computed now when any later assignment could change what it reads."""
+        match operand:
+            case TupleValue():
+                return TupleValue(tuple(map(self._settled, operand.items)))
+            case Pending() | ArrayValue():
+                return self.emission.materialised(operand)
+            case Value() if not self._is_plain(operand):
+                indices = self.evaluator.indices
+                if not indices.only_reads(self.region, operand):
+                    return self._saved(operand)
+                indices.used.update(sources_of(self.region, operand))
+        return operand
+
+    def _written(self, target: ast.expr) -> list[str]:
+        """The arrays that an assignment to a target writes, of those that there are already."""
+        if isinstance(target, SEQUENCES):
+            return [array for element in target.elts for array in self._written(element)]
         while isinstance(target, ast.Subscript):
             target = target.value
         binding = self.env.get(target.id) if isinstance(target, ast.Name) else None
-        return binding.array if isinstance(binding, (Stored, View)) else None
+        return [binding.array] if isinstance(binding, (Stored, View)) else []
 
     def assign_to(self, target: ast.expr, operand: Operand) -> None:
         """Give a target an operand's value."""
@@ -130,8 +151,7 @@ class Assignments:
             case ast.Tuple() | ast.List():
                 if not isinstance(operand, TupleValue) or len(operand.items) != len(target.elts):
                     self.source.refuse(target, f"{described(operand)} does not unpack into {len(target.elts)} names")
-                for element, item in zip(target.elts, operand.items, strict=True):
-                    self.assign_to(element, item)
+                self._parallel(target.elts, operand.items)
             case ast.Subscript():
                 base = self.evaluator.evaluate(target.value)
                 view = self._writable(target, base)
@@ -169,6 +189,8 @@ class Assignments:
                 self.env[name] = self.emission.materialised(operand, name)
             case View() if not operand.shape:
                 self._bind_scalar(target, name, self.region.load(operand.array, operand.at(())))
+            case TupleValue():
+                self.env[name] = self._settled(operand)
             case _:
                 self.env[name] = operand
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from pycparser.c_generator import CGenerator
 
 from polysched.errors import BudgetExceededError, SourceSyntaxError, UndefinedDescriptionError
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
-from polysched.tensorize.description.exact_numbers import MEANINGS, to_float
+from polysched.tensorize.description.exact_numbers import MEANINGS, nearest, to_float
 from polysched.tensorize.limits import LIMITS
 
 MOST_ASSIGNMENTS = LIMITS.most_assignments
@@ -138,9 +139,18 @@ def _float_constant(text: str) -> tuple[CType, Any]:
         number = float.fromhex(digits) if hexadecimal else float(digits)
     except ValueError:
         raise SourceSyntaxError("such a constant is not evaluated", witness=text) from None
-    if not single:
-        return DOUBLE, np.float64(number)
-    return FLOAT, np.float32(number if hexadecimal else digits)
+    if not single or not np.isfinite(number) or not number:
+        return (FLOAT, np.float32(number)) if single else (DOUBLE, np.float64(number))
+    return FLOAT, np.float32(nearest(_exact(digits, hexadecimal), "float"))   # rounded once
+
+
+def _exact(digits: str, hexadecimal: bool) -> Fraction:
+    """The number that digits say."""
+    if not hexadecimal:
+        return Fraction(digits)
+    significand, exponent = re.split("[pP]", digits[2:])
+    places = len(significand) - 1 - significand.index(".") if "." in significand else 0
+    return Fraction(int(significand.replace(".", ""), 16), 1 << 4 * places) * Fraction(2) ** int(exponent)
 
 
 def promoted(t: CType) -> CType:

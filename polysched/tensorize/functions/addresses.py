@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.scop.scop import Array
-from polysched.tensorize.functions.polynomials import (
+from polysched.tensorize.functions.state import PREFIX, Operand, State
+from polysched.tensorize.software.polynomials import (
     ONE,
     Monomial,
     Polynomial,
@@ -23,7 +24,6 @@ from polysched.tensorize.functions.polynomials import (
     multiply,
     of_affine,
 )
-from polysched.tensorize.functions.state import PREFIX, Operand, State
 
 Address = Mapping[Monomial, isl.PwAff]   # a sum of monomials times functions of the instance
 

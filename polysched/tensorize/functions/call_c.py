@@ -16,10 +16,18 @@ from polysched.tensorize.description.library_function import HEADERS
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.functions.addresses import step_name
 from polysched.tensorize.functions.function_match import FunctionMatch
-from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c, substituted
 from polysched.tensorize.functions.recurrences import OUTER
-from polysched.tensorize.functions.state import Number, Operand, affine_text
+from polysched.tensorize.functions.state import Number, Operand
 from polysched.tensorize.functions.units import extents_of_operand
+from polysched.tensorize.software.polynomials import (
+    Polynomial,
+    add,
+    affine_text,
+    multiply,
+    of_affine,
+    polynomial_c,
+    substituted,
+)
 
 COUNTER = "polysched_call"   # the variables of the loops around
 

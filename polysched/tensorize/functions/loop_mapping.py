@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.tensorize.functions.polynomials import Polynomial, add, divided, of_affine
-from polysched.tensorize.functions.state import PREFIX, State, affine_text
+from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.limits import LIMITS
+from polysched.tensorize.software.polynomials import Polynomial, add, affine_text, divided, of_affine, parameters_of
 
 Bounds: TypeAlias = list[tuple[Polynomial | None, Polynomial | None]]   # the least and the greatest value per loop
 MOST_LOOPS = LIMITS.most_mapped_loops
@@ -26,7 +26,7 @@ def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tupl
     depth = ours.dim(isl.dim_type.set)
     if depth != theirs.dim(isl.dim_type.set) or depth > MOST_LOOPS:
         return
-    mine, wanted = _bounds(ours), _bounds(theirs)
+    mine, wanted = _bounds(ours, quotients=True), _bounds(theirs)
     for order in itertools.permutations(range(depth)):
         made = _shifted(state, [mine[at] for at in order], wanted)
         if made is None:
@@ -38,11 +38,16 @@ def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tupl
             yield after, mapping
 
 
-def _bounds(domain: isl.Set) -> Bounds:
-    """Least and greatest value per dimension; None where it has no such bound."""
+def _bounds(domain: isl.Set, *, quotients: bool = False) -> Bounds:
+    """Least and greatest value per dimension; None where it has no such bound.
+
+    Parameters
+    ----------
+    quotients : a bound may divide a size, as the end of a loop in steps does.
+    """
     kind = isl.dim_type.set
-    return [(of_affine(domain.dim_min(at)) if domain.dim_has_lower_bound(kind, at) else None,
-             of_affine(domain.dim_max(at)) if domain.dim_has_upper_bound(kind, at) else None)
+    return [(of_affine(domain.dim_min(at), quotients=quotients) if domain.dim_has_lower_bound(kind, at) else None,
+             of_affine(domain.dim_max(at), quotients=quotients) if domain.dim_has_upper_bound(kind, at) else None)
             for at in range(domain.dim(kind))]
 
 
@@ -75,7 +80,7 @@ def _with_extent(state: State, last: Polynomial, end: Polynomial) -> State:
 
 
 def _mapping(order: tuple[int, ...], shifts: list[Polynomial]) -> isl.Map:
-    names = sorted({n for s in shifts for m in s for n in m})
+    names = sorted({n for s in shifts for n in parameters_of(s)})
     dims = ", ".join(f"j{at}" for at in range(len(order)))
     images = ", ".join(f"j{at} + {affine_text(s)}" for at, s in zip(order, shifts, strict=True))
     return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ [{dims}] -> [{images}] }}")

@@ -9,7 +9,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polysched.scop.body import Expr
-from polysched.tensorize.functions.polynomials import Monomial, Polynomial, substituted
+from polysched.tensorize.software.polynomials import Monomial, Polynomial, affine_text, parameters_of, substituted
 
 PREFIX = "_f_"   # of the function's parameters
 SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
@@ -72,7 +72,7 @@ class State:
         """One more parameter of the function, whose name has no prefix."""
         context = self.context
         if all(len(m) <= 1 for m in value):
-            names = sorted({n for m in value for n in m})
+            names = sorted(parameters_of(value))
             text = f"[{', '.join([PREFIX + name, *names])}] -> {{ : {PREFIX}{name} = {affine_text(value)} }}"
             context = context.intersect(isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text))
         return replace(self, context=context, values={**self.values, name: value})
@@ -94,8 +94,3 @@ class State:
             if str(relation.get_dim_name(isl.dim_type.param, at)).startswith(PREFIX):
                 relation = relation.project_out(isl.dim_type.param, at, 1)
         return relation
-
-
-def affine_text(value: Polynomial) -> str:
-    """A polynomial of degree one in isl's words."""
-    return " + ".join(f"{c}{''.join(f' * {n}' for n in m)}" for m, c in value.items()) or "0"

@@ -20,10 +20,9 @@ from polysched.scop.points import with_sizes
 from polysched.scop.scop import Parameter, Scop, Statement
 from polysched.tensorize.description.library_function import Variant
 from polysched.tensorize.functions.described import described
-from polysched.tensorize.functions.polynomials import Polynomial, add, of_affine, polynomial_c
 from polysched.tensorize.functions.recurrences import Around
-from polysched.tensorize.functions.state import affine_text
 from polysched.tensorize.matching.splitting import without_last
+from polysched.tensorize.software.polynomials import Polynomial, add, affine_text, of_affine, polynomial_c
 from polysched.tensorize.software.renaming import fresh_name
 
 TILES = "polysched_tiles"   # the parameters that count whole tiles

@@ -25,6 +25,7 @@ from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
+from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
 
 
@@ -150,23 +151,9 @@ def _over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) 
     return relation
 
 
-def _affine(value: isl.PwAff, context: isl.Set) -> dict[str, int] | None:
-    """Coefficients by parameter, the constant under the empty name."""
-    plain = value.gist(context.params()).coalesce()
-    if not plain.isa_aff():
-        return None
-    aff = plain.as_aff()
-    if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
-        return None
-    found = {"": int(aff.get_constant_val().get_num_si())}
-    for at in range(aff.dim(isl.dim_type.param)):
-        if factor := int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si()):
-            found[str(aff.get_dim_name(isl.dim_type.param, at))] = factor
-    return found
-
-
-def _text(form: Mapping[str, int]) -> str:
-    return " + ".join(f"{factor}{name}" if name else f"({factor})" for name, factor in form.items())
+def _affine(value: isl.PwAff, context: isl.Set) -> Polynomial | None:
+    """A sum of parameters, and of these divided by numbers: the end of a loop in steps."""
+    return of_affine(value.gist(context.params()).coalesce(), quotients=True)
 
 
 def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tuple[SoftwareLoop, ...]:
@@ -176,7 +163,7 @@ def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tu
         low, high = (_affine(end, domain.params()) for end in (domain.dim_min(at), domain.dim_max(at)))
         if low is None or high is None:
             raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
-        bounds.append(f"{_text(low)} <= {name} <= {_text(high)}")
+        bounds.append(f"{affine_text(low)} <= {name} <= {affine_text(high)}")
         first, last = (_number(form, values) for form in (low, high))
         loops.append(SoftwareLoop(name, first, last - first + 1))
     names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
@@ -187,12 +174,21 @@ def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tu
     return tuple(loops)
 
 
-def _number(form: Mapping[str, int], values: Mapping[str, int]) -> int:
-    total = form.get("", 0)
-    for name, factor in form.items():
-        if name:
-            total = factor * values[name] + total
+def _number(form: Polynomial, values: Mapping[str, int]) -> int:
+    """The value of a sum; a number, or a size that only the running program knows."""
+    total = 0
+    for monomial, factor in form.items():
+        product = factor
+        for name in monomial:
+            product = (_quotient(name, values) if isinstance(name, Quotient) else values[name]) * product
+        total = product + total
     return total
+
+
+def _quotient(name: Quotient, values: Mapping[str, int]) -> int:
+    """What sizes divide, rounded down, in operations on numbers that are not negative."""
+    over = _number(name.over, values)
+    return over // name.by if over >= 0 else -((-over + (name.by - 1)) // name.by)
 
 
 @dataclass(frozen=True, eq=False)

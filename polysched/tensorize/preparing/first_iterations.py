@@ -16,8 +16,8 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
-from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
-from polysched.scop.dtypes import INT32
+from polysched.scop.body import Assign, Cast, Expr, Load, Select, Unary, rebuild, walk
+from polysched.scop.dtypes import INT32, DType
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import (
@@ -41,12 +41,10 @@ def with_starts_apart(dependences: Dependences) -> Dependences | None:
 
 def _apart(scop: Scop, statement: Statement) -> Scop | None:
     """The program with the start of a statement's sum apart; None where it does not start in one of its iterations."""
-    item = statement.body[0] if len(statement.body) == 1 else None
-    if not isinstance(item, Assign) or item.op is not None:
+    item = _plain_assignment(statement)
+    if item is None:
         return None
     target = statement.access(item.target)
-    if target.kind is not AccessKind.MUST_WRITE or not target.exact:
-        return None
     old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
     choice = _choice_of_start(statement, item, old)
     if choice is None:
@@ -54,12 +52,22 @@ def _apart(scop: Scop, statement: Statement) -> Scop | None:
     condition, kept, start = choice.condition, choice.otherwise, choice.then
     if _reads_one(choice.then, old):
         condition, kept, start = Unary("!", choice.condition, INT32), choice.then, choice.otherwise
-    where = None if start.dtype != item.dtype else instances_where(scop, statement, condition)
+    where = instances_where(scop, statement, condition)
     if where is None:
         return None
+    start, kept = (_of_type(e, choice.dtype) for e in (start, kept))   # both sides of `?:` become of one type
     made = replace(item, value=rebuild(item.value, lambda e: kept if e == choice else e))
     hidden = not _sees_start(with_body(statement, made), target, where, old)
     return _with_start(scop, statement, made, where, start, old) if hidden else None
+
+
+def _plain_assignment(statement: Statement) -> Assign | None:
+    """The one assignment of a statement, to an element that is written for sure."""
+    item = statement.body[0] if len(statement.body) == 1 else None
+    if not isinstance(item, Assign) or item.op is not None:
+        return None
+    target = statement.access(item.target)
+    return item if target.kind is AccessKind.MUST_WRITE and target.exact else None
 
 
 def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) -> bool:
@@ -67,6 +75,10 @@ def _sees_start(rest: Statement, target: Access, where: isl.Set, old: set[str]) 
     started = target.relation.intersect_domain(where)
     return any(a.array == target.array and a.reference not in old and not a.relation.is_disjoint(started)
                for a in rest.reads)
+
+
+def _of_type(e: Expr, dtype: DType) -> Expr:
+    return e if e.dtype == dtype else Cast(e, dtype)
 
 
 def _choice_of_start(statement: Statement, item: Assign, old: set[str]) -> Select | None:

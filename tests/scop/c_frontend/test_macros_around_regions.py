@@ -26,7 +26,7 @@ MACROS = """
 """
 PROGRAMS = {
     "a loop in front of the loop": ("TWICE for (int k = 0; k < n; k++) x[k] += k;", 0),
-    "a condition in front of the loop": ("UNLESS(n > 3) for (int k = 0; k < n; k++) x[k] += k;", 0),
+    "a condition in front of the loop": ("UNLESS(n > 3) for (int k = 0; k < n; k++) x[k] += k;", 1),
     "a statement behind the loop": ("for (int k = 0; k < n; k++) FIRST(x) x[1] += 3;", 0),
     "a bracket that a macro closes": ("for (int k = 0; k < n; k++) { x[k] += k; CLOSE { x[1] += 3; }", 0),
     "a loop as an argument": ("BOTH(x[0] += 3;, for (int k = 0; k < n; k++) x[k] += k;)", 1),

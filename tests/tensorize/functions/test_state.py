@@ -7,8 +7,8 @@ import pytest
 
 from polysched.scop.body import Binary, Expr, Literal, Load
 from polysched.scop.dtypes import INT32
-from polysched.tensorize.functions.polynomials import Polynomial
 from polysched.tensorize.functions.state import Number, State, affine_text
+from polysched.tensorize.software.polynomials import Polynomial
 
 EVERYTHING = isl.Set("{ : }")
 

@@ -241,6 +241,7 @@ FLOAT_SAME = {
     "addends from left to right": ROWS + f"for (int k = 0; k < {K}; k += 2) "
                                   "C[i][j] = C[i][j] + A[i][k] * B[k][j] + A[i][k + 1] * B[k + 1][j];",
     "a start inside": ROWS + REDUCED + "C[i][j] = (k == 0 ? -0.0f : C[i][j]) + A[i][k] * B[k][j];",
+    "a start of another type": ROWS + REDUCED + "C[i][j] = (k == 0 ? 0 : C[i][j]) + A[i][k] * B[k][j];",
 }
 FLOAT_ALMOST = {   # zero times infinity is no number, and zero added to the negative zero is the positive one
     "a guard": ROWS + REDUCED + f"if (A[i][k] != 0) {SUM}",

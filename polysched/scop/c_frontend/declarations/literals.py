@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
+from fractions import Fraction
 
 from pycparser import c_ast
 
@@ -16,6 +18,9 @@ _FLOATING = re.compile(r"^(?P<digits>0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+|[0-9.]+(?
                        r"(?P<suffix>[fFlL]|[fF]16|)$")
 _FLOAT_SUFFIX = {"": dtypes.FLOAT64, "f": dtypes.FLOAT32, "l": dtypes.LONGDOUBLE, "f16": dtypes.FLOAT16}
 
+_SIGNIFICANDS = {dtypes.FLOAT16: (11, -24, 16), dtypes.FLOAT32: (24, -149, 128)}
+"""Bits of the significand, exponent of the least denormal, exponent of what is infinite, of types below double."""
+
 
 def literal(text: str) -> Literal | None:
     """The constant that a spelling stands for; None for a string or something unknown."""
@@ -26,9 +31,8 @@ def literal(text: str) -> Literal | None:
                               match[2].lower())
         return Literal(text, value, dtype) if dtype else None
     if match := _FLOATING.match(text):
-        digits = match["digits"]
-        number = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
-        return Literal(text, number, _FLOAT_SUFFIX[match["suffix"].lower()])
+        dtype = _FLOAT_SUFFIX[match["suffix"].lower()]
+        return Literal(text, _floating_value(match["digits"], dtype), dtype)
     if text.startswith("'") and text.endswith("'"):
         return _character(text)
     return None
@@ -38,6 +42,27 @@ def integer_constant(node: c_ast.Node | None) -> int | None:
     """The value of an integer constant, which is not negative but for a character; None for anything else."""
     found = literal(node.value) if isinstance(node, c_ast.Constant) else None
     return found.value if found is not None and isinstance(found.value, int) else None
+
+
+def _floating_value(digits: str, dtype: DType) -> float:
+    """The number of a type that is closest, rounded once; of a wider type than double the closest double."""
+    hexadecimal = digits[:2].lower() == "0x"
+    closest = float.fromhex(digits) if hexadecimal else float(digits)
+    if dtype not in _SIGNIFICANDS or not closest or math.isinf(closest):
+        return closest
+    exact = _hexadecimal_fraction(digits) if hexadecimal else Fraction(digits)
+    bits, least, infinite = _SIGNIFICANDS[dtype]
+    step = Fraction(2) ** max(math.frexp(closest)[1] - bits, least)
+    if abs(exact) < step * 2 ** (bits - 1) and step > Fraction(2) ** least:
+        step /= 2   # the double was rounded up to a power of two
+    rounded = round(exact / step) * step   # ties to even (C11 6.4.4.2 recommends it, IEEE 754-2019 4.3.1 says how)
+    return float(rounded) if rounded < Fraction(2) ** infinite else math.inf
+
+
+def _hexadecimal_fraction(digits: str) -> Fraction:
+    significand, _, exponent = digits[2:].lower().partition("p")
+    whole, _, fraction = significand.partition(".")
+    return Fraction(int(whole + fraction, 16)) * Fraction(2) ** (int(exponent) - 4 * len(fraction))
 
 
 def _integer_value(digits: str) -> int:

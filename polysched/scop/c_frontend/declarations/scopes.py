@@ -159,8 +159,7 @@ class Scope:
         """Enter the tags and enumeration constants that a declaration defines on the way, and what its extents name."""
         while isinstance(node, c_ast.TypeDecl | c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.FuncDecl):
             if isinstance(node, c_ast.ArrayDecl):
-                self.in_extents.update((n, symbol) for n in everything(node.dim) if isinstance(n, c_ast.ID)
-                                       and (symbol := self.lookup(n.name)) is not None)
+                self._note_extent(node.dim)
             node = node.type
         if isinstance(node, c_ast.Struct) and node.decls is not None:
             for member in node.decls:
@@ -172,18 +171,26 @@ class Scope:
         if isinstance(node, c_ast.Enum) and node.values is not None:
             if node.name:
                 self.levels[-1].enumerations[node.name] = resolve(node, self.type_names)
-            base: c_ast.Node | None = None
-            offset = 0
-            ctype = resolve(c_ast.IdentifierType(["int"]), self.type_names)
-            for item in node.values.enumerators:
-                if not isinstance(item, c_ast.Enumerator):
-                    continue
-                if item.value is not None:
-                    base, offset = self._closed(item.value), 0
-                self.levels[-1].symbols[item.name] = Symbol(
-                    name=item.name, ctype=ctype, origin=origin, node=item, enumerator=base, offset=offset,
-                    is_enumerator=True)
-                offset += 1
+            self._declare_constants(node.values, origin)
+
+    def _note_extent(self, extent: c_ast.Node | None) -> None:
+        for node in everything(extent):
+            if isinstance(node, c_ast.ID) and (symbol := self.lookup(node.name)) is not None:
+                self.in_extents[node] = symbol
+
+    def _declare_constants(self, values: c_ast.EnumeratorList, origin: Origin) -> None:
+        base: c_ast.Node | None = None
+        offset = 0
+        ctype = resolve(c_ast.IdentifierType(["int"]), self.type_names)
+        for item in values.enumerators:
+            if not isinstance(item, c_ast.Enumerator):
+                continue
+            if item.value is not None:
+                base, offset = self._closed(item.value), 0
+            self.levels[-1].symbols[item.name] = Symbol(
+                name=item.name, ctype=ctype, origin=origin, node=item, enumerator=base, offset=offset,
+                is_enumerator=True)
+            offset += 1
 
 
 @dataclass

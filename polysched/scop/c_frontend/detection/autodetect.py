@@ -18,6 +18,7 @@ from itertools import product
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD
 from polysched.scop.c_frontend.detection.left_loops import left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything, place
@@ -184,7 +185,7 @@ class _Search:
         before = text[text.rfind("\n", 0, found[0]) + 1:found[0]]
         start = with_conditional_pragmas(self.scanner, found[0])
         return TextRegion(start, found[1], items[first].coord.line, text.count("\n", 0, found[1]) + 1,
-                          before if not before.strip() else "")
+                          before if not before.strip() else "", bare=self.scanner.word_before(start) in WORDS_AHEAD)
 
     def _is_conditional(self, pragma: c_ast.Pragma) -> bool:
         """Whether a pragma goes with the loop behind it, but stands under conditional compilation of its own."""
@@ -195,7 +196,8 @@ class _Search:
         """Where a statement may stand: found by its keyword, else it must have its lines to itself."""
         line = items[at].coord.line
         if isinstance(items[at], c_ast.Pragma):
-            return [*filter(None, [self.scanner.directive_at(line)])]
+            found = self.scanner.directive_at(line, after=WORDS_AHEAD if at == 0 else frozenset())
+            return [*filter(None, [found])]
         if (keyword := keyword_of(items[at])) is not None:
             return self.scanner.statements_at(line, keyword)
         beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])

@@ -22,11 +22,12 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from polysched.errors import SourceSyntaxError
+from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
 from polysched.scop.c_frontend.text.text_scan import MARK, Scanner, Token
 
 _LINE_MARKER = re.compile(r'\s*#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<path>(?:\\.|[^"\\])*)"')
-_KEYWORDS = ("for", "if")
+_KEYWORDS = ("for", "if", "while", "do")
 _BETWEEN_STATEMENTS = (";", "{", "}", "#")
 _CONTROL = (c_ast.For, c_ast.If, c_ast.While, c_ast.DoWhile)
 
@@ -78,9 +79,12 @@ class MacroMarks:
     def are_all_of(self, extent: tuple[int, int], items: list[c_ast.Node], first: int, behind: int) -> bool:
         """Whether an extent of the file's text becomes these items of a block, and nothing else."""
         start, end = self._marks.get(f"s{self._text.behind_directives(extent[0])}"), self._marks.get(f"e{extent[1]}")
-        if start is None or end is None or not self._preprocessed.whole_statements(start, end):
+        most = sum(not isinstance(item, c_ast.Pragma) for item in items[first:behind])
+        if start is None or end is None or not self._preprocessed.whole_statements(start, end, most=most):
             return False
-        if start and self._preprocessed.tokens[start - 1][0] not in _BETWEEN_STATEMENTS:
+        ahead = self._preprocessed.tokens[start - 1][0] if start else ";"
+        bare = ahead in WORDS_AHEAD and self._text.word_before(extent[0]) in WORDS_AHEAD
+        if ahead not in _BETWEEN_STATEMENTS and not bare:
             return False
         while isinstance(items[first], c_ast.Pragma) and first < behind - 1:
             first += 1

@@ -226,7 +226,8 @@ class _Callee:
     def expression(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The value that a list of statements returns: they set scalars of the function, choose, and return."""
         for at, item in enumerate(items):
-            if isinstance(item, c_ast.Decl) and _is_scalar(item) and (item.init is None or not _has_effect(item.init)):
+            if isinstance(item, c_ast.Decl) and _is_scalar(item) and not isinstance(item.init, c_ast.InitList) and (
+                    item.init is None or not _has_effect(item.init)):
                 self.values[item.name] = c_ast.ID(UNSET, self.call.coord) if item.init is None else self.converted(
                     item.type, self.substituted(item.init))
             elif (new := _new_value(item)) is not None and stepped_name(item) in self.types:

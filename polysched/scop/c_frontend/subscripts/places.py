@@ -101,18 +101,7 @@ def _is_address_of_one(node: c_ast.Node) -> bool:
 def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
     """The object that a subscripted expression starts from: an array, a pointer, or a cast of one."""
     if isinstance(node, c_ast.Cast):
-        ctype = x.bindings.types.get(node.to_type)
-        base = pointer_place(x, node.expr)
-        if not isinstance(ctype, Pointer) or base.subscripts:
-            raise _no_layout(x, node)
-        if not _same_element(base.ctype, ctype):
-            raise x.refuse("an array is reinterpreted as elements of another type", node,
-                           hint="declare the array with the type that the region uses")
-        if _same_rows(x, base.ctype, ctype):
-            return base
-        if base.offset is not None:   # in elements of the other shape
-            raise _no_layout(x, node)
-        return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
+        return _reinterpreted(x, node)
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
         return pointed(x, node)
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and is_place(node.expr):
@@ -122,6 +111,22 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
     if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-") and _is_pointer(x, node):
         return pointed(x, node)
     raise x.refuse("a subscripted expression is no array", node, hint="subscript an array or a pointer variable")
+
+
+def _reinterpreted(x: Extraction, node: c_ast.Cast) -> Place:
+    """What a cast to a pointer starts from, seen as elements or rows of the other type."""
+    ctype = x.bindings.types.get(node.to_type)
+    base = pointer_place(x, node.expr)
+    if not isinstance(ctype, Pointer) or base.subscripts:
+        raise _no_layout(x, node)
+    if not _same_element(base.ctype, ctype):
+        raise x.refuse("an array is reinterpreted as elements of another type", node,
+                       hint="declare the array with the type that the region uses")
+    if _same_rows(x, base.ctype, ctype):
+        return base
+    if base.offset is not None:   # in elements of the other shape
+        raise _no_layout(x, node)
+    return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
 
 
 def _no_layout(x: Extraction, node: c_ast.Cast) -> UnsupportedScopError:

@@ -38,13 +38,22 @@ class PragmaLine:
 
 @dataclass(frozen=True)
 class TextRegion:
-    """A region in the text: offsets with both pragmas included, their lines, and the white space before."""
+    """A region in the text.
+
+    Parameters
+    ----------
+    start, end : offsets, both pragmas included.
+    first_line, last_line : their lines.
+    indent : the white space before.
+    bare : it is the body of a loop or condition without brackets.
+    """
 
     start: int
     end: int
     first_line: int
     last_line: int
     indent: str
+    bare: bool = False
 
 
 def pragma_lines(text: str) -> tuple[PragmaLine, ...]:

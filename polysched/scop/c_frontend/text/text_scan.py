@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 MARK = "polysched_mark_"
 """How the words begin that `macro_marks` adds to a text."""
@@ -54,12 +54,14 @@ class Scanner:
         self.tokens = [token for token in self.tokens if not unwanted(token)]
         self.lines = [token[3] for token in self.tokens]
 
-    def whole_statements(self, first: int, behind: int) -> bool:
-        """Whether the tokens between two indices are one or more statements."""
+    def whole_statements(self, first: int, behind: int, *, most: int) -> bool:
+        """Whether the tokens between two indices are one or more statements, at most so many."""
         at: int | None = first
+        count = 0
         while at is not None and at < behind:
             at = self.behind_statement(at)
-        return first < behind and at == behind
+            count += 1
+        return first < behind and at == behind and count <= most
 
     def statements_at(self, line: int, keyword: str) -> list[tuple[int, int]]:
         """Start and end of every statement of a line that begins with a keyword."""
@@ -78,12 +80,22 @@ class Scanner:
         behind = self.behind_statement(first)
         return None if behind is None else (self.tokens[first][1], self.tokens[behind - 1][2])
 
-    def directive_at(self, line: int) -> tuple[int, int] | None:
-        """Start and end of the directive of a line between two statements of a block; None where there is none."""
+    def word_before(self, offset: int) -> str:
+        """The last token that starts before an offset and is no directive; empty at the beginning of the file."""
+        at = bisect_left(self.tokens, offset, key=lambda token: token[1])
+        return next((token[0] for token in reversed(self.tokens[:at]) if token[0] != "#"), "")
+
+    def directive_at(self, line: int, *, after: Set[str] = frozenset()) -> tuple[int, int] | None:
+        """Start and end of the directive of a line between two statements of a block; None where there is none.
+
+        Parameters
+        ----------
+        after : words that may stand in front of it, too.
+        """
         at = bisect_left(self.lines, line)
         if at >= len(self.tokens) or self.lines[at] != line or self.tokens[at][0] != "#":
             return None
-        if at and self.tokens[at - 1][0] not in (";", "{", "}", "#"):
+        if at and self.tokens[at - 1][0] not in {";", "{", "}", "#", *after}:
             return None
         start, end = self.tokens[at][1:3]
         return start + len(self.text[start:end]) - len(self.text[start:end].lstrip()), end

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
+import random
+from pathlib import Path
+
+import numpy as np
 import pytest
 from pycparser import c_ast
 
+from polysched.scop.body import Literal
 from polysched.scop.c_frontend.declarations.literals import integer_constant, literal
 from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, UINT32, UINT64, DType
+from polysched.target import find_compiler
+from polysched.tensorize.description.python_emulator import constant
 
 
 @pytest.mark.parametrize(("text", "value", "dtype"), [
@@ -37,3 +46,40 @@ def test_integers(text: str, value: int | None) -> None:
 
 def test_other_nodes_are_no_integers() -> None:
     assert integer_constant(None) is integer_constant(c_ast.ID("n")) is None
+
+
+TWICE = {   # what a double in between would be rounded to a second time
+    "16777217.0000000001f": 16777218.0, "1.00000005960464477540f": 1 + 2.0**-23,
+    "0x1.000001000000001p0f": 1 + 2.0**-23, "0x1.000001p0f": 1.0, "7.0064923216240853546186479164495806e-46f": 0.0,
+    "7.0064923216240853546186479164495807e-46f": 2.0**-149, "3.40282356779733661637539395458142568448e38f": math.inf,
+    "3.40282356779733661637539395458142568447e38f": (2 - 2.0**-23) * 2.0**127, "1.f": 1.0, ".1F": 0.10000000149011612,
+    "1.99999999999999999999f": 2.0, "0.0f": 0.0, "1e-60f": 0.0, "1e50f": math.inf}
+
+
+@pytest.mark.parametrize("text", TWICE)
+def test_a_float_is_rounded_once(text: str) -> None:
+    found = literal(text)
+    assert found is not None
+    assert found.value == TWICE[text]
+    assert constant(text)[1] == np.float32(TWICE[text])
+
+
+def test_a_short_float_is_rounded_once() -> None:
+    assert literal("1.00048828125000000000001f16") == Literal(
+        "1.00048828125000000000001f16", 1 + 2.0**-10, FLOAT16)
+    assert literal("65520.0f16") == Literal("65520.0f16", math.inf, FLOAT16)
+
+
+def test_floats_are_those_of_the_compiler(tmp_path: Path) -> None:
+    chooser = random.Random(3)
+    texts = [*TWICE, *(f"{chooser.random():.{chooser.randrange(1, 40)}f}e{chooser.randrange(-46, 39)}f"
+                       for _ in range(300))]
+    texts += [f"0x1.{chooser.randrange(16**15):015x}p{chooser.randrange(-152, 129)}f" for _ in range(300)]
+    library = tmp_path / "f.so"
+    (tmp_path / "f.c").write_text(f"const float values[] = {{{', '.join(texts)}}};")
+    assert not find_compiler().run(["-w", "-shared", "-fPIC", str(tmp_path / "f.c"), "-o", str(library)]).returncode
+    values = (ctypes.c_float * len(texts)).in_dll(ctypes.CDLL(str(library)), "values")
+    for text, value in zip(texts, values, strict=True):
+        found = literal(text)
+        assert found is not None
+        assert (found.value, constant(text)[1]) == (value, value), text

@@ -12,6 +12,8 @@ TYPES = """struct v { double x, y; int k; };
 struct w { struct v v; float a[3]; };
 static double dot(struct v a, struct v b) { return a.x * b.x + a.y * b.y + a.k; }
 static struct v sum(struct v a, struct v b) { struct v r; r.x = a.x + b.x; r.y = a.y + b.y; r.k = a.k; return r; }
+static struct v turned(struct v a, int k) { struct v r = {a.y, a.x}; r.k += k; return r; }
+static struct v shifted(const struct v *a, struct v b) { struct v r = {a[1].x, b.y, a[0].k}; return r; }
 """
 HEAD = "void f(int n, struct v *restrict p, struct v *restrict q, struct w *restrict w, double *restrict s)"
 BODIES = [
@@ -20,6 +22,9 @@ BODIES = [
     "for (int i = 1; i < n; i++) { struct v t; t = p[i]; p[i] = p[i - 1]; p[i - 1] = t; }",
     "for (int i = 0; i < n; i++) s[i] = dot(p[i], q[i]);",
     "for (int i = 0; i < n; i++) q[i] = sum(p[i], q[i]);",
+    "for (int i = 0; i < n; i++) q[i] = turned(p[i], i);",
+    "for (int i = 1; i < n; i++) p[i] = turned(p[i - 1], i);",
+    "for (int i = 0; i < n; i++) p[i] = shifted(p + i, q[i]);",
     "for (int i = 0; i < n; i++) { w[i].v = p[i]; w[i].v.k += 2; }",
     "for (int i = 1; i < n; i++) w[i] = w[i - 1];",
     "for (int i = 0; i < n; i++) { const struct v t = {s[i], 2}; q[i] = t; }",

@@ -61,9 +61,12 @@ def test_a_construct_that_is_inside_as_a_whole_goes() -> None:
     assert "omp critical" in text
 
 
-def test_a_loop_that_only_a_pragma_separates_from_its_head_is_not_taken_apart() -> None:
-    with pytest.raises(UnsupportedScopError, match="getchar"):
-        all_from_c_text(f"int getchar(void);\n{HEAD}while (getchar())\n#pragma omp simd\n{LOOP}}}\n", autodetect=True)
+def test_a_loop_that_only_a_pragma_separates_from_its_head_is_replaced_with_it() -> None:
+    (scop,) = all_from_c_text(f"int getchar(void);\n{HEAD}while (getchar())\n#pragma omp simd\n{LOOP}}}\n",
+                              autodetect=True)
+    assert scop.source is not None
+    assert scop.source.bare
+    assert scop.source.text[scop.source.start:].startswith("#pragma omp simd")
 
 
 @pytest.mark.parametrize(("pragma", "hint"), [("omp parallel for", "move it into the region"),

@@ -43,7 +43,7 @@ def test_one_statement(text: str, statement: str) -> None:
     behind = scanner.behind_statement(0)
     assert behind is not None
     assert text[:scanner.tokens[behind - 1][2]] == statement
-    assert scanner.whole_statements(0, behind)
+    assert scanner.whole_statements(0, behind, most=len(scanner.tokens))
 
 
 @pytest.mark.parametrize("text", ["x = 1", "{ a;", "if (a", "f(;)", "} x;", ""])

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
+from pathlib import Path
+
 import islpy as isl
 import pytest
 
-from polysched.tensorize.functions.polynomials import (
+from polysched.target import find_compiler
+from polysched.tensorize.software.polynomials import (
     ONE,
     ZERO,
     Polynomial,
+    Quotient,
     add,
+    affine_text,
     divided,
     multiply,
     of_affine,
+    parameters_of,
     polynomial_c,
     substituted,
 )
@@ -80,3 +87,29 @@ def test_as_c(p: Polynomial, text: str) -> None:
 
 def test_spellings_that_are_no_names_get_parentheses() -> None:
     assert polynomial_c(N, {"n": "g->n + 1"}) == "(long)(g->n + 1)"
+
+
+@pytest.mark.parametrize(("text", "p"), [
+    ("[n] -> { [16*floor((n + 15)/16) - 1] }", {(Quotient({(): -1, ("n",): 1}, 16),): 16, (): 15}),
+    ("[n] -> { A[i] -> [i + floor(n/2)] }", {("#0",): 1, (Quotient({("n",): 1}, 2),): 1}),
+    ("[n] -> { A[i] -> [floor((i + n)/2)] }", None),   # of an iteration
+    ("[n] -> { [floor((2*floor(n/2) + n)/5)] }", None),
+])
+def test_quotients_of_parameters_are_names(text: str, p: Polynomial | None) -> None:
+    assert of_affine(isl.PwAff.read_from_str(isl.DEFAULT_CONTEXT, text), quotients=True) == p
+
+
+def test_quotients_round_down_in_c(tmp_path: Path) -> None:
+    """C rounds towards zero, isl down; both are the same here for numbers of both signs."""
+    over = {("n",): 3, (): -7}
+    text = polynomial_c({(Quotient(over, 4),): 2, (): 1}, {})
+    compiler, library = find_compiler(), tmp_path / "f.so"
+    (tmp_path / "f.c").write_text(f"long f(int n) {{ return {text}; }}")
+    assert not compiler.run(["-shared", "-fPIC", str(tmp_path / "f.c"), "-o", str(library)]).returncode
+    function = ctypes.CDLL(str(library)).f
+    function.restype = ctypes.c_long
+    for n in range(-20, 20):
+        assert function(n) == 2 * ((3 * n - 7) // 4) + 1
+        point = isl.Set(f"[n, x] -> {{ : n = {n} and x = {affine_text({(Quotient(over, 4),): 2, (): 1})} }}")
+        assert isl.Set(f"[n, x] -> {{ : n = {n} and x = {2 * ((3 * n - 7) // 4) + 1} }}").is_equal(point)
+    assert parameters_of({(Quotient(over, 4), "m"): 1}) == {"n", "m"}

@@ -1,0 +1,123 @@
+"""The phases of a work item as text: copies to shared memory, barriers, tiles, variables that hold elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from polysched.emit_c.loop_ir.index import Linear
+from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.expressions import element_template, fill_element
+from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_gpu.body_text import BodyPrinter
+from polysched.emit_gpu.interface import Interface
+from polysched.emit_gpu.kernel_loops import KernelLoops
+from polysched.emit_gpu.names import DeviceNames
+from polysched.emit_gpu.phases import Kept, PhaseLoops, StagedTile
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhasePrinter:
+    """Prints what a work item runs.
+
+    Parameters
+    ----------
+    body : prints loops and values.
+    loops : of the kernel.
+    interface : the language.
+    names : of device code.
+    """
+
+    body: BodyPrinter
+    loops: KernelLoops
+    interface: Interface
+    names: DeviceNames
+
+    def lines(self) -> list[str]:
+        """All lines behind the coordinates."""
+        phases = self.loops.phases
+        if not phases:
+            return self.body.lines(self.loops.loops)
+        shared = [self._declared(tile) for phase in phases for tile in phase.staged]
+        return [*shared, self._item(), *(line for phase in phases for line in self._phase(phase))]
+
+    @property
+    def _item_name(self) -> str:
+        return self.names.taken.fresh("item")
+
+    def _item(self) -> str:
+        """The number of a work item in its block, fastest dimension first."""
+        edges, text = self.loops.launch.block, ""
+        for k in reversed(range(len(edges))):
+            own = self.interface.item.format(dimension=k, axis="xyz"[k])
+            text = f"({text}) * {edges[k]} + {own}" if text else own
+        return f"const int {self._item_name} = {text};"
+
+    def _declared(self, tile: StagedTile) -> str:
+        own = tile.temporary
+        extents = "".join(f"[{extent}]" for extent in own.extents)
+        return f"{self.interface.shared} {self._type(own.array)} {own.name}{extents};"
+
+    def _type(self, array: str) -> str:
+        return self.body.scop.array(array).dtype.c_name
+
+    def _phase(self, phase: PhaseLoops) -> list[str]:
+        if not phase.tile:
+            return self.body.lines(phase.loops)
+        first, end = (self._bound(value) for value in phase.steps)
+        inside = self.body.lines(phase.loops)
+        if phase.staged:
+            copies = [line for tile in phase.staged for line in self._copy(tile)]
+            inside = [*copies, self.interface.barrier, *inside, self.interface.barrier]
+        return ["{", *_indented([
+            *(line for kept in phase.kept for line in self._loaded(kept)),
+            f"for (long {phase.tile} = {first}; {phase.tile} < {end}; {phase.tile} += {phase.edge}) {{",
+            *_indented(inside), "}",
+            *(line for kept in phase.kept for line in self._stored(kept))]), "}"]
+
+    def _bound(self, value: Linear) -> str:
+        return self.body.index.bound(value).code
+
+    def _copy(self, tile: StagedTile) -> list[str]:
+        """The elements of a box, dealt out to the work items in the order of memory."""
+        own, item = tile.temporary, self.names.taken.fresh("element")
+        count, rest = prod(own.extents), prod(own.extents)
+        places, subscripts, lines = "", [], []
+        for k, extent in enumerate(own.extents):
+            rest //= extent
+            local = item if rest == 1 else f"{item} / {rest}"
+            local = local if k == 0 else f"{local} % {extent}"
+            name = self.names.taken.fresh(f"at{k}")
+            lines.append(f"const long {name} = {self._bound(own.bases[k])} + {local};")
+            subscripts.append(name)
+            places += f"[{local}]"
+        within = " && ".join(f"{name} >= {self._bound(first)} && {name} < {self._bound(end)}"
+                             for name, (first, end) in zip(subscripts, tile.ends, strict=True))
+        element = self._element(own.array, [CText(name) for name in subscripts])
+        lines.append(f"if ({within}) {own.name}{places} = {element};")
+        return [f"for (int {item} = {self._item_name}; {item} < {count}; {item} += {prod(self.loops.launch.block)}) {{",
+                *_indented(lines), "}"]
+
+    def _element(self, array: str, subscripts: list[CText]) -> str:
+        template = element_template(self.body.scop.array(array), len(subscripts), {})
+        return fill_element(template, subscripts).code
+
+    def _loaded(self, kept: Kept) -> list[str]:
+        own = kept.temporary
+        return [f"{self._type(own.array)} {own.name};", *self._if_there(kept, f"{own.name} = {self._place(kept)};")]
+
+    def _stored(self, kept: Kept) -> list[str]:
+        return self._if_there(kept, f"{self._place(kept)} = {kept.temporary.name};") if kept.written else []
+
+    def _place(self, kept: Kept) -> str:
+        return self._element(kept.temporary.array, [self.body.index.bound(s) for s in kept.subscripts])
+
+    def _if_there(self, kept: Kept, line: str) -> list[str]:
+        if kept.condition is None:
+            return [line]
+        return [f"if ({self.body.index.condition(kept.condition).code})", INDENT + line]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [INDENT + line for line in lines]
+

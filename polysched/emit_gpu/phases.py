@@ -1,0 +1,192 @@
+"""The phases of a work item as loops: tiles of a step, what a block copies in front of each, what a variable holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.emit_c.generation.ast_build import build_ast
+from polysched.emit_c.generation.ast_reader import read_ast, read_condition, read_function
+from polysched.emit_c.generation.unit_steps import count_by_one
+from polysched.emit_c.generation.unskewing import unskew
+from polysched.emit_c.loop_ir.index import Condition, Linear, constant, variable
+from polysched.emit_c.loop_ir.loops import Node, StatementInstance, Temporary, map_children
+from polysched.emit_c.loop_ir.names import name_loops
+from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_gpu.fixed_values import bounds
+from polysched.emit_gpu.limits import LIMITS
+from polysched.emit_gpu.names import DeviceNames
+from polysched.gpu.boxes import box_of
+from polysched.gpu.instances import fixed, within
+from polysched.gpu.mapping import GpuMapping, Launch, Phase
+from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
+from polysched.scop.scop import Scop, Statement
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StagedTile:
+    """A box of an array in shared memory.
+
+    Parameters
+    ----------
+    temporary : its place there; the bases are the least subscripts of the box.
+    ends : per dimension the first subscript that work items touch, and one past the last.
+    """
+
+    temporary: Temporary
+    ends: tuple[tuple[Linear, Linear], ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kept:
+    """An element that a variable of the work item holds.
+
+    Parameters
+    ----------
+    temporary : the variable.
+    subscripts : of the element.
+    condition : that the work item touches it; None where every one does.
+    written : whether it is stored behind the phase.
+    """
+
+    temporary: Temporary
+    subscripts: tuple[Linear, ...]
+    condition: Condition | None
+    written: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhaseLoops:
+    """A phase of a work item.
+
+    Parameters
+    ----------
+    loops : of one tile; of all where there are no tiles.
+    tile : the variable with the first value of the step in a tile; empty without tiles.
+    edge : values of the step in a tile.
+    steps : the first value of the step in the block, and one past the last.
+    staged : what the block copies in front of each tile.
+    kept : what variables hold.
+    """
+
+    loops: Node
+    tile: str = ""
+    edge: int = 0
+    steps: tuple[Linear, Linear] = (constant(0), constant(0))
+    staged: tuple[StagedTile, ...] = ()
+    kept: tuple[Kept, ...] = ()
+
+
+def phase_names(host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names:
+    """Names for the places of tiles in device code."""
+    return Names(host=host, coordinates=coordinates, tile=names.taken.fresh("tile"),
+                 firsts=tuple(names.taken.fresh(f"block_{c}") for c in coordinates))
+
+
+def phase_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames, places: Names) -> tuple[PhaseLoops, ...]:
+    """The phases of a launch as loops; none where it has none, or where a subscript is not written as a sum.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into the budget.
+    """
+    scop = mapping.scop
+    moved = {name for phase in launch.phases for name in (*phase.staged, *phase.kept)}
+    if not all(_is_linear(statement, moved) for statement in scop.statements):
+        return ()
+    outside = fixed(launch.domain, dict(zip(places.host, launch.host, strict=True)))
+    runs = outside.params().intersect(scop.context.params())
+    return tuple(_Builder(mapping=mapping, launch=launch, names=names, places=places, runs=runs,
+                          number=str(number) if number else "").made(phase)
+                 for number, phase in enumerate(launch.phases))
+
+
+def _is_linear(statement: Statement, arrays: set[str]) -> bool:
+    """Whether the subscripts of some arrays are written as sums of iterators."""
+    iterators = {name: variable(name) for name in statement.iterators}
+    return all(linear_form(subscript, iterators) is not None
+               for access in statement.accesses if access.array in arrays for subscript in access.subscripts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Builder:
+    mapping: GpuMapping
+    launch: Launch
+    names: DeviceNames
+    places: Names
+    runs: isl.Set
+    number: str
+
+    @property
+    def scop(self) -> Scop:
+        return self.mapping.scop
+
+    def made(self, phase: Phase) -> PhaseLoops:
+        """The loops of one phase."""
+        inside = item_in_phase(self.launch, phase, self.places)
+        if phase.step is not None:
+            inside = within(inside, phase.step, self.places.tile, phase.edge)
+        loops = self._loops(inside)
+        if phase.step is None:
+            return PhaseLoops(loops=loops)
+        staged = tuple(self._staged(phase, array) for array in phase.staged)
+        kept = tuple(self._kept(phase, array) for array in phase.kept)
+        moved = (*(own.temporary for own in staged), *(own.temporary for own in kept))
+        loops = _with_temporaries(loops, moved)
+        return PhaseLoops(loops=loops, tile=self.places.tile, edge=phase.edge, staged=staged, kept=kept,
+                          steps=bounds(steps_of(self.launch, phase, self.places), self._in_block()))
+
+    def _loops(self, inside: isl.UnionSet) -> Node:
+        tree = self.mapping.schedule.tree.intersect_domain(inside)
+        built = build_ast(tree, context=self._in_block(), max_operations=LIMITS.kernel_operations)
+        loops = count_by_one(unskew(read_ast(built.root)))
+        return name_loops(loops, iterators=self.names.iterators, taken=self.names.taken)
+
+    def _in_block(self) -> isl.Set:
+        """What holds of the places of a work item and of its block."""
+        known = self.runs
+        for own, first, edge in zip(self.places.coordinates, self.places.firsts, self.launch.block, strict=True):
+            known = known.intersect(isl.Set(f"[{own}, {first}] -> {{ : {first} <= {own} < {first} + {edge} }}"))
+        return known
+
+    def _staged(self, phase: Phase, array: str) -> StagedTile:
+        box = box_of(elements_in_tile(self.scop, self.launch, phase, array, self.places))
+        assert box is not None, "what has no box is not staged"
+        bases = tuple(sum((variable(name) * factor for name, factor in edge.factors), constant(edge.constant))
+                      for edge in box)
+        host = dict(zip(self.places.host, self.launch.host, strict=True))
+        elements = touched(self.scop, fixed(phase.domain, host), array)
+        name = self.names.taken.fresh(f"{self.names.arrays[array]}_tile{self.number}")
+        temporary = Temporary(array=array, name=name, kept=tuple(range(len(box))), bases=bases,
+                              extents=tuple(edge.extent for edge in box))
+        return StagedTile(ends=tuple(self._ends(elements, k) for k in range(len(box))), temporary=temporary)
+
+    def _ends(self, elements: isl.Set, dimension: int) -> tuple[Linear, Linear]:
+        kinds, rest = isl.dim_type.set, elements.dim(isl.dim_type.set) - dimension - 1
+        values = elements.project_out(kinds, dimension + 1, rest).project_out(kinds, 0, dimension)
+        return bounds(values.reset_tuple_id(), self.runs)
+
+    def _kept(self, phase: Phase, array: str) -> Kept:
+        elements = touched(self.scop, item_in_phase(self.launch, phase, self.places), array)
+        place = elements.lexmin_pw_multi_aff()
+        there = elements.params().gist(self._in_block())
+        written = any(access.is_write for statement in self.scop.statements for access in statement.accesses
+                      if access.array == array and not _is_outside(statement, phase))
+        return Kept(written=written, temporary=Temporary(
+            array=array, name=self.names.taken.fresh(f"{self.names.arrays[array]}_item{self.number}")),
+            subscripts=tuple(read_function(place.get_pw_aff(k)) for k in range(elements.dim(isl.dim_type.set))),
+            condition=None if there.plain_is_universe() else read_condition(
+                isl.AstBuild.from_context(self._in_block()).expr_from_set(there)))
+
+
+def _is_outside(statement: Statement, phase: Phase) -> bool:
+    return bool(phase.domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty())
+
+
+def _with_temporaries(node: Node, temporaries: Sequence[Temporary]) -> Node:
+    """The loops, whose instances find some arrays elsewhere."""
+    if isinstance(node, StatementInstance):
+        return replace(node, temporaries=(*node.temporaries, *temporaries))
+    return map_children(node, lambda child: _with_temporaries(child, temporaries))

@@ -1,0 +1,211 @@
+"""What the work items of a block share: tiles of arrays that they read again and again, staged in shared memory.
+
+The instances of a work item are cut into phases in the order of the schedule.  A phase with a step runs tile after
+tile of the step's values; in front of each tile the block copies what it reads, and waits at a barrier before and
+behind.  The order of a work item's instances stays that of the schedule, and what is staged nobody writes.
+
+Source: S. Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA", ACM TACO 9(4), 2013, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+import islpy as isl
+
+from polysched.gpu.boxes import Edge, box_elements, box_of
+from polysched.gpu.instances import fixed, image_of, within
+from polysched.gpu.limits import LIMITS
+from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, Phase
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.budget import with_budget
+from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.scop.scop import Access, Scop, Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The parameters that say where a tile of a block is.
+
+    Parameters
+    ----------
+    host : values of the loops of the host.
+    coordinates : values that tell work items apart.
+    firsts : the least value of each coordinate in the block.
+    tile : the least value of the step in the tile.
+    """
+
+    host: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    firsts: tuple[str, ...]
+    tile: str = ""
+
+
+def names_of(launch: Launch) -> Names:
+    """Names that no program has, for a launch."""
+    coordinates = range(len(launch.coordinates))
+    return Names(host=tuple(f"polysched_host{k}" for k in range(len(launch.host))),
+                 coordinates=tuple(f"polysched_item{k}" for k in coordinates),
+                 firsts=tuple(f"polysched_first{k}" for k in coordinates), tile="polysched_tile")
+
+
+def staged(schedule: Schedule, node: HostNode) -> HostNode:
+    """The same launches, with phases where shared memory spares reads."""
+    match node:
+        case HostSequence():
+            return replace(node, parts=tuple(staged(schedule, part) for part in node.parts))
+        case HostLoop():
+            return replace(node, body=staged(schedule, node.body))
+        case Launch():
+            return replace(node, phases=phases_of(schedule, node))
+
+
+def phases_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
+    """The phases of a launch; none where nothing is worth staging, or where isl needs too long to tell."""
+    if not launch.coordinates:
+        return ()
+    parts = tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
+    decide = partial(_decided, schedule.scop, launch, parts)
+    found = with_budget(LIMITS.staging_operations, decide)
+    if found is None or not any(phase.staged for phase in found):
+        return ()
+    shared = sum(_bytes(schedule.scop, launch, phase) for phase in found)
+    return found if shared <= LIMITS.shared_bytes else ()
+
+
+def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
+    """Bytes of shared memory that a phase takes."""
+    boxes = {name: box_in_tile(scop, launch, phase, name) for name in phase.staged}
+    return sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items() if box is not None)
+
+
+def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase]) -> tuple[Phase, ...]:
+    return tuple(part if part.step is None else _with_arrays(scop, launch, part) for part in parts)
+
+
+def _parts(node: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet) -> Iterator[Phase]:
+    """The parts of a work item's order: at each the first member of a band that still changes."""
+    kind = kind_of(node)
+    if kind == NodeKind.leaf:
+        yield Phase(domain=domain)
+    elif kind in (NodeKind.sequence, NodeKind.set):
+        for k in range(node.n_children()):
+            yield from _parts(node.child(k), launch, domain)
+    elif kind == NodeKind.filter:
+        inside = domain.intersect(node.filter_get_filter())
+        if not inside.is_empty():
+            yield from _parts(node.child(0), launch, inside)
+    elif kind == NodeKind.band and (step := _first_changing(node, launch, domain)) is not None:
+        yield Phase(domain=domain, step=step.intersect_domain(domain), edge=LIMITS.staged_steps)
+    else:
+        yield from _parts(node.child(0), launch, domain)
+
+
+def _first_changing(band: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet) -> isl.UnionPwAff | None:
+    """The first member of a band that is no coordinate and no loop of the host."""
+    given = [own.intersect_domain(domain) for own in (*launch.host, *launch.coordinates)]
+    partial_schedule = band.band_get_partial_schedule()
+    for k in range(band.band_n_member()):
+        member = partial_schedule.get_union_pw_aff(k).intersect_domain(domain)
+        if not any(member.plain_is_equal(own) for own in given):
+            return member
+    return None
+
+
+def _with_arrays(scop: Scop, launch: Launch, phase: Phase) -> Phase:
+    """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
+    kept = tuple(name for name in _arrays(scop, phase.domain) if _is_kept(scop, launch, phase, name))
+    wanted = [name for name in _arrays(scop, phase.domain) if name not in kept and not _written(scop, launch, name)]
+    edge = phase.edge
+    while edge >= LIMITS.least_steps:
+        sized = replace(phase, edge=edge)
+        boxes = {name: box for name in wanted if (box := box_in_tile(scop, launch, sized, name)) is not None
+                 and _reads(scop, launch, sized, name) >= LIMITS.least_reuse * box_elements(box)}
+        if sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items()) <= LIMITS.shared_bytes:
+            return replace(sized, staged=tuple(boxes), kept=kept if boxes else ())
+        edge //= 2
+    return phase
+
+
+def box_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str) -> tuple[Edge, ...] | None:
+    """The box of an array that a block reads in one tile; None where no constant extents hold it."""
+    return box_of(elements_in_tile(scop, launch, phase, array, names_of(launch)))
+
+
+def elements_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str, names: Names) -> isl.Set:
+    """The elements of an array that a block touches in one tile of a phase."""
+    return touched(scop, block_in_tile(launch, phase, names), array)
+
+
+def block_in_tile(launch: Launch, phase: Phase, names: Names) -> isl.UnionSet:
+    """The instances of a block in one tile of a phase; in all of it where there is no step."""
+    inside = fixed(phase.domain, dict(zip(names.host, launch.host, strict=True)))
+    for function, first, edge in zip(launch.coordinates, names.firsts, launch.block, strict=True):
+        inside = within(inside, function, first, edge)
+    return inside if phase.step is None else within(inside, phase.step, names.tile, phase.edge)
+
+
+def item_in_phase(launch: Launch, phase: Phase, names: Names) -> isl.UnionSet:
+    """The instances of a work item in a phase."""
+    return fixed(phase.domain, dict(zip((*names.host, *names.coordinates), (*launch.host, *launch.coordinates),
+                                        strict=True)))
+
+
+def touched(scop: Scop, domain: isl.UnionSet, array: str) -> isl.Set:
+    """The elements of an array that some instances touch."""
+    reached = [isl.UnionMap.from_map(access.relation).intersect_domain(domain).range()
+               for _, access in _accesses(scop, domain, array)]
+    found = reached[0]
+    for part in reached[1:]:
+        found = found.union(part)
+    if found.is_empty():
+        return isl.Set.empty(_accesses(scop, domain, array)[0][1].relation.get_space().range()).align_params(
+            found.get_space())
+    return isl.Set.from_union_set(found)
+
+
+def _accesses(scop: Scop, domain: isl.UnionSet, array: str) -> list[tuple[Statement, Access]]:
+    """The accesses of an array by statements that have some instances."""
+    return [(statement, access) for statement in scop.statements for access in statement.accesses
+            if access.array == array
+            and not domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty()]
+
+
+def _arrays(scop: Scop, domain: isl.UnionSet) -> list[str]:
+    """The arrays, scalars apart, whose accesses by some instances are all known exactly."""
+    names = [array.name for array in scop.arrays if array.extents and not array.is_temporary]
+    found = {name: _accesses(scop, domain, name) for name in names}
+    return [name for name, own in found.items()
+            if own and all(access.exact and len(access.subscripts) == len(scop.array(name).extents)
+                           for _, access in own)]
+
+
+def _written(scop: Scop, launch: Launch, array: str) -> bool:
+    return any(access.is_write for _, access in _accesses(scop, launch.domain, array))
+
+
+def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
+    """How often a full block reads an array in a full tile."""
+    assert phase.step is not None, "only phases with steps have tiles"
+    inside = within(item_in_phase(launch, phase, names_of(launch)), phase.step, "polysched_tile", phase.edge)
+    total = 0
+    for statement, _ in _accesses(scop, phase.domain, array):
+        own = inside.intersect(isl.UnionSet.from_set(statement.domain))
+        box = None if own.is_empty() else box_of(isl.Set.from_union_set(own))
+        total += phase.edge if box is None else box_elements(box)
+    return prod(launch.block) * total
+
+
+def _is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:
+    """Whether a work item touches one element alone in the phase: a variable holds it meanwhile."""
+    elements = touched(scop, item_in_phase(launch, phase, names_of(launch)), array)
+    return not elements.is_empty() and bool(elements.lexmin().is_equal(elements.lexmax()))
+
+
+def steps_of(launch: Launch, phase: Phase, names: Names) -> isl.Set:
+    """`{ [t] }`: the values of the step that a block has."""
+    assert phase.step is not None, "only phases with steps have tiles"
+    return image_of(block_in_tile(launch, replace(phase, step=None), names), phase.step)
