@@ -48,13 +48,14 @@ class CorePorts:
     """What one core can do per cycle, for the projected cost model.
 
     The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
-    loads of a full vector per cycle); `Target.ports` can be given by hand.
+    loads of a full vector per cycle, 512 instructions in flight); `Target.ports` can be given by hand.
     """
 
     issue_per_cycle: int = constant(4, unit="instructions/cycle", source="renaming: 5 in Ice Lake, 6 in Zen 3")
     fma_pipes: int = constant(2, unit="instructions/cycle", source="uops.info, VFMADD231PD (YMM), Ice Lake, Zen 2 to 4")
     fma_latency_cycles: int = constant(4, unit="cycles", source="uops.info, VFMADD231PD (YMM), Ice Lake, Zen 3, Zen 4")
     loads_per_cycle: int = constant(2, unit="vectors/cycle", source="uops.info, VMOVUPS loads (YMM), Ice Lake, Zen 3")
+    window: int = constant(512, unit="instructions", source="reorder buffers: 352 in Ice Lake, 512 in Golden Cove")
 
 
 PORTS = CorePorts()

@@ -141,14 +141,17 @@ def waiting_cycles(nest: Nest, innermost: int, edge: int, target: Target) -> flo
     """Cycles per instance in which an iteration of a sequential row waits for the one before it.
 
     Each operation waits for the one before it.  Rows that go in step (`rows_in_step`) share the wait, but for the
-    columns at both ends of a row that not all of them have.
+    columns at both ends of a row that not all of them have.  Elsewhere the processor works on as many rows at once as
+    its window of instructions holds, so short rows wait less.
     """
     if nest.row_independent[innermost]:
         return 0.0
-    chain = target.ports.fma_latency_cycles * max(1.0, nest.operations / 2)
+    ports = target.ports
+    chain = ports.fma_latency_cycles * max(1.0, nest.operations / 2)
+    rows_at_once = max(1.0, ports.window / (2 * max(1, nest.operations) * edge))
     lag = nest.row_lags[innermost] if nest.row_lags else None
     together = 0.0 if lag is None else max(0.0, 1 - lag * (ROWS - 1) / edge)
-    return chain * (together / ROWS + 1 - together)
+    return chain * (together / ROWS + (1 - together) / rows_at_once)
 
 
 def _granules(nest: Nest, shape: RegisterShape | None, target: Target, innermost: int) -> tuple[int, ...]:
