@@ -6,6 +6,7 @@ import islpy as isl
 import pytest
 
 from polysched.errors import PolyschedError, SourceSyntaxError
+from polysched.scop.body import Assign, Select, walk
 from polysched.tensorize.description.library_function import Variant
 
 SCALE = ("void scale(int n, float f, float *y, const float *x, int incx) "
@@ -40,12 +41,13 @@ def test_what_is_no_such_function_is_refused(text: str, why: str) -> None:
 
 
 def test_branches_are_choices_and_helpers_are_inlined() -> None:
-    text = ("void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) { if (x[i] > 0) y[i] = twice(x[i]); "
-            "else y[i] = 0; } }")
+    text = ("void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) { float v = twice(x[i]); "
+            "if (v < 0) v = 0; y[i] = v; } }")
     helper = "static float twice(float v) { return v + v; }\n"
     scop = Variant(text, helpers=helper).scop
-    assert len(scop.statements) == 1
-    assert {a.name for a in scop.arrays} == {"x", "y"}
+    assert all(isinstance(s.body[0], Assign) for s in scop.statements)
+    assert sum(isinstance(e, Select) for s in scop.statements for e in walk(s.body[0].value)) == 1
+    assert {a.name for a in scop.arrays if not a.is_temporary} == {"x", "y"}
 
 
 def test_preconditions_are_those_of_the_text_and_those_required() -> None:
