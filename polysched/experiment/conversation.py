@@ -31,6 +31,7 @@ from polysched.measure.timing.cold_cache import Flush
 from polysched.measure.timing.statistics import Sample
 
 ERROR_KEPT_BYTES = 4096
+END_SECONDS = 5.0   # for a process to end that has closed its output
 NANO = 9  # digits of seconds; no clock here tells more
 
 
@@ -145,7 +146,11 @@ class Conversation:
 
     def _end(self) -> str:
         """How the contestant ended, with its last words."""
-        code = self._process.wait()
+        try:
+            code = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:   # it closed its output and goes on
+            self._process.kill()
+            code = self._process.wait()
         how = f"it crashed with {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
         if self._process.stderr is not None:
             while data := self._process.stderr.read():

@@ -132,8 +132,9 @@ def load_module(path: Path) -> ModuleType:
     UsageError : there is no such file, or it is not Python.
     """
     name = f"{PREFIX}{path.parent.name}_{path.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
+    known = sys.modules.get(name)
+    if known is not None and known.__file__ is not None and Path(known.__file__).resolve() == path.resolve():
+        return known
     specification = importlib.util.spec_from_file_location(name, path)
     if specification is None or specification.loader is None or not path.is_file():
         raise UsageError("the experiment has no such file", where=str(path))
@@ -142,10 +143,13 @@ def load_module(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         specification.loader.exec_module(module)
-    except SyntaxError as error:
-        del sys.modules[name]
-        raise UsageError(f"the experiment's file is not Python: {error.msg}", where=f"{error.filename}:{error.lineno}",
-                         witness=(error.text or "").strip() or None) from None
+    except BaseException as error:
+        del sys.modules[name]   # what is half loaded
+        if isinstance(error, SyntaxError):
+            raise UsageError(f"the experiment's file is not Python: {error.msg}",
+                             where=f"{error.filename}:{error.lineno}",
+                             witness=(error.text or "").strip() or None) from None
+        raise
     return module
 
 

@@ -114,7 +114,8 @@ def counted_bars(rows: Mapping[str, Mapping[str, int]], *, xlabel: str) -> Figur
     axes.set_yticks(range(len(rows)), list(rows))
     axes.invert_yaxis()
     axes.set_xlabel(xlabel)
-    figure.legend(fontsize="small", ncols=LEGEND_COLUMNS, loc="outside upper center")
+    if kinds:
+        figure.legend(fontsize="small", ncols=LEGEND_COLUMNS, loc="outside upper center")
     return figure
 
 

@@ -98,7 +98,8 @@ class Standings:
 
     def fastest(self, names: Iterable[str]) -> VariantTimes | None:
         """The one with the least median among those that have times."""
-        timed = [v for v in self.variants if v.name in set(names) and v.timed]
+        wanted = set(names)
+        timed = [v for v in self.variants if v.name in wanted and v.timed]
         return min(timed, key=lambda v: v.seconds, default=None)
 
     def to_json(self) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from polysched.cli.entry import main
 from polysched.experiment import Case, Settings, cluster
 from polysched.experiment.case_run import CaseRequest
 from polysched.experiment.record import Record, make_record, read
 from polysched.measure.processes import dask_cluster
 from polysched.measure.processes.isolation import Limits
-from tests.cli.command import RUN_FAILED, is_refusal, polysched
+from tests.cli.command import REFUSED, RUN_FAILED, is_refusal, polysched
 from tests.experiment.toy import write_toy
 
 pytest.importorskip("distributed", reason="Dask's distributed is not installed (polysched[cluster])")
@@ -31,11 +32,13 @@ def test_a_local_cluster_measures_every_case_once(tmp_path: Path) -> None:
     assert "| three |     5 |" in done.stdout
 
 
-def test_an_address_where_nobody_answers_is_a_refusal(tmp_path: Path) -> None:
+def test_an_address_where_nobody_answers_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
     write_toy(tmp_path)
-    done = polysched("bench", "toy", "--cluster", "tcp://127.0.0.1:9", folder=tmp_path)
-    assert is_refusal(done), done.stderr
-    assert "no cluster answers" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)   # in this process: nobody waits for the usual time
+    assert main(["bench", "toy", "--cluster", "tcp://127.0.0.1:9"]) == REFUSED
+    assert "no cluster answers" in capsys.readouterr().err
 
 
 class Future:

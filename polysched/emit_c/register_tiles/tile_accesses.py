@@ -111,8 +111,9 @@ def packed_at(tile: RegisterTile, statement: str, point: Point) -> dict[Expr, Pa
     """Where the packed operands of a statement find their elements at a point."""
     offsets = dict(point.offsets)
     bases = {edge.variable: edge.base + offsets.get(edge.variable, 0) for edge in tile.edges}
+    moved = point.substitution()
     return {panel.value: PackedOperand(panel.name, tuple(
-        min(substitute(form, bases), substitute(form, point.substitution()), key=lambda f: len(variables(f)))
+        min(substitute(form, bases), substitute(form, moved), key=lambda f: len(variables(f)))
         for form in panel.subscripts), panel.in_lanes) for panel in tile.panels if panel.statement == statement}
 
 

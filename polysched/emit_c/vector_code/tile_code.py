@@ -230,6 +230,16 @@ class TileCode:
             yield from computed_dtypes(self.scop.statement(instance.statement))
 
     def _accesses(self, lanes: int) -> list[TileAccess]:
+        if lanes not in self._accesses_by_lanes:
+            self._accesses_by_lanes[lanes] = self._accesses_in(lanes)
+        return self._accesses_by_lanes[lanes]
+
+    @cached_property
+    def _accesses_by_lanes(self) -> dict[int, list[TileAccess]]:
+        """What was asked for before."""
+        return {}
+
+    def _accesses_in(self, lanes: int) -> list[TileAccess]:
         made = []
         at = points(self.tile.edges, lanes)
         for instance in instances(self.tile.body):

@@ -226,8 +226,7 @@ class _Callee:
     def expression(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The value that a list of statements returns: they set scalars of the function, choose, and return."""
         for at, item in enumerate(items):
-            if isinstance(item, c_ast.Decl) and _is_scalar(item) and not isinstance(item.init, c_ast.InitList) and (
-                    item.init is None or not _has_effect(item.init)):
+            if isinstance(item, c_ast.Decl) and _is_plain_variable(item):
                 self.values[item.name] = c_ast.ID(UNSET, self.call.coord) if item.init is None else self.converted(
                     item.type, self.substituted(item.init))
             elif (new := _new_value(item)) is not None and stepped_name(item) in self.types:
@@ -449,6 +448,13 @@ def _returns_nothing(function: c_ast.FuncDef) -> bool:
 
 def _is_scalar(declaration: c_ast.Decl) -> bool:
     return isinstance(declaration.type, c_ast.TypeDecl)
+
+
+def _is_plain_variable(declaration: c_ast.Decl) -> bool:
+    """Whether a declaration makes one variable whose first value is an expression, if it has one, without effect."""
+    first = declaration.init
+    return _is_scalar(declaration) and not isinstance(first, c_ast.InitList) and (
+        first is None or not _has_effect(first))
 
 
 def _is_fixed(argument: c_ast.Node, changed: frozenset[str]) -> bool:
