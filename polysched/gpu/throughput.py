@@ -25,10 +25,6 @@ from polysched.target.gpus import Gpu
 from polysched.tiling.footprints.nest import assumed_parameters, extent_along
 from polysched.tiling.footprints.point_count import point_count
 
-SECTOR = 32
-"""Bytes that global memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Figures(Shown):
     """What one kernel is expected to do in all its launches.
@@ -190,8 +186,8 @@ class _Model:
         step = step_of(statement, self.launch.coordinates, 0) if self.launch.coordinates else None
         stride = None if step is None else stride_along(access, step)
         if stride is None:
-            return SECTOR
-        return max(min(SECTOR, abs(stride) * width), SECTOR / self.gpu.warp)
+            return self.gpu.sector_bytes
+        return max(min(self.gpu.sector_bytes, abs(stride) * width), self.gpu.sector_bytes / self.gpu.warp)
 
     def _least_bytes(self) -> float:
         """Each element that the kernel touches once, and once more if it is written."""

@@ -21,6 +21,7 @@ class Gpu:
     shared_bytes : of shared memory of a multiprocessor.
     reserved_bytes : of shared memory that the system takes of each block.
     memory_bytes_per_second : of the memory of the device.
+    sector_bytes : that its memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses.
     per_cycle : results of a multiprocessor in a cycle, by pipe: `float32`, `float64` and `integer` operations (a
         multiply-add is one), `special` functions, `load` of elements from shared or global memory.
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
@@ -41,6 +42,7 @@ class Gpu:
     per_cycle: dict[str, float]
     latencies: dict[str, int]
     source: str
+    sector_bytes: int = 32
 
 
 _LATENCIES = {"operation": 4, "shared": 30, "global": 500}
