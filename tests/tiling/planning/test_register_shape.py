@@ -1,0 +1,87 @@
+"""Register blocks fit the registers, hold sums that the inner loops leave alone, and cover a tile exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.target.target import Target
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.planning import register_shape as shapes
+from polysched.tiling.planning.register_shape import register_shapes
+from tests.tiling.footprints.test_traffic import A, B, C, product_nest, reference
+from tests.tiling.planning.test_tile_search import SMALL
+
+LANES = 4   # doubles in 256 bits
+
+
+def fitting(n: int = 512, target: Target = SMALL) -> tuple[shapes.RegisterShape, ...]:
+    return register_shapes(product_nest(n), "S", target)
+
+
+def test_every_block_fits_and_the_best_comes_first() -> None:
+    found = fitting()
+    assert found
+    for shape in found:
+        assert sorted((shape.rows, shape.columns, *shape.inner, *shape.outer)) == [0, 1, 2]
+        assert shape.inner == (2,), "the loop of the sum"
+        assert shape.column_count % LANES == 0
+        vectors = shape.column_count // LANES
+        assert shape.row_count * vectors + 1 <= SMALL.vector_registers
+    plain = [s.cycles for s in found if not s.transposed]
+    assert plain == sorted(plain)
+    assert (found[0].rows, found[0].columns) == (0, 1)
+
+
+def test_more_registers_never_make_the_best_block_slower() -> None:
+    cycles = [fitting(target=replace(SMALL, vector_registers=n))[0].cycles for n in (8, 16, 32)]
+    assert cycles == sorted(cycles, reverse=True)
+
+
+@pytest.mark.parametrize(("references", "why"), [
+    ((replace(C, whole=True), A, B), "an element that data decides"),
+    ((reference("x", ((1, 0, 0),), writes=True), A, B), "a sum that one loop moves"),
+    ((A, B), "nothing is written")])
+def test_what_has_no_block(references: tuple[object, ...], why: str) -> None:
+    nest = Nest(loops=("i", "j", "k"), extents=(64,) * 3, references=references, parameters={})
+    assert register_shapes(nest, "S", SMALL) == (), why
+
+
+def test_a_machine_without_vectors_has_no_block() -> None:
+    assert fitting(target=replace(SMALL, vector_bits=0)) == ()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 8), (5, 9), (7, 31), (12, 32), (1, 1), (3, 40)])
+def test_blocks_of_a_tile_cover_it(rows: int, columns: int) -> None:
+    shape = fitting()[0]
+    parts = shapes.block_parts(shape, rows, columns, LANES)
+    covered = sum(r for r, _ in parts) / -(-columns // shape.column_count)
+    assert covered == rows
+    assert all(r <= shape.row_count and v <= shape.column_count // LANES for r, v in parts)
+    whole = -(-rows // shape.row_count) * -(-columns // shape.column_count)
+    assert len(parts) == whole
+
+
+def test_cut_blocks_take_longer() -> None:
+    shape = fitting()[0]
+    whole = shapes.cut_share(shape, 3 * shape.row_count, 2 * shape.column_count, LANES, SMALL)
+    assert whole == pytest.approx(1.0)
+    assert shapes.cut_share(shape, shape.row_count + 1, shape.column_count, LANES, SMALL) > 1.0
+    assert shapes.cut_share(shape, 1, 1, LANES, SMALL) > 2.0
+
+
+def test_rows_of_whole_blocks_lose_nothing() -> None:
+    losses = {vectors: shapes.row_loss(vectors, SMALL) for vectors in range(1, 13)}
+    assert all(loss >= 1.0 for loss in losses.values())
+    assert min(losses.values()) == pytest.approx(1.0)
+    assert losses[1] >= losses[12]
+
+
+def test_panels_are_of_operands_that_nobody_writes() -> None:
+    nest, shape = product_nest(64), fitting(64)[0]
+    assert {r.array for r in shapes.panel_operands(nest, shape)} == {"A", "B"}
+    assert {r.array for r in shapes.panel_operands(nest, replace(shape, in_place=True))} == {"A"}
+    assert {r.array for r in shapes.panel_operands(nest, replace(shape, packed=frozenset({"B"})))} == {"B"}
+    written = replace(nest, references=(C, A, replace(B, writes=True)))
+    assert {r.array for r in shapes.panel_operands(written, shape)} == {"A"}
