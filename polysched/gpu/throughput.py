@@ -25,6 +25,7 @@ from polysched.target.gpus import Gpu
 from polysched.tiling.footprints.nest import assumed_parameters, extent_along
 from polysched.tiling.footprints.point_count import point_count
 
+
 @dataclass(frozen=True, kw_only=True)
 class Figures(Shown):
     """What one kernel is expected to do in all its launches.
