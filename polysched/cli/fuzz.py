@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.instructions and arguments.json is not None:
         raise UsageError("--json is for programs",
                          hint="with --instructions, --results FILE has a line of JSON per pair")
+    if arguments.instructions and arguments.graphs:
+        raise UsageError("--graphs and --instructions are two campaigns", hint="leave one of them out")
     if arguments.instructions:
         return _instructions(arguments)
     with prepared(arguments.json) as report:
@@ -112,6 +114,9 @@ def _programs(arguments: argparse.Namespace, report: Output | None) -> int:
     from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_findings, slow_summary, summary
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
+    if arguments.limit_seconds <= 0 or not 0 <= arguments.data_dependent <= 1:
+        raise UsageError("--limit-seconds has to be more than 0, and --data-dependent a probability",
+                         hint="polysched fuzz --limit-seconds 10 --data-dependent 0.02")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
                               limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent,
                               programs=arguments.programs)

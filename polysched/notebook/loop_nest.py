@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from polysched.emit_c import CSource, EmitOptions, printed
+from polysched.emit_c.scalar_code.tracing import LANES, PARTS, THREADS
 from polysched.errors import UsageError
 from polysched.pipeline import Optimized
 from polysched.pipeline.way import lowered_with_fallbacks
@@ -17,7 +18,7 @@ _HERE = re.compile(rf"\s*{TRACE}_(\d+)\(.*\);")
 _BEGIN = re.compile(rf"\s*{TRACE}_begin\((\d)\);")
 _OTHER = re.compile(rf"\s*({TRACE}_(end|iteration)\(.*\);|#define .*|#undef .*|\}})\s*")
 _HELPER = re.compile(r"\bpolysched_(min|max|floordiv)\(")
-_KINDS = {"1": "parallel", "2": "simd"}
+_KINDS = {str(THREADS): "parallel", str(LANES): "simd", str(PARTS): "parallel, partial results"}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,45 @@ def with_sizes(values: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     return values
 
 
+def parameters_of(values: isl.Set) -> list[str]:
+    """The names of the parameters that a set's constraints mention."""
+    names = [values.get_dim_name(isl.dim_type.param, at) for at in range(values.dim(isl.dim_type.param))]
+    return [n for at, n in enumerate(names) if n is not None and values.involves_dims(isl.dim_type.param, at, 1)]
+
+
+def nearest_parameters(context: isl.Set, wanted: Mapping[str, int], fixed: Iterable[str] = (),
+                       early: Iterable[str] = ()) -> dict[str, int] | None:
+    """Values near the wanted ones that a context allows, chosen one by one; None where there are none.
+
+    Parameters
+    ----------
+    wanted : a value per parameter.
+    fixed : parameters that have exactly their value.
+    early : parameters that are chosen ahead of the others, and so give way less: the lengths of loops ahead of the
+        extents of arrays, which are at least as long.
+    """
+    values = with_sizes(context.params(), {name: wanted[name] for name in fixed})
+    if values.is_empty():
+        return None
+    found = dict(wanted)
+    for name in dict.fromkeys((*early, *wanted)):
+        found[name] = _nearest(values, name, wanted[name])
+        values = with_sizes(values, {name: found[name]})
+    return found
+
+
+def _nearest(values: isl.Set, name: str, wanted: int) -> int:
+    """The value of a parameter next to the wanted one, among those that a set without other dimensions has."""
+    position = values.find_dim_by_name(isl.dim_type.param, name)
+    if position < 0 or not with_sizes(values, {name: wanted}).is_empty():
+        return wanted
+    own = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+    own = own.project_out(isl.dim_type.param, 0, own.dim(isl.dim_type.param))
+    above, below = (own.lower_bound_val(isl.dim_type.set, 0, isl_value(wanted)),
+                    own.upper_bound_val(isl.dim_type.set, 0, isl_value(wanted)))
+    return int((below.dim_max_val(0) if above.is_empty() else above.dim_min_val(0)).to_python())
+
+
 def value_at(form: isl.PwAff, parameters: Mapping[str, int]) -> int:
     """The value of an affine form over the parameters; 0 where it has none."""
     values = fix_parameters(isl.Set.from_pw_aff(form), parameters)

@@ -19,6 +19,7 @@ from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_fo
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
+from polysched.tensorize.emission.nest import loaded
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
 from polysched.tensorize.limits import LIMITS
@@ -35,6 +36,7 @@ from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, su
 MEASURED_MATCHES = LIMITS.measured_matches
 HALF_IDLE = LIMITS.half_idle_share
 NARROW_BITS = LIMITS.narrow_bits
+LEAST_WINDOWED = LIMITS.least_windowed_work
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -325,6 +327,11 @@ def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing
     if match.intrinsic.library:
         library_for_all_sizes(general, "f", program.scale)   # refuses what it cannot call
         return replace(program, general=general)
+    if copies_windows(make_plan(match, emulated=False, target=target)):   # work is no measure of what they cost
+        each = ordinary_cycles_each(match.fragment, target)
+        emit_for_all_sizes(general, match, "f", EmissionOptions(zero=program.zero), least_work=LEAST_WINDOWED,
+                           ordinary_cycles=each)
+        return replace(program, general=general, least_work=LEAST_WINDOWED, ordinary_cycles=each)
     least, smaller = float(match.fragment.work), match
     while smaller.fragment.work > 1 and plan_cycles(make_plan(smaller, emulated=False, target=target), target) \
             < ordinary_cycles(smaller.fragment, target):
@@ -396,11 +403,31 @@ def ordinary_cycles(fragment: Fragment, target: Target) -> float:
     Every element has to come from memory once, for an instruction as for vector code, and in every iteration of the
     loops around.
     """
-    lanes = target.lanes(fragment.update.dtype.bits)
-    operations = 1 if fragment.update.dtype.is_float else 2
     seconds = compulsory_seconds(touched_bytes(fragment), target)
-    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.multiply_adds_per_cycle)
+    computed = math.prod(loop.extent for loop in fragment.loops) * ordinary_cycles_each(fragment, target)
     return (computed + seconds * target.frequency_hz) * fragment.times
+
+
+def ordinary_cycles_each(fragment: Fragment, target: Target) -> float:
+    """Cycles of ordinary vector code per iteration, without what it fetches."""
+    operations = 1 if fragment.update.dtype.is_float else 2
+    return operations / (target.lanes(fragment.update.dtype.bits) * target.multiply_adds_per_cycle)
+
+
+def copies_windows(plan: Plan) -> bool:
+    """Whether an input is copied more than once, as the windows of a convolution that overlap are."""
+    fragment = plan.match.fragment
+    for place in plan.places:
+        if not place.packed or place.operand in plan.match.written:
+            continue
+        for reference in loaded(plan.match, place.operand):
+            inside = math.prod(1 + sum(abs(c) * (fragment.loop(n).extent - 1) for n, c in index.coefficients)
+                               for index in fragment.indices[reference])
+            moved = math.prod(fragment.loop(n).extent for index in fragment.indices[reference]
+                              for n, _ in index.coefficients)
+            if moved > inside:
+                return True
+    return False
 
 
 def touched_bytes(fragment: Fragment) -> int:

@@ -21,6 +21,8 @@ class TensorizeLimits:
     measured_matches: int = constant(3, unit="matches", source="of which each is measured")
     half_idle_share: float = constant(0.5, unit="1", source="of the instruction's work")
     narrow_bits: int = constant(16, unit="bits", source="of what instructions for integers read")
+    least_windowed_work: int = constant(
+        65536, unit="iterations", source="of a nest whose windows are copied; below, loops run as they are written")
 
     # description/agreement.py
     host_trials: int = constant(48, unit="trials", source="per filling, of a description compiled for the host")

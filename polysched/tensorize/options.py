@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from polysched.scop.assumptions import ASSUMED
+from polysched.scop.points import nearest_parameters, parameters_of
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
@@ -69,8 +70,14 @@ class TensorizeOptions:
         return frozenset(named - {i.name for i in replace(self, chosen={}).considered()}) if named else frozenset()
 
     def sizes_of(self, scop: Scop) -> dict[str, int]:
-        """A value per parameter: the stated one, else that of the samples, else the typical size."""
-        return {p.name: self.sizes.get(p.name, self.samples.get(p.name, ASSUMED.typical_size)) for p in scop.parameters}
+        """A value per parameter: the stated one, else that of the samples, else the typical size.
+
+        Sizes that nobody stated give way where the context asks for others, those of arrays before those of loops.
+        """
+        wanted = {p.name: self.sizes.get(p.name, self.samples.get(p.name, ASSUMED.typical_size))
+                  for p in scop.parameters}
+        loops = [n for s in scop.statements for n in parameters_of(s.domain.gist_params(scop.context.params()))]
+        return nearest_parameters(scop.context, wanted, [n for n in self.sizes if n in wanted], loops) or wanted
 
     @property
     def by_model(self) -> bool:

@@ -49,6 +49,8 @@ class TensorizedProgram:
     choice : of the plan, where it was measured; None for the models' best.
     general : the match for all sizes, where some are not known; `match` is then the one at sample sizes.
     least_work : iterations of its nest from which on the instruction pays, where sizes are not known.
+    ordinary_cycles : of ordinary code per iteration, where copies may cost more than the instruction saves at some
+        sizes; a call is made where it takes fewer. 0 where `least_work` alone decides.
     outside : loops that are there already, around the whole program.
     around : loops that the program gets around the three parts, outermost first.
     carried : temporaries whose values pass from one iteration of these to another, or in or out of them.
@@ -62,6 +64,7 @@ class TensorizedProgram:
     choice: PlanChoice | None = None
     general: GeneralMatch | None = None
     least_work: float = 0.0
+    ordinary_cycles: float = 0.0
     outside: tuple[KeptLoop, ...] = ()
     around: tuple[LoopAround, ...] = ()
     carried: frozenset[str] = frozenset()

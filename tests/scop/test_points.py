@@ -9,7 +9,15 @@ import islpy as isl
 import pytest
 
 from polysched.errors import UsageError
-from polysched.scop.points import fix_parameters, isl_value, points_of, value_at, with_sizes
+from polysched.scop.points import (
+    fix_parameters,
+    isl_value,
+    nearest_parameters,
+    parameters_of,
+    points_of,
+    value_at,
+    with_sizes,
+)
 
 
 class Interrupted(Exception):
@@ -55,3 +63,23 @@ def test_a_form_has_a_value_where_its_parameters_do() -> None:
 def test_sizes_that_a_set_does_not_know_are_left_out() -> None:
     values = isl.Set("[n, m] -> { : n < m }")
     assert with_sizes(values, {"n": 3, "other": 5}).is_equal(isl.Set("[n, m] -> { : n = 3 and m > 3 }"))
+
+
+IMAGE = isl.Set("[p, r, x, n] -> { : 0 <= r <= 1 - p + x and p >= 0 and n % 3 = 1 }")
+
+
+@pytest.mark.parametrize(("fixed", "early", "wanted", "found"), [
+    ([], ["p", "r"], (64, 64, 64, 64), (64, 64, 127, 64)),       # the image gives way to its windows
+    ([], [], (64, 64, 64, 64), (64, 64, 127, 64)),               # in the order in which they are wanted
+    ([], ["x"], (64, 64, 64, 64), (64, 1, 64, 64)),
+    (["x"], ["p", "r"], (64, 64, 64, 64), (64, 1, 64, 64)),      # what is stated does not
+    (["x", "p"], ["r"], (99, 64, 64, 64), None),
+    ([], [], (9, 2, 30, 65), (9, 2, 30, 67))])                   # above first
+def test_sizes_near_the_wanted_ones(fixed: list[str], early: list[str], wanted: tuple[int, ...],
+                                    found: tuple[int, ...] | None) -> None:
+    got = nearest_parameters(IMAGE, dict(zip("prxn", wanted, strict=True)), fixed, early)
+    assert got == (None if found is None else dict(zip("prxn", found, strict=True)))
+
+
+def test_parameters_that_no_constraint_mentions_are_left_out() -> None:
+    assert parameters_of(isl.Set("[n, m, k] -> { S[i] : n <= i < k }")) == ["n", "k"]

@@ -128,7 +128,8 @@ def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel
     if program.general is None:
         emitted, fits = emit_match(program.match, name, options), ""
     else:
-        made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
+        made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work,
+                                   ordinary_cycles=program.ordinary_cycles)
         emitted, fits = made.emitted, made.fits
     asked = f"if ({found.condition}) " if found.condition else ""
     return _Function(text=preamble(emitted, found, fits), arrays=emitted.arrays, written=emitted.written,
@@ -265,7 +266,7 @@ def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
         else:
             extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
         kind = array.dtype.c_name
-        size = -(-math.prod(extents) * array.dtype.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        size = -(-(math.prod(extents) * array.dtype.bytes) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         declared = f"(*{array.name})" + "".join(f"[{e}]" for e in extents[1:]) if len(extents) > 1 else f"*{array.name}"
         yield Memory(array=array.name, name=array.name,
                      declaration=f"{kind} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {max(size, ALIGNMENT_BYTES)});")

@@ -96,7 +96,8 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
     assert alone is not None
     stripped = replace(program, match=replace(found, fragment=replace(fragment, scop=scop)), before=None, after=None,
                        outside=(), around=tuple(LoopAround(loop=loop, before=None, after=None)
-                                                for loop in program.loops), least_work=0.0)
+                                                for loop in program.loops), least_work=0.0,
+                       ordinary_cycles=0.0)
     original = as_written_function(some_elements(alone, found) if sampled else alone, f"original_{entry}")
     region = with_instruction(_left_out(original, entry), stripped, (), name=f"instruction_{entry}", parallel=parallel,
                               emulated=emulated, constant=constant)
@@ -135,7 +136,7 @@ def region_check(program: TensorizedProgram, given: Scop, *, entry: str, paralle
 
     placed = partial(with_arrays_of, arrays=arrays, temporaries=True)
     placed_match = replace(found, fragment=replace(fragment, scop=placed(fragment.scop)))
-    whole = replace(program, least_work=0.0, match=placed_match)
+    whole = replace(program, least_work=0.0, ordinary_cycles=0.0, match=placed_match)
     whole = with_shared_outside(whole.with_parts(placed))
     parts = [as_written(inside_loops(p, loops, fragment.sizes)) for p, loops in whole.parts]
     region = with_instruction(_left_out(original, entry), whole, parts, name=f"instruction_{entry}", parallel=parallel,

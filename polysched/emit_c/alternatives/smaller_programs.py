@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
 from polysched.emit_c.alternatives.checked_values import LARGEST_WHOLE
 from polysched.emit_c.limits import LIMITS
-from polysched.scop.points import fix_parameters, isl_value
+from polysched.scop.points import fix_parameters, isl_value, parameters_of, value_at
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
@@ -23,23 +23,49 @@ BLOCKS_KEPT = LIMITS.blocks_kept
 OUTER_KEPT = (13, 7, 5, 3)   # iterations of a loop around the instruction, the most that MOST_OF_FEWER allows
 MOST_OF_FEWER = LIMITS.most_smaller_work
 TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
+OF_DEEP_NESTS = ((17, 5, 19), (9, 4, 33), (4, 3, 9), (2, 3, 5))   # where those above are too much work
 SAMPLED = LIMITS.sampled_iterations
 
 
 def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str, int]]:
-    """Values of the parameters that code of all sizes is run with: some whole executions, and remainders."""
-    general, fragment = program.general, program.match.fragment
-    if general is None:
+    """Values of the parameters that code of all sizes is run with: some whole executions, and remainders.
+
+    Sizes of deeper nests are smaller.  Where an extent of an array is a parameter of its own (an image beside the size
+    of its windows), it is at least what the statements reach.
+    """
+    if program.general is None:
         return []
-    found = []
-    for values in TRIED_SIZES:
-        sizes = dict(fragment.sizes) | {n: values[i % len(values)] for i, n in enumerate(general.unknown)}
-        if fix_parameters(fragment.scop.context, sizes).is_empty():
-            continue
-        there = statement_fragment(fragment.scop, fragment.statement, sizes)
-        if there is not None and there.work <= most_work:
+    found: list[dict[str, int]] = []
+    for values in (*TRIED_SIZES, *OF_DEEP_NESTS):
+        if values in OF_DEEP_NESTS and len(found) > 1:
+            break
+        sizes = _sizes_with(program, values)
+        if sizes is not None and _work_at(program, sizes) <= most_work:
             found.append(sizes)
     return found
+
+
+def _sizes_with(program: TensorizedProgram, values: Sequence[int]) -> dict[str, int] | None:
+    """These values for the unknown parameters in turn; None where the program has no such sizes."""
+    assert program.general is not None
+    scop, unknown = program.match.fragment.scop, program.general.unknown
+    sizes = dict(program.match.fragment.sizes) | {n: values[i % len(values)] for i, n in enumerate(unknown)}
+    for statement in scop.statements:
+        for access in statement.accesses:
+            reached = fix_parameters(access.relation.intersect_domain(statement.domain), sizes).range()
+            for position, extent in enumerate(() if reached.is_empty() else scop.array(access.array).extents):
+                names = [] if extent is None else parameters_of(isl.Set.from_pw_aff(extent))
+                if extent is not None and len(names) == 1 and names[0] in unknown:
+                    missing = reached.dim_max_val(position).to_python() + 1 - value_at(extent, sizes)
+                    sizes[names[0]] += max(0, int(missing))
+    return None if fix_parameters(scop.context, sizes).is_empty() else sizes
+
+
+def _work_at(program: TensorizedProgram, sizes: Mapping[str, int]) -> float:
+    """Iterations of the matched statement; without bound where it is no statement at these sizes."""
+    fragment = program.match.fragment
+    there = statement_fragment(fragment.scop, fragment.statement, sizes)
+    return math.inf if there is None else there.work
 
 
 def smaller_program(program: TensorizedProgram, numerics: Numerics, *,

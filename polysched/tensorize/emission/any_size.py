@@ -10,9 +10,11 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from polysched.target import Target, host
+from polysched.tensorize.emission.cost import busy_cycles, element_cycles
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.library import library_call
-from polysched.tensorize.emission.plan import general_plan, make_plan
+from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.scaling import Scale
@@ -36,13 +38,14 @@ class GeneralCode:
 
 
 def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options: EmissionOptions, *,
-                       least_work: float) -> GeneralCode:
+                       least_work: float, ordinary_cycles: float = 0.0) -> GeneralCode:
     """The C function for every size.
 
     Parameters
     ----------
     sample : the same match at the sample sizes, for which blocks and tiles are chosen.
     least_work : iterations of all loops together from which on the instruction pays.
+    ordinary_cycles : of ordinary code per iteration; where positive, the code runs at sizes where it takes fewer.
 
     Raises
     ------
@@ -50,13 +53,14 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
     """
     plan = make_plan(sample, emulated=options.emulated, unroll=options.unroll, target=options.target,
                      parallel=options.parallel, choice=options.choice)
-    plan = general_plan(plan, general.match, emulated=options.emulated)
+    at_sample, plan = plan, general_plan(plan, general.match, emulated=options.emulated)
     for place in plan.places:
         if place.packed and place.copy is None:
             raise NotGeneralError(f"operand {place.operand} is packed element by element")
     emitted = emit_match(general.match, name, replace(options, plan=plan))
     return GeneralCode(emitted=emitted, fits=_fits(
-        general, name, [*general.conditions.texts, *_memory(emitted), *_work(general, least_work)]))
+        general, name, [*general.conditions.texts, *_memory(emitted), *_work(general, least_work),
+                        *_pays(plan, at_sample, options.target or host(), ordinary_cycles)]))
 
 
 def library_for_all_sizes(general: GeneralMatch, name: str, scale: Scale | None) -> tuple[str, str]:
@@ -92,6 +96,20 @@ def _memory(emitted: Emitted) -> Iterator[str]:
         if place.packed and place.copy is not None:
             width = emitted.plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
             yield bytes_fit([axis.extent for axis in place.copy.axes], width)
+
+
+def _pays(plan: Plan, at_sample: Plan, target: Target, ordinary_cycles: float) -> Iterator[str]:
+    """What the instruction and its copies take is less than what ordinary code takes; what both fetch is left out."""
+    if not ordinary_cycles:
+        return
+    executions = " * ".join(f"(double){loop.blocks * loop.unroll}" for loop in plan.loops)
+    terms = [f"{busy_cycles(at_sample, target)!r} * {executions or '1'}"]
+    for place in plan.places:
+        if place.packed and place.copy is not None:
+            elements = " * ".join(f"(double){axis.extent}" for axis in place.copy.axes)
+            terms.append(f"{element_cycles(plan, place)!r} * {elements}")
+    work = " * ".join(f"(double){loop.extent}" for loop in plan.match.fragment.loops)
+    yield f"{ordinary_cycles!r} * {work} >= {' + '.join(terms)}"
 
 
 def _work(general: GeneralMatch, least_work: float) -> Iterator[str]:

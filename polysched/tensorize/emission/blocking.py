@@ -11,8 +11,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from polysched.target import Target
 from polysched.tensorize.description.intrinsic import LoadMode
+from polysched.tensorize.emission.many_nests import Numbers, block_costs, transfer_times
 from polysched.tensorize.emission.nest import NestLoop, content_of, uses
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
@@ -38,32 +41,61 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
     wanted : iterations unrolled of the two loops, as the nest orders them; by the model when None.
     rank : which of the model's blocks, 0 for the best; the last one where there are fewer.
     """
-    found: list[tuple[float, float, tuple[NestLoop, ...]]] = []
-    for chosen in _unrolled([loop for loop in loops if not loop.reduction], wanted):
-        registers, loads, starved = pressure(match, chosen)
-        tiles = {o.name: math.prod(loop.unroll for loop in chosen if uses(match, o.name, loop))
-                 for o in match.intrinsic.operands}
-        if registers <= min(o.register.count for o in match.intrinsic.operands) and match.intrinsic.holds(tiles):
-            read = sum(tiles[v.name] * v.elements * v.dtype.bytes for v in match.intrinsic.inputs)
-            found.append(((loads + starved) * _wasted(match, chosen), read / math.prod(loop.unroll for loop in chosen),
-                          chosen))
-    found.sort(key=lambda f: f[:2])
-    names = {loop.name: loop for loop in found[min(rank, len(found) - 1)][2]} if found else {}
-    return [names.get(loop.name, loop) for loop in loops]
+    spatial = [loop for loop in loops if not loop.reduction]
+    pairs: list[tuple[NestLoop, ...]] = [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]
+    ragged = {loop.name: _ragged_cost(match, loop) for loop in spatial}
+    found = [_possible(match, chosen, wanted, ragged) for chosen in pairs]
+    first, second = (np.concatenate([f[at] for f in found] or [np.zeros(0)]) for at in range(2))
+    ranked = np.lexsort((second, first))
+    if not ranked.size:
+        return loops
+    blocks = [(chosen, at) for chosen, (*_, places) in zip(pairs, found, strict=True) for at in places]
+    chosen, at = blocks[ranked[min(rank, ranked.size - 1)]]
+    unrolled = _block(chosen, _chosen_factors(chosen, wanted), at)
+    return [replace(loop, unroll=unrolled.get(loop.name, loop.unroll)) for loop in loops]
 
 
-def _unrolled(spatial: Sequence[NestLoop], wanted: tuple[int, int] | None) -> Iterator[tuple[NestLoop, ...]]:
-    """Pairs of loops, and single ones, unrolled by all factors or by those that are wanted."""
-    for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
-        for factors in itertools.product(*map(_factors, pair)):
-            if wanted is None or factors == wanted[: len(factors)]:
-                yield tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
+def _possible(match: Match, chosen: tuple[NestLoop, ...], wanted: tuple[int, int] | None,
+              ragged: Mapping[str, float]) -> tuple[Numbers, Numbers, list[int]]:
+    """Blocks of some loops that registers and scratchpads have room for: what they cost, what they read, which.
+
+    Parameters
+    ----------
+    ragged : by loop, what a last block that is partly padding costs, as a factor.
+    """
+    factors = _chosen_factors(chosen, wanted)
+    if not all(factors):
+        return np.zeros(0), np.zeros(0), []
+    costs = block_costs(match, chosen, factors, _spare_registers(match))
+    wasted, partly = np.ones_like(costs.waits), np.ones_like(costs.waits)
+    for loop, unroll in zip(chosen, costs.unroll, strict=True):
+        wasted = wasted * (np.ceil(loop.count / unroll) * unroll / loop.count)
+        partly = partly * np.where(loop.count % unroll > 0, ragged[loop.name], 1.0)
+    kept = costs.registers <= min(o.register.count for o in match.intrinsic.operands)
+    if match.intrinsic.scratchpads:
+        kept &= np.array([match.intrinsic.holds(_tiles(match, chosen, _block(chosen, factors, at)))
+                          for at in range(kept.size)])
+    return (costs.waits * (wasted * partly))[kept], costs.read_bytes[kept], np.flatnonzero(kept).tolist()
 
 
-def _wasted(match: Match, chosen: tuple[NestLoop, ...]) -> float:
-    """What is executed per iteration of the loops, padding and ragged last blocks included, as a factor."""
-    wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
-    return wasted * math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
+def _chosen_factors(chosen: Sequence[NestLoop], wanted: tuple[int, int] | None) -> list[list[int]]:
+    """Per loop the factors that are tried."""
+    return [[f for f in _factors(loop) if wanted is None or f == wanted[at]] for at, loop in enumerate(chosen)]
+
+
+def _block(chosen: Sequence[NestLoop], factors: Sequence[Sequence[int]], number: int) -> dict[str, int]:
+    """One block by its number: the unrolled iterations of every loop."""
+    found = {}
+    for loop, own in reversed([*zip(chosen, factors, strict=True)]):
+        number, at = divmod(number, len(own))
+        found[loop.name] = own[at]
+    return found
+
+
+def _tiles(match: Match, chosen: Sequence[NestLoop], block: Mapping[str, int]) -> dict[str, int]:
+    """Tiles of every operand that a block of registers touches."""
+    return {o.name: math.prod(block[loop.name] for loop in chosen if uses(match, o.name, loop))
+            for o in match.intrinsic.operands}
 
 
 def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
@@ -95,8 +127,7 @@ def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, 
     """
     unrolled = register_order(loop for loop in unrolled if loop.unroll > 1)
     executions = math.prod(loop.unroll for loop in unrolled)
-    spare = SPARE_REGISTERS if all(o.register.c_type for o in match.intrinsic.operands) else 0
-    held, loads = max(match.intrinsic.temporaries, spare), 0.0
+    held, loads = max(match.intrinsic.temporaries, _spare_registers(match)), 0.0
     inner = unrolled[-1:] if unrolled else ()
     for operand in match.intrinsic.operands:
         mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))
@@ -109,6 +140,11 @@ def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, 
     cost = match.intrinsic.cost
     starved = max(1.0, cost.latency_cycles / cost.issue_cycles / executions)
     return held, loads / executions, starved
+
+
+def _spare_registers(match: Match) -> int:
+    """For what a compiler moves; none where the registers are numbered in the C (AMX)."""
+    return SPARE_REGISTERS if all(o.register.c_type for o in match.intrinsic.operands) else 0
 
 
 def cache_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
@@ -125,15 +161,20 @@ def cache_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[Ne
     plain = min(orders, key=lambda order: transfer_seconds(match, order, target))
     best, least = plain, transfer_seconds(match, plain, target) * WORTHWHILE
     for order in orders:
-        for tiled in _tilings(order, ordered=match.ordered):
-            seconds = transfer_seconds(match, tiled, target)
-            if seconds < least:
-                best, least = tiled, seconds
+        tiles = _tilings(order, ordered=match.ordered)
+        seconds = transfer_times(match, order, tiles, target) if tiles else np.zeros(0)
+        if seconds.size and (fastest := float(seconds.min())) < least:
+            best, least = _tiled(order, tiles, int(seconds.argmin())), fastest
     return best
 
 
-def _tilings(order: list[NestLoop], *, ordered: bool) -> Iterator[list[NestLoop]]:
-    """The longest reduction and the inner spatial loops in tiles of a power of two blocks.
+def _tiled(order: Sequence[NestLoop], tiles: Mapping[str, Sequence[int]], at: int) -> list[NestLoop]:
+    """The loops with the tiles of one candidate."""
+    return [replace(loop, tile=tiles[loop.name][at]) if loop.name in tiles else loop for loop in order]
+
+
+def _tilings(order: list[NestLoop], *, ordered: bool) -> dict[str, list[int]]:
+    """The longest reduction and the inner spatial loops in tiles of a power of two blocks: per loop, one per candidate.
 
     Where sums keep their order, only the outermost reduction: its tiles follow each other as its iterations do.
     """
@@ -141,10 +182,8 @@ def _tilings(order: list[NestLoop], *, ordered: bool) -> Iterator[list[NestLoop]
     reductions = [loop for loop in order if loop.reduction]
     candidates += reductions[:1] if ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
     sizes = [[0, *(2**e for e in range(2, loop.blocks.bit_length()) if 2**e < loop.blocks)] for loop in candidates]
-    for chosen in itertools.product(*sizes):
-        if any(chosen):
-            tiles = {loop.name: size for loop, size in zip(candidates, chosen, strict=True)}
-            yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
+    chosen = [tiles for tiles in itertools.product(*sizes) if any(tiles)]
+    return {loop.name: [tiles[at] for tiles in chosen] for at, loop in enumerate(candidates)} if chosen else {}
 
 
 def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ahead: int) -> list[NestLoop]:
@@ -161,34 +200,35 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
     if len(spatial) > MAX_ORDERED or not spatial:
         return cache_blocks(match, loops, target)
     cycles = match.executions * match.intrinsic.cost.issue_cycles
-
-    def seconds(order: list[NestLoop]) -> float:
-        waiting = cycles / target.frequency_hz / 2 / order[0].tiles
-        return transfer_seconds(match, order, target, ahead=ahead) + waiting
-
-    sums = [*_reduction_tiles(reductions, match)]
-    tried = ([*tiled, *rest] for order in itertools.permutations(spatial)
-             for tiled, rest in itertools.product(_handed_out_tiles(order, cycles), sums))
-    best = min(tried, key=seconds, default=None)
+    best, least = None, math.inf
+    for order in itertools.permutations(spatial):
+        tiles = _handed_out_tiles(order, reductions, cycles, ordered=match.ordered)
+        if not tiles:
+            continue
+        whole = [*order, *reductions]
+        shares = np.ceil(order[0].blocks / np.array(tiles[order[0].name], np.float64))
+        seconds = transfer_times(match, whole, tiles, target, ahead=ahead) + cycles / target.frequency_hz / 2 / shares
+        if (fastest := float(seconds.min())) < least:
+            best, least = _tiled(whole, tiles, int(seconds.argmin())), fastest
     return cache_blocks(match, loops, target) if best is None else best
 
 
-def _handed_out_tiles(order: Sequence[NestLoop], cycles: float) -> Iterator[list[NestLoop]]:
-    """The outermost loop in enough tiles for all threads, the innermost one whole or in tiles, long ones first."""
+def _handed_out_tiles(order: Sequence[NestLoop], reductions: Sequence[NestLoop], cycles: float, *,
+                      ordered: bool) -> dict[str, list[int]]:
+    """Per loop its tile in every candidate: the outermost in enough tiles for all threads, long ones first.
+
+    The innermost spatial loop is whole or in tiles, and so is the longest reduction, in long ones; where sums keep
+    their order, the outermost reduction.
+    """
     first, inner = order[0], order[-1]
     outside = [size for size in _sizes(first) if LEAST_HANDED_OUT <= -(-first.blocks // size) <= cycles / LEAST_CYCLES]
-    for size, within in itertools.product(outside, [0, *reversed(_sizes(inner))] if len(order) > 1 else [0]):
-        tiles = {inner.name: within, first.name: size}
-        yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
-
-
-def _reduction_tiles(reductions: list[NestLoop], match: Match) -> Iterator[list[NestLoop]]:
-    """The longest reduction whole or in long tiles; where sums keep their order the outermost one."""
-    yield reductions
-    longest = reductions[:1] if match.ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
-    for loop in longest:
-        yield from ([replace(x, tile=size) if x is loop else x for x in reductions] for size in _sizes(loop)
-                    if size >= SHORTEST_SUM)
+    tiles = {first.name: outside}
+    if inner is not first:
+        tiles[inner.name] = [0, *reversed(_sizes(inner))]
+    for loop in reductions[:1] if ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]:
+        tiles[loop.name] = [0, *(size for size in _sizes(loop) if size >= SHORTEST_SUM)]
+    chosen = [*itertools.product(*tiles.values())]
+    return {name: [sizes[at] for sizes in chosen] for at, name in enumerate(tiles)} if chosen else {}
 
 
 def _sizes(loop: NestLoop) -> list[int]:

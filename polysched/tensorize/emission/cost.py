@@ -22,14 +22,19 @@ ADDED_ELEMENT_CYCLES = LIMITS.added_element_cycles
 def plan_cycles(plan: Plan, target: Target) -> float:
     """Cycles of one core for the whole statement; threads share them."""
     match = plan.match
-    executions = math.prod(loop.blocks * loop.unroll for loop in plan.loops)
-    _, loads, starved = pressure(match, plan.unrolled)
-    widest = max((v.elements * v.dtype.bytes for v in match.intrinsic.inputs), default=0)
-    vector = max(1.0, widest * 8 / max(target.vector_bits, 64))
-    busy = max(issue_cycles(match.intrinsic, target) * starved, loads * vector / target.ports.loads_per_cycle)
+    executions, busy = math.prod(loop.blocks * loop.unroll for loop in plan.loops), busy_cycles(plan, target)
     copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
     return executions * busy + copies + moved + correction_cycles(match) + match.intrinsic.cost.latency_cycles
+
+
+def busy_cycles(plan: Plan, target: Target) -> float:
+    """Cycles of one execution: until the next one is issued, or until its operands are loaded."""
+    intrinsic = plan.match.intrinsic
+    _, loads, starved = pressure(plan.match, plan.unrolled)
+    widest = max((v.elements * v.dtype.bytes for v in intrinsic.inputs), default=0)
+    vector = max(1.0, widest * 8 / max(target.vector_bits, 64))
+    return max(issue_cycles(intrinsic, target) * starved, loads * vector / target.ports.loads_per_cycle)
 
 
 def issue_cycles(intrinsic: Intrinsic, target: Target) -> float:
@@ -42,10 +47,15 @@ def issue_cycles(intrinsic: Intrinsic, target: Target) -> float:
 
 def copy_cycles(plan: Plan, place: Place) -> float:
     """Cycles to fill a buffer, or for results to read and write it back; sums of their own start at zero."""
+    return place.elements * element_cycles(plan, place)
+
+
+def element_cycles(plan: Plan, place: Place) -> float:
+    """Cycles to copy one element of a packed operand, both ways for a result."""
     written = place.operand in plan.match.written
     if written and plan.match.adds_at_the_end:
-        return place.elements * (TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES)
+        return TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES
     each = TABLE_ELEMENT_CYCLES
     if place.copy is not None:
         each = TURNED_ELEMENT_CYCLES if is_turned(place.copy) else COPIED_ELEMENT_CYCLES
-    return place.elements * each * (2 if written else 1)
+    return each * (2 if written else 1)
