@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.cli.entry import COLLECT_AFTER
 from polysched.emit_c import EmitOptions
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
@@ -45,6 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """No collection of garbage looks at tests and modules again."""
     gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
     gc.enable()
 
 

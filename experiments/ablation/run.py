@@ -4,6 +4,7 @@
 
 A kernel is scheduled once.  Then a process is forked for every constant at half and at twice its value, which tiles and
 emits; what comes out is compared with the C of the shipped values.  With `--time`, versions whose C differs race.
+Programs in `programs/` have what no kernel of the tests has: known sizes that blocks do not divide, `--safe`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import polysched
 from polysched.emit_c import CSource
+from polysched.emit_c.alternatives.crossover import crossover
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.errors import PolyschedError
 from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+PROGRAMS = Path(__file__).parent / "programs"
 PACKAGE = Path(polysched.__file__).parent
 FACTORS = (0.5, 2.0)
 BUDGETS = ("isl operations", "s")
@@ -70,7 +73,13 @@ class Variant:
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=path.stem, parameters={}) for path in sorted(KERNELS.glob("*.c"))]
+    """The small programs first, then the kernels of the tests."""
+    files = (*sorted(PROGRAMS.glob("*.c")), *sorted(KERNELS.glob("*.c")))
+    return [Case(name=path.stem, parameters={}) for path in files]
+
+
+def file_of(case: str) -> Path:
+    return next(path for folder in (PROGRAMS, KERNELS) if (path := folder / f"{case}.c").exists())
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -80,9 +89,9 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """The constants that the way from the schedule to C reads, and for each factor whether the C differs."""
-    options = PipelineOptions(tensorize=None)
+    options = PipelineOptions(tensorize=None, safe=case.name in settings.config["safe"])
     report("scheduling")
-    scop = from_c_file(KERNELS / f"{case.name}.c")
+    scop = from_c_file(file_of(case.name))
     schedule = scheduled(analysed(scop, vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences,
                          options)
     read, shipped = in_child(lambda: _traced(schedule, options))
@@ -121,7 +130,7 @@ def _traced(schedule: Schedule, options: PipelineOptions) -> tuple[list[str], st
     read: set[str] = set()
     target = options.target()
     target = replace(target, costs=_watched(target.costs, "costs", read), ports=_watched(target.ports, "ports", read))
-    text = emitted(schedule, options, target).text
+    text = _text(emitted(schedule, options, target), options, target)
     return sorted(read), _digest(text)
 
 
@@ -141,12 +150,12 @@ def _watched(record: Any, name: str, read: set[str]) -> Any:
 def _varied(schedule: Schedule, options: PipelineOptions, variant: Variant) -> tuple[str, str]:
     """The digest of the C with one constant at another value; empty with the reason where there is none."""
     try:
-        return _digest(_with(schedule, options, variant).text), ""
+        return _digest(_with(schedule, options, variant)), ""
     except PolyschedError as error:
         return "", str(error)
 
 
-def _with(schedule: Schedule, options: PipelineOptions, variant: Variant) -> CSource:
+def _with(schedule: Schedule, options: PipelineOptions, variant: Variant) -> str:
     target = options.target()
     if variant.record == "costs":
         target = replace(target, costs=replace(target.costs, **{variant.name: variant.value}))
@@ -155,7 +164,12 @@ def _with(schedule: Schedule, options: PipelineOptions, variant: Variant) -> CSo
     else:
         for module, name in places(variant.record, variant.name):
             setattr(module, name, variant.value)
-    return emitted(schedule, options, target)
+    return _text(emitted(schedule, options, target), options, target)
+
+
+def _text(source: CSource, options: PipelineOptions, target: Target) -> str:
+    """The C, and with `safe` the conditions under which it runs."""
+    return "\n".join([source.text, *(crossover(source, target).conditions if options.safe else ())])
 
 
 def emitted(schedule: Schedule, options: PipelineOptions, target: Target) -> CSource:

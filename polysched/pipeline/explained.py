@@ -14,6 +14,7 @@ from polysched.dependence.questions.program_loops import ProgramLoop, loops_of
 from polysched.emit_c.loop_ir.loops import For, RegisterTile, walk_nodes
 from polysched.emit_c.packed_buffers import buffer_text
 from polysched.emit_c.teams import Team, team_lines, teams
+from polysched.pipeline.device_figures import told_figures
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.scop.shown import Shown
@@ -96,6 +97,9 @@ def explained(made: Optimized) -> Explained:
     instructions compute.
     """
     steps = [line for line in made.steps() if not line.startswith("band ")]
+    if made.on_device is not None:   # its loops are coordinates of work items, and what a work item runs
+        return Explained(name=made.scop.name, unchanged="", loops=(), notes=made.scop.notes,
+                         steps=(*steps, *told_figures(made.on_device, dict(made.options.assumed))))
     facts = _Facts(made)
     return Explained(
         name=made.scop.name, unchanged=told_unchanged(made) or "", steps=tuple(steps),

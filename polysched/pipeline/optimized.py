@@ -12,6 +12,7 @@ from polysched.dependence.expansion import ExpandedArray
 from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.emit_c import Crossover, CSource
 from polysched.emit_c.teams import Team, teams
+from polysched.emit_gpu import DeviceSource
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.tree_text import tree_text
@@ -44,6 +45,7 @@ class Optimized(Shown):
     as_written : why the region keeps the code as it was written; empty where it is transformed.
     looked_up : what a database had for the region; empty where none was asked.
     mapped : the kernels of a device and what is copied, one line each; empty for the CPU.
+    on_device : these kernels and the mapping behind them; None for the CPU.
     """
 
     scop: Scop
@@ -63,6 +65,7 @@ class Optimized(Shown):
     as_written: str = ""
     looked_up: str = ""
     mapped: tuple[str, ...] = ()
+    on_device: DeviceSource | None = None
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from polysched.cli.commands import COMMANDS
 from polysched.cli.completion import subcommands
 from polysched.cli.conventions import COMPILER_HELP, Parser, json_file, meant, separate_sizes, size, size_or_range
-from polysched.cli.entry import make_parser
+from polysched.cli.entry import main, make_parser
 from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
@@ -254,3 +255,14 @@ def test_values_of_one_band_become_options():
     bands = tiled_options(arguments).tiling.bands
     assert bands[0].given() == {"packed": "auto", "register": (4, 8)}
     assert bands[1].given() == {"packed": (), "parallel": False, "outer_sizes": (64, 128)}
+
+
+def test_a_command_leaves_the_collection_of_garbage_as_it_was(capsys):
+    before = gc.get_threshold()
+    gc.set_threshold(701, 11, 12)
+    try:
+        assert main(["machine", "--targets"]) == 0
+        assert gc.get_threshold() == (701, 11, 12)
+    finally:
+        gc.set_threshold(*before)
+    assert "generic" in capsys.readouterr().out

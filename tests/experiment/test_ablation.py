@@ -2,16 +2,21 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from polysched.emit_c.alternatives import crossover
 from polysched.emit_c.nests import independent_rows, summed_rows
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
-from polysched.scop import from_c_text
-from polysched.target import Target
+from polysched.scheduling.schedule import Schedule
+from polysched.scop import from_c_file, from_c_text
+from polysched.target import CacheLevel, Target
+from polysched.tiling import tile
 from polysched.tiling.planning import block_orders
 
 FILE = Path(__file__).parents[2] / "experiments" / "ablation" / "run.py"
@@ -83,3 +88,48 @@ def test_the_table_counts_kernels_whose_c_differs() -> None:
     table = ROOM.table([record("gemm"), record("lu", 0.5), record("mvt", 0.5, 2.0)])
     assert [cell.strip() for cell in table.splitlines()[2].split("|")[1:-1]] == [
         "`costs.row_cycles`", "3", "2", "1", "lu, mvt"]
+
+
+MACHINE = Target(vector_bits=256, vector_registers=16, cores=2, frequency_hz=2.4e9, caches=(
+    CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=512 << 10, ways=8),
+    CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
+OPTIONS = PipelineOptions(tensorize=None, safe=True)
+
+
+@cache
+def scheduled_program(name: str) -> Schedule:
+    return scheduled(analysed(from_c_file(ROOM.file_of(name)), vector_bytes=32).dependences, OPTIONS)
+
+
+@cache
+def choice(program: str, constant: str, factor: float) -> str:
+    """The tiles of a program at another value of a constant; of a guarded one the condition of its code."""
+    target = MACHINE
+    if constant:
+        shipped = getattr(MACHINE.costs, constant)
+        target = replace(MACHINE, costs=replace(MACHINE.costs, **{constant: type(shipped)(shipped * factor)}))
+    schedule = scheduled_program(program)
+    if program.startswith("guarded"):
+        return str(ROOM._text(ROOM.emitted(schedule, OPTIONS, MACHINE), OPTIONS, target))
+    return str(tile(schedule, replace(OPTIONS.tiling_options(), target=target), alone=False).tree)
+
+
+@pytest.mark.parametrize(("program", "constant", "factor"), [
+    ("cut_blocks", "cut_block_share", 2.0), ("cut_blocks_in_place", "partial_block_slowdown", 0.5),
+    ("channels_in_lanes", "transposed_cycles", 2.0), ("channels_in_lanes", "spread_cycles", 2.0),
+    ("rows_in_place", "tlb_pages", 0.5), ("sweeps", "handed_over_share", 0.5),
+    ("sweeps", "memory_bytes_per_cycle", 0.5),
+    ("guarded_product", "team_start_seconds", 2.0), ("guarded_product", "barrier_seconds", 2.0),
+    ("guarded_product", "allocation_seconds", 2.0), ("guarded_calls", "call_cycles", 2.0)])
+def test_a_constant_that_no_kernel_depends_on_decides_about_a_program(program: str, constant: str,
+                                                                      factor: float) -> None:
+    assert choice(program, constant, factor) != choice(program, "", 1.0)
+
+
+def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its_budget(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = scheduled_program("guarded_product")
+    source = ROOM.emitted(schedule, OPTIONS, MACHINE)
+    monkeypatch.setattr(crossover, "MODEL_OPERATIONS", 1)
+    slower = replace(MACHINE, costs=replace(MACHINE.costs, unknown_statement_seconds=4e-10))
+    assert ROOM._text(source, OPTIONS, slower) != ROOM._text(source, OPTIONS, MACHINE)

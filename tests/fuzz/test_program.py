@@ -54,7 +54,7 @@ def executed(nodes: tuple[Node, ...], values: dict[str, int]) -> Iterator[tuple[
 
 
 def programs() -> list[Program]:
-    return [*(generate(seed, shape=Shape(depth=3, data_dependent=0.2)) for seed in range(25)),
+    return [*(generate(seed, shape=Shape(depth=3, data_dependent=0.2)) for seed in range(12)),
             *(contraction(seed) for seed in range(15))]
 
 

@@ -21,7 +21,8 @@ from polysched.target import Compiler
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 
 FLAGS = ("-std=gnu11", "-O1", "-fwrapv", "-ffp-contract=off", "-w")
-RUN_SECONDS = 20.0
+RUN_SECONDS, VERSION_SECONDS = 20.0, 5
+"""Wall time of a run beside that of its versions, and of one version, by an alarm."""
 ROUNDS = 8
 """Calls per version: random bits, ends of the types, small numbers, in turn."""
 
@@ -139,7 +140,7 @@ int main(int count, char **words)
 {
     for (int at = atoi(words[1]); at < (int)(sizeof ps_versions / sizeof *ps_versions); at++) {
         printf("begin %d %s\n", at, ps_versions[at].name); fflush(stdout);
-        alarm(5);
+        alarm(VERSION_SECONDS);
         ps_run(ps_versions + at); fflush(stdout);
     }
     return 0;
@@ -178,12 +179,13 @@ def _ran(binary: Path, versions: Sequence[Version], folder: Path) -> dict[str, s
     found: dict[str, str] = {}
     first = 0
     while first < len(versions):
+        seconds = RUN_SECONDS + VERSION_SECONDS * (len(versions) - first)
         try:
             done = subprocess.run([str(binary), str(first)], cwd=folder, capture_output=True, text=True,
-                                  timeout=RUN_SECONDS, check=False)
+                                  timeout=seconds, check=False)
             output, ended = done.stdout, f"ends with status {done.returncode}"
         except subprocess.TimeoutExpired as error:
-            output, ended = (error.stdout or b"").decode(), f"is not done after {RUN_SECONDS:g} seconds"
+            output, ended = (error.stdout or b"").decode(), f"is not done after {seconds:g} seconds"
         for label, what in re.findall(r"^end (\S+) (.*)$", output, re.MULTILINE):
             found[label] = "" if what == "equal" else what.split(" ", 1)[1]
         begun = [int(n) for n in re.findall(r"^begin (\d+)", output, re.MULTILINE)]
@@ -195,7 +197,8 @@ def _ran(binary: Path, versions: Sequence[Version], folder: Path) -> dict[str, s
 
 def unit_text(versions: Sequence[Version]) -> str:
     """The whole translation unit."""
-    parts = ["#include <stdlib.h>\n", PRELUDE, f"enum {{ ROUNDS = {ROUNDS} }};\n#define POLYSCHED_EXACT_ARITHMETIC\n"]
+    limits = f"enum {{ ROUNDS = {ROUNDS}, VERSION_SECONDS = {VERSION_SECONDS} }};\n"
+    parts = ["#include <stdlib.h>\n", PRELUDE, limits, "#define POLYSCHED_EXACT_ARITHMETIC\n"]
     parts.append(_helpers(versions))
     originals: set[tuple[int, int]] = set()
     for v in versions:

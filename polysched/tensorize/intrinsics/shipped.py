@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -70,6 +71,16 @@ def shipped_for(machine: str) -> tuple[Intrinsic, ...]:
 def shipped_texts() -> frozenset[str]:
     """Their texts, whose readings the tests compare; others are compared when they are first used."""
     return frozenset(i.semantics for i in shipped())
+
+
+def is_shipped(text: str) -> bool:
+    """Whether a text is that of a shipped instruction; those of this kind of machine are looked at first."""
+    return text in _texts_for(platform.machine()) or text in shipped_texts()
+
+
+@cache
+def _texts_for(machine: str) -> frozenset[str]:
+    return frozenset(i.semantics for i in shipped_for(machine))
 
 
 class ShippedByName(Mapping[str, Intrinsic]):

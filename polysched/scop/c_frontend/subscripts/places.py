@@ -124,9 +124,15 @@ def _reinterpreted(x: Extraction, node: c_ast.Cast) -> Place:
                        hint="declare the array with the type that the region uses")
     if _same_rows(x, base.ctype, ctype):
         return base
-    if base.offset is not None:   # in elements of the other shape
+    if base.offset is not None or _changes(x, node.to_type):   # an offset is in elements of the other shape
         raise _no_layout(x, node)
     return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
+
+
+def _changes(x: Extraction, node: c_ast.Typename) -> bool:
+    """Whether the region declares or changes a name in the lengths of a type, which then differ inside of it."""
+    symbols = [x.bindings.symbol(n) for n in everything(node) if isinstance(n, c_ast.ID)]
+    return any(symbol in x.bindings.written or symbol.origin is Origin.REGION for symbol in symbols)
 
 
 def _no_layout(x: Extraction, node: c_ast.Cast) -> UnsupportedScopError:

@@ -52,7 +52,9 @@ def test_spellings(lvalue: str, spelling: str, elements: str) -> None:
 @pytest.mark.parametrize(("lvalue", "problem"), [
     ("i[A]", "no array or pointer"), ("(n ? A : A + 1)[i]", "no array"),
     ("((unsigned *)A)[i]", "elements of another type"),
-    ("((int (*)[3])(A + 1))[i][0]", "no fixed layout"), ("q[i]", "whole struct"),
+    ("((int (*)[3])(A + 1))[i][0]", "no fixed layout"), ("int k = 4; ((int (*)[k])A)[i][1]", "no fixed layout"),
+    ("int m = 4; ((int (*)[m])A)[i][1]", "no fixed layout"), ("m = 4; ((int (*)[m])A)[i][1]", "no fixed layout"),
+    ("((int (*)[i + 2])A)[i][1]", "no fixed layout"), ("q[i]", "whole struct"),
     ("x[i]", "pointer or whole array"), ("n[i]", "no array or pointer")])
 def test_refused(lvalue: str, problem: str) -> None:
     with pytest.raises(UnsupportedScopError, match=problem):

@@ -1,0 +1,72 @@
+"""Is the C that two checkouts emit for one program the same, byte for byte?
+
+    python experiments/ablation/emitted.py OLD NEW --keep DIR [--polybench-root DIR] [--only NAME ...]
+
+Transforms the kernels of `tests/kernels` of this checkout, and those of PolyBench/C, by `polysched c2c` of both
+checkouts with its defaults.  `--keep` holds the C; what is there is not made again.  Prints one line per program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+
+
+def programs(suite: Path | None) -> Iterator[tuple[str, Path, list[str]]]:
+    """Name, file, and options of the preprocessor: the kernels of the tests, then those of the suite."""
+    for path in sorted(KERNELS.glob("*.c")):
+        yield path.stem, path, []
+    if suite is not None:
+        for line in (suite / "utilities" / "benchmark_list").read_text().split():
+            path = suite / line
+            yield f"polybench {path.stem}", path, ["-I", str(suite / "utilities"), "-I", str(path.parent)]
+
+
+def emitted(checkout: Path, source: Path, options: list[str], output: Path) -> str:
+    """The C that a checkout emits; the last line of its message where it refuses."""
+    if not output.exists():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "polysched", "c2c", source, "-o", output, *options]
+        done = subprocess.run(command, check=False, cwd=checkout, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(checkout)})
+        if done.returncode != 0:
+            return f"refused: {(done.stderr.strip().splitlines() or [''])[-1]}"
+    return output.read_text()
+
+
+def difference(old: str, new: str) -> str:
+    """`same`, or how many lines went and came."""
+    if old == new:
+        return "same"
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]
+    return f"{sum(x.startswith('-') for x in lines)} lines went, {sum(x.startswith('+') for x in lines)} came"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--keep", type=Path, required=True, help="folder for the C, in `old` and `new`")
+    parser.add_argument("--polybench-root", type=Path)
+    parser.add_argument("--only", nargs="+", default=["*"], help="patterns of names")
+    given = parser.parse_args()
+    keep = given.keep.resolve()
+    print("| program | C |\n|---|---|")
+    for name, path, options in programs(given.polybench_root and given.polybench_root.resolve()):
+        if any(fnmatch(name, pattern) for pattern in given.only):
+            file = f"{name.replace(' ', '_')}.c"
+            texts = [emitted(checkout.resolve(), path, options, keep / side / file)
+                     for side, checkout in (("old", given.old), ("new", given.new))]
+            print(f"| {name} | {difference(*texts)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+/* With --safe: the condition on the sizes counts teams of threads, and the panel that they share. */
+void guarded_product(int n, double C[restrict n][n], double A[restrict n][n], double B[restrict n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}

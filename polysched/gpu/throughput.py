@@ -1,0 +1,273 @@
+"""What kernels are expected to take on a GPU: the largest of what its pipes, its memory and latency need.
+
+Source: the throughput and latency models follow J. Sim et al., "A Performance Analysis Framework for Identifying
+Potential Benefits in GPGPU Applications", PPoPP 2012, without its caches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from math import ceil, prod
+
+import islpy as isl
+
+from polysched.gpu.coalescing import step_of
+from polysched.gpu.mapping import GpuMapping, Launch, Phase
+from polysched.gpu.staging import box_in_tile
+from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
+from polysched.scop.dtypes import DType, Kind
+from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Access, Scop, Statement
+from polysched.scop.shown import Shown
+from polysched.target.gpus import Gpu
+from polysched.tiling.footprints.nest import assumed_parameters, extent_along
+from polysched.tiling.footprints.point_count import point_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures(Shown):
+    """What one kernel is expected to do in all its launches.
+
+    Parameters
+    ----------
+    kernel : its name.
+    gpu : the GPU.
+    launches, blocks : launches, and blocks of each.
+    occupancy : work items that a multiprocessor holds, over those that it can hold.
+    held_by : what bounds them: `threads`, `blocks`, `shared memory` or `registers`.
+    global_bytes : that go over the device's memory when no cache helps.
+    least_bytes : of the elements that the kernel touches, each once.
+    seconds : by pipe, memory and latency; what is largest is the limiter.
+    """
+
+    kernel: str
+    gpu: Gpu
+    launches: int
+    blocks: int
+    occupancy: float
+    held_by: str
+    global_bytes: float
+    least_bytes: float
+    seconds: Mapping[str, float]
+
+    @property
+    def limiter(self) -> str:
+        """What takes longest."""
+        return max(self.seconds, key=lambda name: self.seconds[name])
+
+    def headline(self) -> str:
+        """One line."""
+        launches, blocks = _counted(self.launches, "launch", "launches"), _counted(self.blocks, "block", "blocks")
+        return (f"{self.kernel} on {self.gpu.name} ({self.gpu.title}): {launches} of {blocks}, "
+                f"occupancy {self.occupancy:.0%} by {self.held_by}, "
+                f"{_bytes(self.global_bytes)} of global memory without caches, at least {_bytes(self.least_bytes)}; "
+                f"{self.seconds[self.limiter] * 1e3:.3g} ms by {self.limiter}, at least {self.bound * 1e3:.3g} ms by "
+                "memory")
+
+    @property
+    def bound(self) -> float:
+        """Seconds that no schedule falls below: each element once."""
+        return self.least_bytes / self.gpu.memory_bytes_per_second
+
+
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
+            registers: Mapping[str, int] | None = None) -> tuple[Figures, ...]:
+    """What each kernel is expected to take.
+
+    Parameters
+    ----------
+    sizes : values of parameters; as for `assumed_parameters`.
+    registers : of a work item, by kernel, where a compiler has told them.
+    """
+    assumed = assumed_parameters(mapping.scop, sizes)
+    return tuple(_Model(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
+                        registers=(registers or {}).get(launch.name, 0)).figures() for launch in mapping.launches)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Model:
+    scop: Scop
+    launch: Launch
+    gpu: Gpu
+    sizes: Mapping[str, int]
+    registers: int
+
+    def figures(self) -> Figures:
+        launch, gpu = self.launch, self.gpu
+        launches = prod(extent_along(launch.domain, own, self.sizes) for own in launch.host)
+        extents = [extent_along(launch.domain, own, self.sizes) for own in launch.coordinates]
+        blocks = prod(ceil(extent / edge) for extent, edge in zip(extents, launch.block, strict=True))
+        held, held_by = self._held()
+        counts = self._operations()
+        moved = self._global_bytes(launches * blocks)
+        rate = min(gpu.multiprocessors, blocks) * gpu.gigahertz * 1e9
+        seconds = {name: count / gpu.per_cycle[name] / rate for name, count in counts.items()}
+        seconds["memory"] = moved / gpu.memory_bytes_per_second
+        seconds["latency"] = self._latency(launches, blocks, held)
+        return Figures(kernel=launch.name, gpu=gpu, launches=launches, blocks=blocks, held_by=held_by, seconds=seconds,
+                       occupancy=held * self._items / gpu.threads, global_bytes=moved, least_bytes=self._least_bytes())
+
+    @property
+    def _items(self) -> int:
+        """Work items of a block, whole warps."""
+        return ceil(prod(self.launch.block or (1,)) / self.gpu.warp) * self.gpu.warp
+
+    def _held(self) -> tuple[int, str]:
+        """Blocks that a multiprocessor holds at once, and what bounds them."""
+        gpu, shared = self.gpu, self._shared_bytes()
+        bounds = {"threads": gpu.threads // self._items, "blocks": gpu.blocks}
+        if shared:
+            bounds["shared memory"] = gpu.shared_bytes // (shared + gpu.reserved_bytes)
+        if self.registers:
+            bounds["registers"] = gpu.registers // (self.registers * self._items)
+        name = min(bounds, key=lambda key: bounds[key])
+        return bounds[name], name
+
+    def _shared_bytes(self) -> int:
+        return sum(self._box_bytes(phase, array) for phase in self.launch.phases for array in phase.staged)
+
+    def _box_bytes(self, phase: Phase, array: str) -> int:
+        box = box_in_tile(self.scop, self.launch, phase, array)
+        return prod(edge.extent for edge in box or ()) * self.scop.array(array).dtype.bytes
+
+    def _own(self, statement: Statement, domain: isl.UnionSet) -> float:
+        """How many instances of a statement a domain has at the sizes."""
+        own = domain.intersect(isl.UnionSet.from_set(statement.domain))
+        return 0.0 if own.is_empty() else point_count(fix_parameters(isl.Set.from_union_set(own), self.sizes))
+
+    def _operations(self) -> dict[str, float]:
+        """Results of each pipe, in all launches."""
+        total: dict[str, float] = {}
+        for phase in self._phases:
+            for statement in self.scop.statements:
+                instances = self._own(statement, phase.domain)
+                for pipe, count in statement_operations(statement, phase.kept).items():
+                    total[pipe] = total.get(pipe, 0) + instances * count
+        return {pipe: count for pipe, count in total.items() if count}
+
+    @property
+    def _phases(self) -> tuple[Phase, ...]:
+        return self.launch.phases or (Phase(domain=self.launch.domain),)
+
+    def _global_bytes(self, blocks: int) -> float:
+        """Bytes of global memory: boxes once a tile, what a variable holds once, all else at every access."""
+        return sum(self._phase_bytes(phase, blocks) for phase in self._phases)
+
+    def _phase_bytes(self, phase: Phase, blocks: int) -> float:
+        total = 0.0
+        if phase.step is not None:
+            tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
+            total += blocks * tiles * sum(self._box_bytes(phase, array) for array in phase.staged)
+        for statement in self.scop.statements:
+            instances = self._own(statement, phase.domain)
+            steps = 1 if phase.step is None else extent_along(phase.domain, phase.step, self.sizes)
+            for access in statement.accesses:
+                if access.array in phase.staged or self.scop.array(access.array).is_scalar:
+                    continue
+                times = instances / steps if access.array in phase.kept else instances
+                total += times * self._access_bytes(statement, access)
+        return total
+
+    def _access_bytes(self, statement: Statement, access: Access) -> float:
+        """Bytes of global memory that a work item takes for one access, with its neighbours in the warp."""
+        width = self.scop.array(access.array).dtype.bytes
+        step = step_of(statement, self.launch.coordinates, 0) if self.launch.coordinates else None
+        stride = None if step is None else stride_along(access, step)
+        if stride is None:
+            return self.gpu.sector_bytes
+        return max(min(self.gpu.sector_bytes, abs(stride) * width), self.gpu.sector_bytes / self.gpu.warp)
+
+    def _least_bytes(self) -> float:
+        """Each element that the kernel touches once, and once more if it is written."""
+        total = 0.0
+        for array in self.scop.arrays:
+            for written in (False, True):
+                reached = [isl.UnionMap.from_map(a.relation).intersect_domain(self.launch.domain).range()
+                           for s in self.scop.statements for a in s.accesses
+                           if a.array == array.name and a.is_write == written]
+                sets = [own for own in reached if not own.is_empty()]
+                if not sets:
+                    continue
+                whole = sets[0]
+                for own in sets[1:]:
+                    whole = whole.union(own)
+                points = fix_parameters(isl.Set.from_union_set(whole), self.sizes)
+                total += array.dtype.bytes * (point_count(points) if points.is_bounded() else 0)
+        return total
+
+    def _latency(self, launches: int, blocks: int, held: int) -> float:
+        """Waves of blocks, each as long as one work item takes when nothing is in its way."""
+        waves = ceil(blocks / (self.gpu.multiprocessors * max(held, 1)))
+        instances = sum(self._own(s, self.launch.domain) for s in self.scop.statements)
+        each = instances / (launches * blocks * prod(self.launch.block or (1,)))
+        staged = any(phase.staged for phase in self.launch.phases)
+        latencies = self.gpu.latencies
+        cycles = latencies["operation"] + latencies["shared" if staged else "global"]
+        return launches * waves * max(each, 1) * cycles / self.gpu.gigahertz / 1e9
+
+
+def statement_operations(statement: Statement, kept: Collection[str] = ()) -> Counter[str]:
+    """Results that one instance needs of each pipe; an addition of a product is one, addresses are not counted.
+
+    Parameters
+    ----------
+    kept : arrays whose elements are in variables.
+    """
+    found: Counter[str] = Counter()
+    for top in statement_expressions(statement.body):
+        for expr in walk(top):
+            match expr:
+                case Call() | Binary(op="/" | "%"):
+                    found["special"] += 1
+                case Binary(op="+" | "-") if _has_product(expr):
+                    pass
+                case Binary() | Unary():
+                    found[_pipe(expr.dtype)] += 1
+    for assignment in assignments(statement.body):
+        if assignment.op is not None and not (assignment.op in ("+", "-") and _is_product(assignment.value)):
+            found[_pipe(assignment.value.dtype)] += 1
+    found["load"] += sum(access.array not in kept for access in statement.accesses)
+    return found
+
+
+def _has_product(expr: Binary) -> bool:
+    return expr.dtype.kind is Kind.FLOAT and (_is_product(expr.left) or _is_product(expr.right))
+
+
+def _is_product(expr: object) -> bool:
+    return isinstance(expr, Binary) and expr.op == "*"
+
+
+def _pipe(dtype: DType) -> str:
+    if dtype.kind is not Kind.FLOAT:
+        return "integer"
+    return "float64" if dtype.bits > 32 else "float32"
+
+
+def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
+    """Elements between the places of two neighbours that differ in the last subscript alone; None for others."""
+    if not access.exact or not access.relation.dim(isl.dim_type.out):
+        return 0 if access.exact else None
+    space = access.relation.get_space().domain()
+    moved = isl.MultiAff.identity_on_domain_space(space)
+    for k, by in enumerate(step):
+        moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl.Val.int_from_si(space.get_ctx(), by)))
+    pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
+    distance = pairs.deltas()
+    fixed = [distance.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distance.dim(isl.dim_type.set))]
+    if any(not value.is_int() for value in fixed) or any(value.to_python() for value in fixed[:-1]):
+        return None
+    return int(fixed[-1].to_python())

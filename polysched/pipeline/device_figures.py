@@ -1,0 +1,33 @@
+"""What the kernels of a device are expected to take on GPUs, in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from polysched.emit_gpu import DeviceSource
+from polysched.emit_gpu.interface import CUDA
+from polysched.emit_gpu.nvrtc import library, resources
+from polysched.gpu.throughput import figures
+from polysched.target.gpus import GPUS, Gpu
+
+
+def told_figures(made: DeviceSource, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """One line per kernel and GPU, and one that says where registers come from."""
+    return tuple(_lines(made, sizes))
+
+
+def _lines(made: DeviceSource, sizes: Mapping[str, int]) -> Iterator[str]:
+    compiled = made.interface is CUDA and library() is not None
+    for gpu in GPUS.values():
+        registers = _registers(made, gpu) if compiled else {}
+        for own in figures(made.mapping, gpu, sizes, registers):
+            told = f"; {registers[own.kernel]} registers" if own.kernel in registers else ""
+            yield f"expected: {own.headline()}{told}"
+    if made.interface is CUDA and not compiled:
+        yield "expected: no NVRTC is installed to count registers; pip install nvidia-cuda-nvrtc-cu12"
+
+
+def _registers(made: DeviceSource, gpu: Gpu) -> dict[str, int]:
+    """Registers of a work item, by launch."""
+    by_name = {own.name: own.registers for own in resources(made.program, gpu.name)}
+    return {kernel.loops.launch.name: by_name[kernel.name] for kernel in made.kernels}

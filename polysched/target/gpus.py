@@ -1,0 +1,63 @@
+"""What GPUs have and what they do in a cycle, by their makers' manuals; nothing here was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU.
+
+    Parameters
+    ----------
+    name : as the compilers call it.
+    title : a product that has it.
+    multiprocessors : that run blocks.
+    gigahertz : of a multiprocessor, boosted.
+    warp : work items that run one instruction together.
+    threads, blocks : work items and blocks that a multiprocessor holds at once.
+    registers : of 32 bits, of a multiprocessor.
+    shared_bytes : of shared memory of a multiprocessor.
+    reserved_bytes : of shared memory that the system takes of each block.
+    memory_bytes_per_second : of the memory of the device.
+    sector_bytes : that its memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses.
+    per_cycle : results of a multiprocessor in a cycle, by pipe: `float32`, `float64` and `integer` operations (a
+        multiply-add is one), `special` functions, `load` of elements from shared or global memory.
+    latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
+    source : of these numbers.
+    """
+
+    name: str
+    title: str
+    multiprocessors: int
+    gigahertz: float
+    warp: int
+    threads: int
+    blocks: int
+    registers: int
+    shared_bytes: int
+    reserved_bytes: int
+    memory_bytes_per_second: float
+    per_cycle: dict[str, float]
+    latencies: dict[str, int]
+    source: str
+    sector_bytes: int = 32
+
+
+_LATENCIES = {"operation": 4, "shared": 30, "global": 500}
+"""Cycles; J. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking",
+IPDPS 2024, tables of A100 and H100, rounded."""
+
+SM_80 = Gpu(
+    name="sm_80", title="A100 SXM", multiprocessors=108, gigahertz=1.41, warp=32, threads=2048, blocks=32,
+    registers=65536, shared_bytes=164 * 1024, reserved_bytes=1024, memory_bytes_per_second=1.555e12,
+    per_cycle={"float32": 64, "float64": 32, "integer": 64, "special": 16, "load": 32}, latencies=_LATENCIES,
+    source="NVIDIA A100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, Technical Specifications per Compute "
+           "Capability, and Throughput of Native Arithmetic Instructions")
+SM_90 = Gpu(
+    name="sm_90", title="H100 SXM", multiprocessors=132, gigahertz=1.98, warp=32, threads=2048, blocks=32,
+    registers=65536, shared_bytes=228 * 1024, reserved_bytes=1024, memory_bytes_per_second=3.35e12,
+    per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32}, latencies=_LATENCIES,
+    source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")
+GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90)}

@@ -1,0 +1,30 @@
+"""The lines about what kernels are expected to take."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.emit_gpu import emit_cuda, emit_opencl
+from polysched.emit_gpu.nvrtc import library
+from polysched.pipeline import device_figures
+from polysched.pipeline.device_figures import told_figures
+from tests.gpu.mapped import PRODUCT, mapped
+
+
+def test_a_line_for_each_gpu() -> None:
+    lines = told_figures(emit_opencl(mapped(PRODUCT)), {"n": 4096})
+    assert [line.split()[3] for line in lines] == ["sm_80", "sm_90"]
+
+
+@pytest.mark.skipif(library() is None, reason="no NVRTC: pip install nvidia-cuda-nvrtc-cu12")
+def test_registers_are_those_that_the_compiler_tells() -> None:
+    for line in told_figures(emit_cuda(mapped(PRODUCT)), {"n": 4096}):
+        count = int(line.rpartition("; ")[2].removesuffix(" registers"))
+        assert 16 <= count <= 255
+
+
+def test_without_nvrtc_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_figures, "library", lambda: None)
+    *lines, last = told_figures(emit_cuda(mapped(PRODUCT)), {"n": 4096})
+    assert len(lines) == 2
+    assert "pip install nvidia-cuda-nvrtc-cu12" in last

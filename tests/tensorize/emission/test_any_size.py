@@ -1,0 +1,79 @@
+"""One function computes the product at every size that its test of sizes lets through."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.pipeline import analysed
+from polysched.scop import from_c_text
+from polysched.target import find_compiler, host
+from polysched.tensorize import match
+from polysched.tensorize.emission.any_size import GeneralCode, emit_for_all_sizes
+from polysched.tensorize.emission.function import EmissionOptions
+from polysched.tensorize.matching.any_size import for_all_sizes
+from tests.tensorize.emission.native import FOUR
+
+TEXT = """void f(int m, int n, int q, int C[m][n], int A[m][q], int B[q][n]) {
+#pragma scop
+for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = 0; k < q; k++) C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
+
+
+def made(name: str, least_work: float, **options: object) -> GeneralCode:
+    dependences = analysed(from_c_text(TEXT), for_instructions=True).dependences
+    found = match(dependences.scop, FOUR, dependences=dependences).matches[0]
+    general = for_all_sizes(found, dependences, ("m", "n", "q"))
+    given = EmissionOptions(target=host(), **options)   # type: ignore[arg-type]
+    return emit_for_all_sizes(general, found, name, given, least_work=least_work)
+
+
+@pytest.fixture(scope="module")
+def codes() -> list[GeneralCode]:
+    return [made("plain", 1), made("blocks", 1, unroll=(2, 2)), made("zeroed", 1, zero=True), made("worth", 4000)]
+
+
+@pytest.fixture(scope="module")
+def library(codes: list[GeneralCode], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder: Path = tmp_path_factory.mktemp("sizes")
+    text = codes[0].emitted.prelude + "".join(c.emitted.text + c.fits.replace("static ", "") for c in codes)
+    (folder / "a.c").write_text(text)
+    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(folder / "a.c"), "-o",
+                                str(folder / "a.so")])
+    assert not done.returncode, done.stderr
+    return ctypes.CDLL(str(folder / "a.so"))
+
+
+@pytest.mark.parametrize("name", ["plain", "blocks", "zeroed"])
+def test_every_size_that_fits_has_the_product(name: str, codes: list[GeneralCode], library: ctypes.CDLL) -> None:
+    """One after the other in the same buffers, larger and smaller ones in turn."""
+    ran, names = 0, next(c.emitted.arrays for c in codes if c.emitted.name == name)
+    for m, n, q in SIZES:
+        sizes = [ctypes.c_long(x) for x in (m, n, q)]
+        if not getattr(library, f"{name}_fits")(*sizes):
+            continue
+        chooser = np.random.default_rng(m * n + q)
+        c, a, b = (chooser.integers(-(1 << 31), 1 << 31, s).astype(np.int32) for s in ((m, n), (m, q), (q, n)))
+        wanted, arrays = (0 if name == "zeroed" else c) + a @ b, {"C": c, "A": a, "B": b}
+        getattr(library, name)(*(ctypes.c_void_p(arrays[x].ctypes.data) for x in names), *sizes)
+        np.testing.assert_array_equal(c, wanted, err_msg=f"{m} {n} {q}")
+        ran += 1
+    assert ran >= len(SIZES) - 1
+
+
+def test_too_small_and_impossible_sizes_do_not_fit(library: ctypes.CDLL) -> None:
+    for sizes in ((1, 4, 4), (4, 1, 4), (4, 4, 1), (0, 4, 4), (-3, 4, 4), (1 << 41, 4, 4)):
+        assert not library.plain_fits(*map(ctypes.c_long, sizes)), sizes
+    assert not library.plain_fits(*map(ctypes.c_long, (1 << 30, 1 << 30, 1 << 30))), "no memory has such buffers"
+
+
+def test_little_work_is_left_to_ordinary_code(library: ctypes.CDLL) -> None:
+    for m, n, q in SIZES:
+        fits = library.worth_fits(*map(ctypes.c_long, (m, n, q)))
+        assert bool(fits) is (m * n * q >= 4000), (m, n, q)
