@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polysched.tensorize.description.intrinsic import Intrinsic
     from polysched.tensorize.description.library_function import LibraryFunction
     from polysched.tensorize.functions.function_match import FunctionMatches
+    from polysched.tensorize.options import TensorizeOptions
 
 NAME = "match"
 AUTO = "auto"
@@ -82,9 +83,7 @@ def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     with progress(quiet=bool(arguments.quiet)) as shown:
         for scop, own in _matches(arguments, intrinsics, shown):
             found += _cheapest_first(scop, own, arguments, shown) if every else own
-    cut = None if every or any(f.count for f in found) else wanted.cut_sum()
-    whole = [] if cut is None else _function_matches(arguments, cut)
-    if any(f.count for f in whole):
+    if whole := _as_a_whole(arguments, wanted, found):
         return _told(arguments, whole, report)
     if report is not None and every:
         report.write_json([f.to_json() for f in found])
@@ -93,6 +92,14 @@ def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     for f in found if arguments.json != STANDARD else ():
         show(f, everything=arguments.all)
     return 0 if any(f.count for f in found) else 2
+
+
+def _as_a_whole(arguments: argparse.Namespace, wanted: TensorizeOptions,
+                found: list[Matches]) -> list[FunctionMatches]:
+    """Where an instruction by name matches no sum: what its own sum, cut on its way, computes of the regions."""
+    cut = None if any(f.count for f in found) else wanted.cut_sum()
+    whole = [] if cut is None else _function_matches(arguments, cut)
+    return whole if any(f.count for f in whole) else []
 
 
 def _cheapest_first(scop: Scop, found: list[Matches], arguments: argparse.Namespace, shown: Progress) -> list[Matches]:

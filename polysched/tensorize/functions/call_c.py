@@ -65,12 +65,14 @@ def calls_c(found: FunctionMatch, *, called: str = "") -> Calls:
         lines = ["{", *(f"    {line}" for line in (
             *(line for c in copied.values() for line in c.before), call,
             *(line for c in copied.values() for line in c.behind))), "}"]
-    for at, (low, high, step) in reversed(list(enumerate(_bounds(found)))):
-        v = f"{COUNTER}_{at}"
-        forward = f"{v}++" if step == 1 else f"{v} += {step}"
-        head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {forward})"
-        lines = [head, *(f"    {line}" for line in lines)]
+    for at, bounds in reversed(list(enumerate(_bounds(found)))):
+        lines = [_head(f"{COUNTER}_{at}", *bounds, spelling), *(f"    {line}" for line in lines)]
     return Calls(lines=tuple(lines), preamble=preamble(found))
+
+
+def _head(name: str, low: Polynomial, high: Polynomial, step: int, spelling: dict[str, str]) -> str:
+    forward = f"{name}++" if step == 1 else f"{name} += {step}"
+    return f"for (long {name} = {polynomial_c(low, spelling)}; {name} <= {polynomial_c(high, spelling)}; {forward})"
 
 
 def _call(found: FunctionMatch, words: dict[str, str], called: str) -> str:

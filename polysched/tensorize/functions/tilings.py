@@ -56,8 +56,8 @@ def tilings(dependences: Dependences, ours: Statement, variant: Variant, deepest
     lengths = _lengths(domain, sizes)
     too_short: list[str] = []
     for order in _orders(len(lengths), len(extents), kept, own):
-        loops = [_Loop(at, ours.iterators[at], lengths[at] if number in kept or _terms(domain, at, sizes) != wanted
-                       else {(): wanted}, wanted, number in kept)
+        loops = [_Loop(at, ours.iterators[at], _of_sum(domain, at, wanted, sizes, number in kept) or lengths[at],
+                       wanted, number in kept)
                  for number, (at, wanted) in enumerate(zip(order, extents, strict=True))]
         why = next(filter(None, (loop.refusal(variant.name) for loop in loops)), "")
         if why:
@@ -136,6 +136,11 @@ def _lengths(domain: isl.Set, sizes: Mapping[str, int]) -> list[Polynomial | Non
     domain = with_sizes(domain, sizes).coalesce()
     values = [of_affine(domain.dim_max(at)) for at in range(domain.dim(isl.dim_type.set))]
     return [None if v is None else add(v, {(): 1}) for v in values]
+
+
+def _of_sum(domain: isl.Set, at: int, wanted: int, sizes: Mapping[str, int], kept: bool) -> Polynomial | None:
+    """The length of a loop that adds as many terms as are wanted; None for others, and where none are added."""
+    return {(): wanted} if not kept and _terms(domain, at, sizes) == wanted else None
 
 
 def _terms(domain: isl.Set, at: int, sizes: Mapping[str, int]) -> int | None:
