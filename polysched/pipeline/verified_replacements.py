@@ -240,4 +240,4 @@ def _keep(key: str, verdict: Verdict) -> None:
     try:
         find_or_build(key, write, kind=KIND)
     except OutputError as error:
-        logger.warning("the verdict is not kept: %s", error.witness)
+        logger.warning("the result of checking the instruction could not be cached: %s", error.witness)

@@ -79,4 +79,4 @@ def _keep(key: str, executes: bool) -> None:
     try:
         find_or_build(key, write, kind=KIND)
     except OutputError as error:
-        logger.warning("what the machine executes is not kept: %s", error.witness)
+        logger.warning("the list of instructions that this machine executes could not be cached: %s", error.witness)

@@ -29,9 +29,8 @@ def with_flags_in_budget(dependences: Dependences, tree: isl.Schedule, *, permut
     """
     flagged = with_budget(ISL_OPERATIONS, lambda: with_exact_flags(dependences, tree, permutable=permutable))
     if flagged is None:
-        _LOG.warning("function %s: its loops run on one thread, without vectors: which of them are parallel takes isl "
-                     "more than %d operations; a smaller region is judged faster", dependences.scop.name,
-                     ISL_OPERATIONS)
+        _LOG.warning("function %s: its loops run on one thread, without vectors: deciding which of them are parallel "
+                     "takes isl more than %d operations; mark a smaller region", dependences.scop.name, ISL_OPERATIONS)
         return without_flags(tree)
     return flagged
 
