@@ -95,6 +95,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops = _loops(fragment, domain, values)
+    _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
@@ -172,6 +173,13 @@ def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tu
     if not box.intersect_params(domain.params()).is_equal(domain.reset_tuple_id()):
         raise NotGeneralError("its iterations are no box for all sizes")
     return tuple(loops)
+
+
+def _require_iterations(loops: Sequence[SoftwareLoop], conditions: Conditions) -> None:
+    """Loops run at least once at the sizes that are computed: buffers have no negative sizes."""
+    for loop in loops:
+        if isinstance(extent := loop.extent, Size) and (extent.least is None or extent.least < 1):
+            conditions.require(f"{extent} >= 1")
 
 
 def _number(form: Polynomial, values: Mapping[str, int]) -> int:

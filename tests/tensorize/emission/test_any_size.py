@@ -23,11 +23,12 @@ for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = 0; k < q; k
 #pragma endscop
 }
 """
+SHORTER = TEXT.replace("j < n", "j < n - 2").replace("k < q", "k < q - 3")
 SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
-def made(name: str, least_work: float, **options: object) -> GeneralCode:
-    dependences = analysed(from_c_text(TEXT), for_instructions=True).dependences
+def made(name: str, least_work: float, *, text: str = TEXT, **options: object) -> GeneralCode:
+    dependences = analysed(from_c_text(text), for_instructions=True).dependences
     found = match(dependences.scop, FOUR, dependences=dependences).matches[0]
     general = for_all_sizes(found, dependences, ("m", "n", "q"))
     given = EmissionOptions(target=host(), **options)   # type: ignore[arg-type]
@@ -36,7 +37,8 @@ def made(name: str, least_work: float, **options: object) -> GeneralCode:
 
 @pytest.fixture(scope="module")
 def codes() -> list[GeneralCode]:
-    return [made("plain", 1), made("blocks", 1, unroll=(2, 2)), made("zeroed", 1, zero=True), made("worth", 4000)]
+    return [made("plain", 1), made("blocks", 1, unroll=(2, 2)), made("zeroed", 1, zero=True), made("worth", 4000),
+            made("shorter", 1, text=SHORTER)]
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,23 @@ def test_too_small_and_impossible_sizes_do_not_fit(library: ctypes.CDLL) -> None
     for sizes in ((1, 4, 4), (4, 1, 4), (4, 4, 1), (0, 4, 4), (-3, 4, 4), (1 << 41, 4, 4)):
         assert not library.plain_fits(*map(ctypes.c_long, sizes)), sizes
     assert not library.plain_fits(*map(ctypes.c_long, (1 << 30, 1 << 30, 1 << 30))), "no memory has such buffers"
+
+
+def test_loops_without_an_iteration_are_left_to_ordinary_code(codes: list[GeneralCode], library: ctypes.CDLL) -> None:
+    names, ran = next(c.emitted.arrays for c in codes if c.emitted.name == "shorter"), 0
+    for m, n, q in [(3, 5, 2), (3, 5, 3), (3, 2, 5), (3, 5, 5), (4, 7, 9), (3, 6, 4)]:
+        sizes = [ctypes.c_long(x) for x in (m, n, q)]
+        fits = library.shorter_fits(*sizes)
+        assert (n > 2 and q > 3) or not fits, "no buffer has a negative size"
+        if fits:
+            arrays = {"C": np.ones((m, n), np.int32), "A": np.arange(m * q, dtype=np.int32).reshape(m, q),
+                      "B": np.arange(q * n, dtype=np.int32).reshape(q, n)}
+            wanted = arrays["C"].copy()
+            wanted[:, :n - 2] += arrays["A"][:, :q - 3] @ arrays["B"][:q - 3, :n - 2]
+            library.shorter(*(ctypes.c_void_p(arrays[x].ctypes.data) for x in names), *sizes)
+            np.testing.assert_array_equal(arrays["C"], wanted, err_msg=f"{m} {n} {q}")
+            ran += 1
+    assert ran > 0
 
 
 def test_little_work_is_left_to_ordinary_code(library: ctypes.CDLL) -> None:

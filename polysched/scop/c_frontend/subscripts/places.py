@@ -130,7 +130,7 @@ def _reinterpreted(x: Extraction, node: c_ast.Cast) -> Place:
 
 
 def _changes(x: Extraction, node: c_ast.Typename) -> bool:
-    """Whether the lengths of a type are not the same everywhere in the region: it declares or changes a name of them."""
+    """Whether the region declares or changes a name in the lengths of a type, which then differ inside of it."""
     symbols = [x.bindings.symbol(n) for n in everything(node) if isinstance(n, c_ast.ID)]
     return any(symbol in x.bindings.written or symbol.origin is Origin.REGION for symbol in symbols)
 
