@@ -22,6 +22,7 @@ SUB_ROOMS = {
     "search": ["rewriting", "packages"],
     "cli": ["shown", "questions"],
     "pipeline": ["whole_files"],
+    "notebook": ["tutorial"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25

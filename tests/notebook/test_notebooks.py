@@ -12,7 +12,7 @@ import pytest
 from tests.html_reader import Page
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "notebooks"
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+NOTEBOOKS = [*sorted(FOLDER.glob("*.ipynb")), *sorted(FOLDER.glob("tutorial/*.ipynb"))]
 NEEDED = ("nbclient", "ipykernel", "ipywidgets", "pygments")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
@@ -26,7 +26,7 @@ def kinds(notebook) -> list[list[tuple[str, ...]]]:
 
 
 def test_there_are_notebooks():
-    assert len(NOTEBOOKS) >= 3
+    assert len(NOTEBOOKS) >= 10
 
 
 @pytest.mark.slow

@@ -7,11 +7,11 @@ from polysched.scheduling.primitives import Interchange, Privatize, Skew
 
 # 1_iterations: rows of 1, 2, 3, 4 and 5 points; the inner loop includes j = i.
 instances = 15
-count = lambda n: n * (n + 1) // 2  # noqa: E731
+count = lambda n: n * (n + 1) // 2
 domain = "[n] -> { S0[i, j] : 0 <= i < n and 0 <= j <= i }"
 cut = "[n] -> { S0[i, j] : 0 <= i < n and i mod 2 = 0 and j >= 0 and i + j < n }"
 pyramid_instances = 20
-pyramid_count = lambda n: n * (n + 1) * (n + 2) // 6  # noqa: E731
+pyramid_count = lambda n: n * (n + 1) * (n + 2) // 6
 
 # 2_dependences: S0[i] reads a[i + 1], which S0[i + 1] overwrites; the last instance is n - 2.
 written = "{ S0[i, j] -> b[j, i + j] }"

@@ -55,12 +55,12 @@ private = Privatize(array="a", loop="i")
 executions = 15                                                          # 960 updates by 64
 transposed = """
 #include <stdint.h>
-void product(int C[restrict 10][8], uint8_t A[restrict 10][12], int8_t B[restrict 8][12]) {
+void product(int C[restrict 10][8], int8_t A[restrict 10][12], int8_t B[restrict 8][12]) {
 #pragma scop
   for (int x = 0; x < 10; x++)
     for (int y = 0; y < 8; y++)
       for (int z = 0; z < 12; z++)
-        C[x][y] += A[x][z] * B[y][z];
+        C[x][y] -= A[x][z] * B[y][z];
 #pragma endscop
 }
 """
