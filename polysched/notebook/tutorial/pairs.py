@@ -9,12 +9,14 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import UsageError
+from polysched.measure.programs.point_count import count_points
 from polysched.notebook.tutorial.answers import Verdict, as_text, as_words, right, sizes_text, wrong
 from polysched.notebook.tutorial.sets import first_point, require_parameters
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Access, Scop
 
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
+MOST_DISTANCES = 100
 IN_WORDS = {DependenceKind.FLOW: "writes an element that the second reads",
             DependenceKind.ANTI: "reads an element that the second overwrites",
             DependenceKind.OUTPUT: "writes an element that the second writes again"}
@@ -128,16 +130,16 @@ class DistancesOf:
             self.dependences.scop.context)
         found: dict[tuple[int, ...], isl.Map] = {}
         for part in _maps(relation):
-            for at in points_of(part.deltas().project_out(isl.dim_type.param, 0, part.dim(isl.dim_type.param))):
-                found[at] = part
-        given = _tuples(answer, len(next(iter(found))))
+            found |= dict.fromkeys(_distances(part), part)
+        given = _tuples(answer, len(self.dependences.scop.statements[0].iterators))
         if missing := sorted(set(found) - given):
             return wrong(f"{len(missing)} distance{'s are' if len(missing) > 1 else ' is'} missing",
                          f"subtract the two instances of {_first_pair_at(found[missing[0]], missing[0])}")
         if extra := sorted(given - set(found)):
             return wrong(f"no pair of instances is {extra[0]} apart", "a distance is the second instance, which must "
                          "run later, minus the first")
-        return right(f"every pair is one of {', '.join(map(str, sorted(found)))} apart")
+        return right(f"every pair is one of {', '.join(map(str, sorted(found)))} apart" if found
+                     else "there is no such pair")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -263,6 +265,21 @@ def _first_pair_at(part: isl.Map, distance: tuple[int, ...]) -> str:
     for at, value in enumerate(distance):
         apart = apart.fix_val(isl.dim_type.out, at, isl.Val(value))
     return first_pair(apart.domain().unwrap())
+
+
+def _distances(part: isl.Map) -> list[tuple[int, ...]]:
+    """The distances of a dependence between instances of one statement.
+
+    Raises
+    ------
+    UsageError : it is between two statements, or the distances grow with the sizes.
+    """
+    if part.get_tuple_name(isl.dim_type.in_) != part.get_tuple_name(isl.dim_type.out):
+        raise UsageError("a dependence between two statements has no distance here", witness=first_pair(part))
+    apart = part.deltas().project_out(isl.dim_type.param, 0, part.dim(isl.dim_type.param))
+    if count_points(apart) > MOST_DISTANCES:
+        raise UsageError("the distances grow with the sizes, so nobody can list them", witness=str(apart))
+    return points_of(apart)
 
 
 def _compared(found: isl.UnionMap, given: isl.UnionMap, missing: str, extra: str, domain: isl.UnionSet) -> Verdict:

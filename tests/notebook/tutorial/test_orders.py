@@ -50,7 +50,8 @@ def test_steps_that_make_another_one_legal(dependences, answer):
 
 @pytest.mark.parametrize(("answer", "said"), [
     ((), "the step interchange is still refused"), (Reverse(loop="i"), "the steps themselves are refused"),
-    (Skew(loop="q", by="i", factor=1), "no loop is called 'q'"), ("skew", "should be a step"), (Skew, "should be a step")])
+    (Skew(loop="q", by="i", factor=1), "no loop is called 'q'"), ("skew", "should be a step"),
+    (Skew, "should be a step")])
 def test_other_steps_are_wrong(dependences, answer, said):
     verdict = check(answer, StepsBefore(start=original(dependences), then=SWAP))
     assert verdict.state is State.WRONG

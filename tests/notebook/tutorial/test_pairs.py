@@ -16,8 +16,8 @@ def test_access_relations_count_on_instances_alone():
     for answer in ("{ S0[t, i] -> a[i + 1] }", "[n] -> { S0[t, i] -> a[1 + i] : i > -5 }"):
         assert check(answer, question).state is State.RIGHT
     assert check("{ S0[t, i] -> a[i - 1] }", question).text.startswith("S0[0, 1] -> a[2] at T = 1, n = 3 touches")
-    for answer in ("{ S0[t, i] -> b[i + 1] }", "{ S0[i] -> a[i + 1] }", "[k] -> { S0[t, i] -> a[i + k] }", "a[i + 1]", 2,
-                   "{ S0[t, i] -> a[i + 1]; S0[t, i] -> a[i] }"):
+    for answer in ("{ S0[t, i] -> b[i + 1] }", "{ S0[i] -> a[i + 1] }", "[k] -> { S0[t, i] -> a[i + k] }", "a[i + 1]",
+                   2, "{ S0[t, i] -> a[i + 1]; S0[t, i] -> a[i] }"):
         assert check(answer, question).state is State.WRONG
 
 
@@ -64,8 +64,14 @@ def test_distances_without_bound_are_refused_in_words():
     sums = analyse(program("int n, double *s, double a[restrict n]", "for (int i = 0; i < n; i++) a[i] = s[0];\n"
                            "for (int j = 0; j < n; j++) s[0] = 1.0;"), value_based=False)
     verdict = check({(1,)}, DistancesOf(dependences=sums, kinds=("output",)))
-    assert verdict.state is State.WRONG
-    assert "infinitely many" in verdict.text
+    assert verdict.text == "the distances grow with the sizes, so nobody can list them"
+    assert check({(1,)}, DistancesOf(dependences=sums, kinds=("anti",))).text.startswith("a dependence between two")
+
+
+def test_no_pairs_have_no_distances():
+    question = DistancesOf(dependences=analyse(triangle()))
+    assert check(set(), question).state is State.RIGHT
+    assert check({(0, 1)}, question).state is State.WRONG
 
 
 @pytest.mark.parametrize(("carry", "right", "wrong"), [(True, {"i"}, {"i", "j"}), (False, {"j"}, {"i"})])

@@ -41,7 +41,7 @@ def test_a_program_that_agrees_and_is_parallel_is_right(question):
     (EXPANDED.replace("1.0", "2.0"), "it computes something else: b[0] is"),
     (EXPANDED.replace("i = 0", "i = 1"), "it computes something else: b[0] is"),
     (EXPANDED.replace("double b", "float b"), "should take the same sizes and arrays"),
-    (EXPANDED.replace("int n", "int n, int m"), "has another size, m"),
+    (EXPANDED.replace("int n", "int n, int m").replace("i < n", "i < m"), "has another size, m"),
     (EXPANDED.replace("i++", "i--"), ""), (EXPANDED.replace("for (int i", "for (int x").replace("i < n; i", "x < n; x")
                                            .replace("[i]", "[x]"), "no loop"),
     (EXPANDED.replace("#pragma scop\n", ""), ""), ("int", ""), ("", "")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_exercises_are_committed_open_in_pairs_of_answer_and_check(path):
     cells = code_cells(path)
     names = answered(path)
     assert 4 <= len(names) == len(set(names)) <= 6
-    for (source, tags), (check, check_tags) in zip(cells, cells[1:], strict=False):
+    for (source, tags), (check, check_tags) in itertools.pairwise(cells):
         if "answer" in tags:
             name = source.removesuffix(" = ...")
             assert name.isidentifier()
