@@ -15,6 +15,7 @@ from polysched.scop.signature import ParameterKind
 from polysched.target import find_compiler
 from tests.emit_gpu.emitted import needs_device
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
+from tests.gpu.staged import ABSENT
 from tests.tiers import and_campaign
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -65,6 +66,11 @@ def test_small_programs(text: str, tmp_path: Path) -> None:
     assert complaints(tmp_path / "f.c", 9) == ""
 
 
+def test_no_block_copies_rows_that_the_device_has_not(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(ABSENT)
+    assert complaints(tmp_path / "f.c", 8) == ""
+
+
 @pytest.mark.parametrize("name", and_campaign(["trmm"], ["correlation", "lu", "floyd_warshall", "fdtd_2d"]))
 def test_kernels(name: str, tmp_path: Path) -> None:
     shutil.copy(KERNELS / f"{name}.c", tmp_path / "f.c")
@@ -73,7 +79,7 @@ def test_kernels(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mutation", "words"), [
     (("get_local_id(0)", "(get_local_id(0) / 2)"), "Write-write data race"),
-    (("k < n; k++)\\n", "k <= n; k++)\\n"), "Invalid read")])
+    (("at0 < n", "at0 <= n"), "Invalid read")])
 def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
     assert words in complaints(tmp_path / "f.c", 9, *mutation)
