@@ -102,14 +102,19 @@ def _type(node: c_ast.Node) -> DType | None:
             return _promoted(node.expr)
         case c_ast.TernaryOp():
             return _common(node.iftrue, node.iffalse)
-        case c_ast.BinaryOp() if node.op in SHIFTS:
-            return _promoted(node.left)
-        case c_ast.BinaryOp() if node.op in COMPARISONS:
-            return None if _common(node.left, node.right) is None else INT32
-        case c_ast.BinaryOp() if node.op in ARITHMETIC:
-            return _common(node.left, node.right)
+        case c_ast.BinaryOp():
+            return _type_of_binary(node)
         case _:
             return None
+
+
+def _type_of_binary(node: c_ast.BinaryOp) -> DType | None:
+    if node.op in SHIFTS:
+        return _promoted(node.left)   # C11 6.5.7
+    common = _common(node.left, node.right)
+    if node.op in COMPARISONS:
+        return None if common is None else INT32
+    return common if node.op in ARITHMETIC else None
 
 
 def _promoted(node: c_ast.Node) -> DType | None:
