@@ -80,7 +80,7 @@ def test_kernels(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mutation", "words"), [
     (("get_local_id(0)", "(get_local_id(0) / 2)"), "Write-write data race"),
-    (("at0 < n", "at0 <= n"), "Invalid read")])
+    (("k < n; k++)\\n", "k <= n; k++)\\n"), "Invalid read")])
 def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
     assert words in complaints(tmp_path / "f.c", 9, *mutation, shared=False)
