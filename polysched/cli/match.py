@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="every sound mapping, or those that AMOS admits (default: %(default)s)")
     parser.add_argument("--extents", choices=("any", "reach"), default="any",
                         help="reach: the loops have to fill the instruction's dimensions (default: %(default)s)")
-    parser.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
-                        help="what may change in floating-point results, of reassociate, contract, flush, narrow, "
-                             "with commas, or none (default: %(default)s)")
+    parser.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush,finite",
+                        help="what may change in floating-point results, of reassociate, contract, flush, finite, "
+                             "narrow, with commas, or none (default: %(default)s)")
     add_size(parser, "of the program, or an argument of the operator")
     parser.add_argument("--partial-sums", action="store_true",
                         help="let reductions fill lanes of the result, added up at the end")

@@ -181,9 +181,9 @@ def add_instructions(parser: argparse.ArgumentParser) -> None:
                             "where no verdict on the same code is kept, always, or never (default: %(default)s)")
     group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
                        help="a file that describes further instructions")
-    group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
+    group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush,finite",
                        help="what an instruction may change in floating-point results, of reassociate, contract, "
-                            "flush, narrow, with commas, or none (default: %(default)s)")
+                            "flush, finite, narrow, with commas, or none (default: %(default)s)")
 
 
 def add_scheduling(group: argparse._ActionsContainer) -> None:
@@ -330,7 +330,7 @@ def numerics(allowed: str) -> Numerics:
     """The option `--allow` as a value."""
     from polysched.tensorize.matching.facts import Numerics
     words = {w.strip() for w in allowed.split(",") if w.strip()} - {"none"}
-    names = ("reassociate", "contract", "flush", "narrow")
+    names = ("reassociate", "contract", "flush", "finite", "narrow")
     if unknown := sorted(words - set(names)):
         raise UsageError(f"--allow knows no {unknown[0]!r}", hint=f"one of {', '.join(names)}, or none")
     return Numerics(**{n: n in words for n in names})

@@ -13,6 +13,7 @@ from polysched.emit_c.generation.ast_reader import read_ast, read_condition
 from polysched.emit_c.loop_ir.index import Condition, Linear
 from polysched.emit_c.loop_ir.loops import Node, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
+from polysched.emit_c.scalar_code.c_text import Level
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import host_instances
@@ -137,7 +138,7 @@ class HostPrinter(LoopPrinter):
                  for name, value in zip(loops.host, node.iterators, strict=True)]
         for own_first, own_count, (first, end) in zip(loops.firsts, loops.counts, loops.ranges, strict=True):
             lines += [f"const long {own_first} = {self.index.bound(first)};",
-                      f"const long {own_count} = {self.index.bound(end)} - {own_first};"]
+                      f"const long {own_count} = {self.index.bound(end).at(Level.ADDITIVE)} - {own_first};"]
         own = f"&polysched_kernels[{position}]"
         lines += [self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)]
         counts = loops.counts or ("1",)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from polysched.emit_c.loop_ir.index import Linear
-from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.c_text import CText, Level
 from polysched.emit_c.scalar_code.expressions import element_template, fill_element
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
@@ -76,7 +76,8 @@ class PhasePrinter:
             *(line for kept in phase.kept for line in self._stored(kept))]), "}"]
 
     def _bound(self, value: Linear) -> str:
-        return self.body.index.bound(value).code
+        """As an operand of a comparison or a sum."""
+        return self.body.index.bound(value).at(Level.ADDITIVE)
 
     def _copy(self, tile: StagedTile) -> list[str]:
         """The elements of a box, dealt out to the work items in the order of memory."""

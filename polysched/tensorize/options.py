@@ -154,5 +154,6 @@ class TensorizeOptions:
         return [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
 
 
-BY_DEFAULT = TensorizeOptions(intrinsic=DEFAULT, numerics=Numerics(reassociate=False, contract=False, flush=False))
+BY_DEFAULT = TensorizeOptions(intrinsic=DEFAULT, numerics=Numerics(reassociate=False, contract=False, flush=False,
+                                                                 finite=False))
 """What nobody asked for changes no bit."""

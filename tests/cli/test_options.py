@@ -54,9 +54,9 @@ def scop() -> Scop:
     return from_c_text(TEXT)
 
 
-@pytest.mark.parametrize("count", range(5))
+@pytest.mark.parametrize("count", range(6))
 def test_what_an_instruction_may_change_is_exactly_what_is_allowed(count: int) -> None:
-    names = ("reassociate", "contract", "flush", "narrow")
+    names = ("reassociate", "contract", "flush", "finite", "narrow")
     for words in itertools.combinations(names, count):
         found = numerics(" , ".join(words))
         assert {name for name in names if getattr(found, name)} == set(words)

@@ -46,3 +46,11 @@ def test_one_command_stands_in_one_place(file: str, text: str) -> None:
 
 def test_the_workflow_file_is_executable() -> None:
     assert (ROOT / ".ci/run").stat().st_mode & 0o100
+
+
+def test_no_file_keeps_the_marks_of_a_merge() -> None:
+    kinds = {".py", ".md", ".toml", ".cfg", ".c", ".h", ".txt", ".json", ".lock", ".yml"}
+    files = [path for top in ("polysched", "tests", "docs", "experiments") for path in (ROOT / top).rglob("*")]
+    marks = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
+    assert [str(path) for path in (*files, *ROOT.glob("*.*")) if path.suffix in kinds and path.is_file()
+            and marks.search(path.read_bytes())] == []

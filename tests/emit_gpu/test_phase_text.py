@@ -7,7 +7,7 @@ import pytest
 from polysched.emit_gpu import emit
 from polysched.emit_gpu.interface import INTERFACES
 from tests.gpu.mapped import SCALE, mapped
-from tests.gpu.staged import BATCH, TRIANGLE
+from tests.gpu.staged import BATCH, DOWN, THIRDS, TRIANGLE
 
 
 @pytest.mark.parametrize(("device", "shared", "item", "barrier"), [
@@ -33,6 +33,16 @@ def test_every_loop_around_a_barrier_is_the_same_for_a_block() -> None:
     assert len(around) == 1
     assert "block_y" in around[0] or "tile = 1;" in around[0]
     assert " x" not in around[0].replace("block_x", "")
+
+
+@pytest.mark.parametrize("text", [THIRDS, DOWN])
+def test_a_bound_that_is_a_choice_is_one_operand(text: str) -> None:
+    """`tile < c ? a : b` is `(tile < c) ? a : b`."""
+    lines = emit(mapped(text), INTERFACES["cuda"]).program.splitlines()
+    heads = [line for line in lines if "; tile < " in line]
+    assert heads
+    assert all(line.split("; tile < ")[1].startswith("(") for line in heads if "?" in line.split("; tile < ")[1])
+    assert not any("at0 < n ==" in line or "at1 < n ==" in line for line in lines)
 
 
 def test_without_phases_the_loops_stand_alone() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.gpu import GpuOptions
 from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_file
@@ -40,15 +41,15 @@ def main_of(path: Path, size: int) -> str:
     return "\n".join([*declared, f"int main(void) {{ {source.signature.name}({', '.join(passed)}); return 0; }}", ""])
 
 
-def complaints(path: Path, size: int, *mutation: str) -> str:
-    """What Oclgrind says of a program on a device; the mutation is a text and what takes its place."""
+def complaints(path: Path, size: int, *mutation: str, shared: bool = True) -> str:
+    """What Oclgrind says of a program on a device; the mutation is a text and what takes its place, once."""
     if shutil.which("oclgrind") is None:
         pytest.skip("no Oclgrind: install the package oclgrind")
     needs_device(path.parent)
-    text = transform_file(path, PipelineOptions(device="opencl")).text
+    text = transform_file(path, PipelineOptions(device="opencl", gpu=GpuOptions(shared=shared))).text
     if mutation:
         assert mutation[0] in text
-        text = text.replace(*mutation)
+        text = text.replace(*mutation, 1)
     made, program = path.with_suffix(".device.c"), path.with_suffix(".program")
     made.write_text(text + main_of(path, size))
     done = find_compiler(None).run(["-w", "-O1", str(made), "-o", str(program), "-lOpenCL", "-lm"], folder=path.parent)
@@ -76,4 +77,15 @@ def test_kernels(name: str, tmp_path: Path) -> None:
     (("k < n; k++)\\n", "k <= n; k++)\\n"), "Invalid read")])
 def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
-    assert words in complaints(tmp_path / "f.c", 9, *mutation)
+    assert words in complaints(tmp_path / "f.c", 9, *mutation, shared=False)
+
+
+@pytest.mark.parametrize("barrier", [0, 1])
+def test_a_missing_barrier_is_a_race(barrier: int, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(PRODUCT)
+    name = "barrier(CLK_LOCAL_MEM_FENCE);"
+    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl")).text
+    pieces = text.split(name)
+    at = name + pieces[1] + name if barrier else name + pieces[1]
+    instead = name + pieces[1] if barrier else pieces[1]
+    assert "race" in complaints(tmp_path / "f.c", 40, at, instead)

@@ -43,10 +43,10 @@ def said(folder: Path, by: float) -> str:
 def test_right_outputs_have_no_objection(tmp_path: Path) -> None:
     text = said(tmp_path, 0.0)
     assert "wrong" not in text
-    assert " right |" in text
+    assert "| right " in text
 
 
 def test_wrong_outputs_are_named(tmp_path: Path) -> None:
     text = said(tmp_path, 1.0)
     assert "wrong outputs: softmax" in text
-    assert " wrong |" in text
+    assert "| wrong " in text

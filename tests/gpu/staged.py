@@ -24,5 +24,15 @@ SWEEP = ("void f(int n, double A[n][n], double L[n][n]) {\n#pragma scop\n  for (
          "    for (int j = 0; j < n; j++)\n      for (int k = 0; k < i; k++)\n        A[i][j] -= L[i][k] * A[k][j];\n"
          "#pragma endscop\n}\n")
 """A triangular solve: what is read of A other launches have written."""
+THIRDS = ("void f(int n, double C[n][n], double A[n][n], double B[n][n]) {\n#pragma scop\n"
+          "  for (int i = 1; i < n; i++)\n    for (int j = 0; j < n; j++)\n"
+          "      for (int k = 0; k < n; k++)\n        if ((i + k) % 3 == 0)\n"
+          "          C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n")
+"""The steps of a block, and the elements that it reads, end where conditions say."""
+DOWN = ("void f(int n, double C[n][n], double A[n][n], double B[n][n]) {\n#pragma scop\n"
+        "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      for (int k = n - 1; k >= 0; k -= 4)\n"
+        "        C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n")
+"""The last step is a remainder."""
 ALL = {"triangle": (TRIANGLE, {"n": 45}), "window": (WINDOW, {"n": 37, "m": 8}), "batch": (BATCH, {"b": 3, "n": 35}),
-       "two": (TWO, {"n": 41}), "offset": (OFFSET, {"n": 40}), "sweep": (SWEEP, {"n": 39})}
+       "two": (TWO, {"n": 41}), "offset": (OFFSET, {"n": 40}), "sweep": (SWEEP, {"n": 39}),
+       "thirds": (THIRDS, {"n": 40}), "down": (DOWN, {"n": 38})}

@@ -64,3 +64,14 @@ def test_a_call_takes_gives_and_keeps_what_the_c_function_does(weighted: CFileFu
         weighted(3, 2, x[:3], y, z)
     with pytest.raises(UsageError, match="y has to have the shape"):
         weighted(3, 2, x, y[:, :3], z)
+
+
+def test_a_size_that_wraps_is_checked_as_c_computes_it(tmp_path: Path) -> None:
+    path = tmp_path / "wrapped.c"
+    path.write_text("void wrapped(int n, float x[16]) {\n  long k = n - 8u;\n#pragma scop\n"
+                    "  for (long i = 0; i < k; i++) x[i] = 1;\n#pragma endscop\n}\n")
+    wrapped, x = polysched.compile(path), np.zeros(16, "float32")
+    wrapped(12, x)
+    assert x.sum() == 4
+    with pytest.raises(UsageError, match=r"x has to have at least 4294967292 elements, it has 16"):
+        wrapped(4, x)

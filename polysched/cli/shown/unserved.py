@@ -10,7 +10,7 @@ from typing import Any
 from polysched.cli.conventions import RANKS, chosen_device
 from polysched.errors import UsageError
 
-ALLOWED = "reassociate,contract,flush"
+ALLOWED = "reassociate,contract,flush,finite"
 """What `--allow` has by default."""
 USUAL: dict[str, Any] = {
     "parallel": True, "parallel_degrees": 1, "collapse": True, "expand": True, "fusion": "smart", "scheduler": "pluto",

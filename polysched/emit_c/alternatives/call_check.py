@@ -28,7 +28,7 @@ from polysched.emit_c.alternatives.replacement_check import EXPORTED, Replacemen
 from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
 from polysched.scop.body import Binary, Load, walk
-from polysched.scop.points import box_size, fix_parameters, isl_value, value_at
+from polysched.scop.points import box_size, fix_parameters, isl_value, nearest_parameters, value_at
 from polysched.scop.scop import Array, Scop, Statement, Storage
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.description.intrinsic import Isa
@@ -114,12 +114,36 @@ def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: 
     whole = scop if given is None else given
     run = [scop.statement(n) for n in program.match.statements] if given is None else whole.statements
     free = [p.name for p in whole.parameters if p.name not in chosen]
-    for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
-        sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
-        sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
+    fixed = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
+    for sizes in _tried(program, free, fixed):
         work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
         if _allowed(program, sizes) and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
+
+
+def _tried(program: CalledProgram, free: Sequence[str], fixed: dict[str, int]) -> list[dict[str, int]]:
+    """A few values of the free parameters; others, where calls are made at none of these.
+
+    `n` is the greater one where the calls need `n > m`.
+    """
+    found = [fixed | {n: values[i % len(values)] for i, n in enumerate(free)}
+             for values in (TRIED_SIZES if free else TRIED_SIZES[:1])]
+    guard = program.match.guard
+    if guard is None or _with_calls(program, found):
+        return found
+    back = [fixed | dict(zip(free, reversed([s[n] for n in free]), strict=True)) for s in found]
+    return _with_calls(program, back) or _with_calls(program, [nearest_parameters(guard, s, fixed) for s in found])
+
+
+def _with_calls(program: CalledProgram, tried: Sequence[dict[str, int] | None]) -> list[dict[str, int]]:
+    """The sizes at which calls are made, out of some."""
+    guard, found = program.match.guard, []
+    for sizes in tried:
+        counted = None if sizes is None else with_counts(program.match.scop, sizes)
+        if sizes is not None and counted is not None and guard is not None \
+                and not fix_parameters(guard, counted).is_empty():
+            found.append(sizes)
+    return found
 
 
 def _allowed(program: CalledProgram, sizes: Mapping[str, int]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polysched.emit_c.loop_ir.index import Extreme, Linear, shifted
 from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.scalar_code.c_text import Level
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 
 
@@ -19,7 +20,7 @@ def loop_head(loop: For, index: IndexPrinter, *, down: bool = False) -> str:
     kind = "int" if name in index.parameters else "long"
     if down:
         return (f"for ({kind} {name} = {index.bound(shifted(loop.upper, -1))}; "
-                f"{name} >= {index.bound(loop.lower)}; {name}--)")
+                f"{name} >= {index.bound(loop.lower).at(Level.ADDITIVE)}; {name}--)")
     step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
     return f"for ({kind} {name} = {index.bound(loop.lower)}; {_condition(loop, index)}; {step})"
 
@@ -27,10 +28,10 @@ def loop_head(loop: For, index: IndexPrinter, *, down: bool = False) -> str:
 def _condition(loop: For, index: IndexPrinter) -> str:
     inclusive = shifted(loop.upper, -1)
     if _constants(inclusive) < _constants(loop.upper):
-        bound = f"{loop.variable} <= {index.bound(inclusive)}"
+        bound = f"{loop.variable} <= {index.bound(inclusive).at(Level.ADDITIVE)}"
     else:
-        bound = f"{loop.variable} < {index.bound(loop.upper)}"
-    return bound if loop.guard is None else f"{bound} && {index.condition(loop.guard).code}"
+        bound = f"{loop.variable} < {index.bound(loop.upper).at(Level.ADDITIVE)}"
+    return bound if loop.guard is None else f"{bound} && {index.condition(loop.guard).at(Level.LOGICAL_AND)}"
 
 
 def _constants(form: Linear) -> int:

@@ -34,7 +34,7 @@ from polysched.tensorize.software.surroundings import inside_loops
 from polysched.tiling import TilingOptions, tile
 
 MOST_EMITTED = 3
-STRICT = Numerics(reassociate=False, contract=False, flush=False)
+STRICT = Numerics(reassociate=False, contract=False, flush=False, finite=False)
 
 
 @dataclass(frozen=True)

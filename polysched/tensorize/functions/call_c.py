@@ -10,7 +10,7 @@ import islpy as isl
 
 from polysched.errors import NoIntrinsicMatchError
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
-from polysched.scop.plain_c import expression_in_c
+from polysched.scop.c_frontend.subscripts.polyhedra import c_condition, widened
 from polysched.scop.scop import Array, Storage
 from polysched.tensorize.description.library_function import HEADERS
 from polysched.tensorize.description.semantics import C_NAMES
@@ -142,9 +142,8 @@ def guard_c(found: FunctionMatch) -> str:
     if unnamed := [p for p in found.scop.parameters if p.spelling != p.name]:
         raise NoIntrinsicMatchError(f"the calls need a condition on {unnamed[0].spelling}", where=found.scop.name,
                                     witness=str(found.guard))
-    simple = found.guard.gist(found.context)
-    build = isl.AstBuild.from_context(found.context)
-    return f"({expression_in_c(build.expr_from_set(simple))})"
+    wide = {p.name: widened(p) for p in found.scop.parameters}   # `m + 2147483647 >= n` is no sum of ints
+    return f"({c_condition(found.guard.gist(found.context), wide)})"
 
 
 def _words(found: FunctionMatch, spelling: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,7 @@ from polysched.tensorize.functions.recurrences import (
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
 from polysched.tensorize.intrinsics import blas_functions
-from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.matching.facts import FINITE, Numerics
 from polysched.tensorize.preparing.canonical import reordered_form
 
 
@@ -86,6 +86,7 @@ class FunctionMatch:
         found = []
         if self.function.reorders:
             found.append(f"{self.function.name} may add in another order and round a product with its addition once")
+            found.append(FINITE)
         elif self.state.order:
             found.append("floats are added or multiplied in another order")
         return tuple(found)
@@ -137,9 +138,10 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
     started = time.perf_counter()
     found: list[FunctionMatch] = []
     reasons: list[tuple[int, str]] = []   # with the number of statements that each is about
-    if function.reorders and not (allowed.reassociate and allowed.contract):
-        reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
-                           "which is not allowed"))
+    if function.reorders and not _all_allowed(allowed):
+        reasons.append((0, f"{function.name} reorders float additions, may round a product and its addition once and "
+                           "may leave out what is multiplied by zero, not all of which is allowed: it needs --allow "
+                           "reassociate,contract,finite"))
     else:
         with one_budget() as asked:
             found = _in_all_parts(dependences, function, allowed, sizes or {}, reasons)
@@ -152,6 +154,11 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
     return FunctionMatches(
         scop=dependences.scop, function=function, matches=tuple(found),
         reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _all_allowed(numerics: Numerics) -> bool:
+    """Whether everything is allowed that functions which reorder may do."""
+    return numerics.reassociate and numerics.contract and numerics.finite
 
 
 def _in_all_parts(dependences: Dependences, function: LibraryFunction, allowed: Numerics, sizes: Mapping[str, int],

@@ -16,6 +16,7 @@ from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality import Outcome, Verdict
 from polysched.tensorize.matching.facts import (
+    FINITE,
     Fact,
     Numerics,
     clamp_facts,
@@ -119,6 +120,8 @@ class Candidate:
             numbers = [e for e in contraction.inputs if self.intrinsic.operand(e.array).mode is LoadMode.VALUE]
             assumptions += [f"the whole sum is multiplied by {e}" for e in numbers
                             if self.held[str(e)] != Literal("1", 1, self.dtype)]
+        if self.dtype.is_float and self.intrinsic.library:
+            assumptions.append(FINITE)
         return Assignment(tuple(by_operand(contraction, self.held).items()), tuple(facts),
                           tuple(dict.fromkeys(assumptions)))
 

@@ -13,10 +13,13 @@ from polysched.tensorize.description.contraction import Limit
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality.normal_form import Normaliser
-from polysched.tensorize.proofs.ideal import multiplies
+from polysched.tensorize.proofs.ideal import multiplies, overwrites
+from polysched.tensorize.proofs.isl_check import padding_counts
 from polysched.tensorize.software.clamps import Clamp
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.zero_points import reduction_loops
+
+FINITE = "what is multiplied by zero is finite"   # zero times an infinity or NaN is NaN
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,14 @@ class Numerics:
     reassociate : float additions in another order.
     contract : a product and an addition with one rounding.
     flush : denormals count as zero; intermediate roundings that the instruction does differently.
+    finite : what is multiplied by zero is finite: BLAS reads no operand whose factor is 0, and padding is zero.
     narrow : operands cut to fewer bits than the program has (tf32).
     """
 
     reassociate: bool = True
     contract: bool = True
     flush: bool = True
+    finite: bool = True
     narrow: bool = False
 
 
@@ -155,6 +160,14 @@ def _number(e: Expr, values: Mapping[str, int]) -> int | None:
     return form.low if form.low == form.high else None
 
 
+def takes_zeros(fragment: Fragment, intrinsic: Intrinsic) -> bool:
+    """Whether padding of what is stored multiplies zeros by the program's floats; a function's own call has none."""
+    contraction = intrinsic.contraction
+    return (contraction.output_dtype.is_float and len(contraction.inputs) > 1 and not intrinsic.library
+            and not fragment.is_box and not overwrites(intrinsic)
+            and bool(padding_counts(fragment, [fragment.loops_of(fragment.result) | frozenset(fragment.kept)])))
+
+
 def witness_text(fragment: Fragment, witness: str) -> str:
     """A counterexample with the program's elements in the place of references."""
     for access in fragment.statement.accesses:
@@ -183,6 +196,9 @@ def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> l
     if intrinsic.library and not (numerics.contract or fused):
         facts.append(Fact("numerics", f"{intrinsic.name} may round a product and its addition once, which is not "
                           "allowed here", "allow it with --allow contract"))
+    if intrinsic.library and not numerics.finite:
+        facts.append(Fact("numerics", f"{intrinsic.name} may leave out what is multiplied by zero, infinities and NaN "
+                          "included, which is not allowed here", "allow it with --allow finite"))
     if not numerics.reassociate and intrinsic.contraction.reductions:
         facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
                           "allow it with --allow reassociate"))

@@ -13,6 +13,7 @@ from polysched.tensorize.description.library_operands import LibraryOperand, lib
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
+from polysched.tensorize.matching.facts import FINITE, takes_zeros
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
 from polysched.tensorize.proofs.ideal import vanishes
@@ -90,7 +91,8 @@ class Match:
         """What the match takes for granted, in words."""
         lanes = ("partial sums in lanes are added at the end",) if self.adds_at_the_end else ()
         apart = ("float additions of several statements may be reordered",) if self.apart else ()
-        return (*self.assignment.assumptions, *lanes, *apart)
+        finite = (FINITE,) if takes_zeros(self.fragment, self.intrinsic) else ()
+        return (*self.assignment.assumptions, *lanes, *apart, *finite)
 
     def fused_extent(self, group: int) -> int:
         """Iterations of all loops of a group together."""

@@ -24,7 +24,7 @@ from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
 from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
-from polysched.tensorize.matching.facts import Fact, Numerics
+from polysched.tensorize.matching.facts import Fact, Numerics, takes_zeros
 from polysched.tensorize.matching.grouping import groups_of_statements
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -349,7 +349,7 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
     checker = IslCheck(fragment, shared=shared_operands(intrinsic))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
-    impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
+    impossible = impossible or _shape_or_padding_forbids(fragment, intrinsic, checker, options.numerics)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
     if overlapping and (ordered or fragment.others):
@@ -394,6 +394,15 @@ def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) 
         return ""
     return (f"the iterations of {name} are no box, and one operand of {intrinsic.name} that is zero does not hide "
             "what padding would add")
+
+
+def _shape_or_padding_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck, numerics: Numerics) -> str:
+    """As `_shape_forbids`; also where zeros of padding would meet values that need not be finite."""
+    why = _shape_forbids(fragment, intrinsic, checker)
+    if why or numerics.finite or not takes_zeros(fragment, intrinsic):
+        return why
+    return (f"the iterations of {fragment.statement.name} are no box, and padding multiplies zeros by values that may "
+            "be infinite or NaN, which is not allowed here: allow it with --allow finite")
 
 
 def _cannot_be_emitted(candidate: Match) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c.generation.loop_run import run_loops
-from polysched.emit_c.loop_ir.index import Comparison, constant, extreme, variable
+from polysched.emit_c.loop_ir.index import Choice, Comparison, Junction, Linear, constant, extreme, variable
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.parser import parse_loops
@@ -27,6 +27,9 @@ LOOPS = {
     "with a step": For("i", N - 9, N + 3, 4, BODY),
     "of several bounds": For("i", extreme("max", (constant(0), M - 3)), extreme("min", (N + 1, M + 1)), 1, BODY),
     "ended by a condition": For("i", constant(0), N, 1, BODY, guard=Comparison("<", I_, M)),
+    "that a choice ends": For("i", constant(0), Linear(((Choice(Comparison("<", N, M), N, M), 1),)), 1, BODY),
+    "ended by one of two conditions": For("i", constant(0), N, 1, BODY, guard=Junction(
+        "||", (Comparison("<", I_, M), Comparison("<", I_, constant(2))))),
 }
 
 

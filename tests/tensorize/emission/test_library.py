@@ -247,7 +247,18 @@ def test_a_call_that_would_round_otherwise_says_so() -> None:
     scop = program("int m, int n, int q, double alpha, double C[m][n], double A[m][q], double B[q][n]",
                    NEST.format("C[i][j] += alpha * A[i][k] * B[k][j]"))
     for numerics, why in ((Numerics(reassociate=False), "cblas_dgemm reorders float additions, which is not allowed"),
-                          (Numerics(contract=False), "cblas_dgemm may round a product and its addition once")):
+                          (Numerics(contract=False), "cblas_dgemm may round a product and its addition once"),
+                          (Numerics(finite=False), "cblas_dgemm may leave out what is multiplied by zero")):
         found = match(scop, find_intrinsic("cblas_dgemm"), MatchOptions(numerics=numerics), sizes=SIZES)
         assert found.count == 0
         assert why in str(found.explanations[0])
+
+
+def test_a_factor_that_may_be_zero_is_an_assumption() -> None:
+    """With alpha = 0 the function reads neither A nor B, with beta = 0 not C, whatever these hold."""
+    scop = program("int m, int n, int q, double alpha, double beta, double C[m][n], double A[m][q], double B[q][n]",
+                   "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= beta;"
+                   + NEST.format("C[i][j] += alpha * A[i][k] * B[k][j]"))
+    found = match(scop, find_intrinsic("cblas_dgemm"), sizes=SIZES).matches[0]
+    assert "what is multiplied by zero is finite" in found.assumptions
+    assert tensorize(found).scale is not None

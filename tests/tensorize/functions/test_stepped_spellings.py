@@ -63,6 +63,22 @@ def test_whole_steps_become_one_call(name: str, tmp_path: Path, monkeypatch: pyt
             same_results(text, other, arrays, sizes, tmp_path, linked)
 
 
+@pytest.mark.parametrize("body", [
+    "for (int i = m; i < n; i++) y[i] += a * x[i];",
+    "for (int j = m; j < n; j += 8) for (int i = j; i < j + 8; i++) y[i] += a * x[i];"], ids=["by ones", "in steps"])
+def test_loops_from_another_size_on_become_one_call(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The length is a difference of two sizes, which is not computed as an `int`: `m + 2147483647 >= n` would wrap."""
+    text, linked = region(VECTORS, body), openblas("cblas_daxpy")
+    other, reasons = replaced(text, FUNCTIONS["cblas_daxpy"], monkeypatch)
+    assert "(long)m + 2147483" in other.split("cblas_daxpy(")[0], (other, reasons)
+    assert "= 131, m = 67" in " ".join(reasons)   # a size at which the call is made is looked for
+    for sizes in ({"n": 33, "m": 9}, {"n": 16, "m": 0}, {"n": 2, "m": 1}):
+        same_results(text, other, values(), sizes, tmp_path, linked)
+    for sizes in ({"n": 9, "m": 9}, {"n": -2147483647, "m": 2147483647}):
+        with pytest.raises(AssertionError, match="changes nothing"):
+            same_results(text, other, values(), sizes, tmp_path, linked)
+
+
 MATCHED = {   # not run, since making the ordinary code beside them takes long
     "dot in partial sums": (VECTORS, "double t = 0, u = 0; for (int i = 0; i < n; i += 2) { t += x[i] * y[i]; "
                             "u += x[i + 1] * y[i + 1]; } s[0] += t + u;", "cblas_ddot"),
@@ -70,8 +86,6 @@ MATCHED = {   # not run, since making the ordinary code beside them takes long
     "dot from a start inside": (VECTORS, "for (int i = 0; i < n; i++) s[0] = (i == 0 ? 0 : s[0]) + x[i] * y[i];",
                                 "cblas_ddot"),
     "axpy in steps": (VECTORS, stepped("y[i] += a * x[i];"), "cblas_daxpy"),
-    "axpy from m on": (VECTORS, "for (int j = m; j < n; j += 8) for (int i = j; i < j + 8; i++) y[i] += a * x[i];",
-                       "cblas_daxpy"),
     "axpy written out": (VECTORS, written_out("y[@] += a * x[@];"), "cblas_daxpy"),
     "scal written out": (VECTORS, written_out("x[@] *= a;"), "cblas_dscal"),
     "syrk, rows in steps": (MATRICES, stepped("for (int j = 0; j <= i; j++) for (int k = 0; k < m; k++) "
@@ -121,4 +135,4 @@ def test_rows_that_are_too_short_for_the_last_step_take_the_ordinary_code(monkey
     text = region(parameters, stepped("A[r][i] += a * x[r] * y[i];", "m").replace(
         "for", "for (int r = 0; r < n; r++) for", 1))
     other, reasons = replaced(text, FUNCTIONS["cblas_dger"], monkeypatch)
-    assert "m % 16 == 0" in other.split("cblas_dger(")[0], reasons
+    assert "(long)m % 16 == 0" in other.split("cblas_dger(")[0], reasons

@@ -173,6 +173,17 @@ for (int i = 0; i < n; i++)
     assert "same element" in "".join(found.refused)
 
 
+@pytest.mark.parametrize(("change", "assumed"), [(("k < n", "k <= i"), True), (("j < n", "j <= i"), False)])
+def test_zeros_of_padding_meet_finite_values(change: tuple[str, str], assumed: bool) -> None:
+    """`0 * NaN` is NaN: only what is not stored may be computed of padding."""
+    scop = program("int n, float C[n][n], float A[n][n], float B[n][n]", PRODUCT.replace(*change))
+    for numerics in (Numerics(), Numerics(finite=False)):
+        found = match(scop, find_intrinsic("fma_f32_avx512"), MatchOptions(numerics=numerics))
+        assert all(("what is multiplied by zero is finite" in m.assumptions) == assumed for m in found.matches)
+        assert (found.count == 0) == (assumed and not numerics.finite)
+    assert not assumed or "allow it with --allow finite" in explained(found)
+
+
 def test_strict_float_arithmetic_is_respected() -> None:
     scop = product("float", "float", "float")
     strict = MatchOptions(numerics=Numerics(reassociate=False, contract=False))

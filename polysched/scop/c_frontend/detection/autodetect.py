@@ -185,7 +185,7 @@ class _Search:
         before = text[text.rfind("\n", 0, found[0]) + 1:found[0]]
         start = with_conditional_pragmas(self.scanner, found[0])
         return TextRegion(start, found[1], items[first].coord.line, text.count("\n", 0, found[1]) + 1,
-                          before if not before.strip() else "", bare=self.scanner.word_before(start) in WORDS_AHEAD)
+                          before if not before.strip() else "", bare=self.marks.is_bare(found[0]))
 
     def _is_conditional(self, pragma: c_ast.Pragma) -> bool:
         """Whether a pragma goes with the loop behind it, but stands under conditional compilation of its own."""

@@ -28,7 +28,7 @@ from polysched.scop.c_frontend.text.text_scan import MARK, Scanner, Token
 
 _LINE_MARKER = re.compile(r'\s*#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<path>(?:\\.|[^"\\])*)"')
 _KEYWORDS = ("for", "if", "while", "do")
-_BETWEEN_STATEMENTS = (";", "{", "}", "#")
+_BETWEEN_STATEMENTS = (";", "{", "}")
 _CONTROL = (c_ast.For, c_ast.If, c_ast.While, c_ast.DoWhile)
 
 
@@ -82,14 +82,22 @@ class MacroMarks:
         most = sum(not isinstance(item, c_ast.Pragma) for item in items[first:behind])
         if start is None or end is None or not self._preprocessed.whole_statements(start, end, most=most):
             return False
-        ahead = self._preprocessed.tokens[start - 1][0] if start else ";"
-        bare = ahead in WORDS_AHEAD and self._text.word_before(extent[0]) in WORDS_AHEAD
-        if ahead not in _BETWEEN_STATEMENTS and not bare:
+        hidden = self.is_bare(extent[0]) and self._text.word_before(extent[0]) not in WORDS_AHEAD
+        if hidden or self._ahead(start) not in (*_BETWEEN_STATEMENTS, *WORDS_AHEAD):
             return False
         while isinstance(items[first], c_ast.Pragma) and first < behind - 1:
             first += 1
         return (self._begins(start, items[first]) and self._at(items[behind - 1], lambda token: token < end)
                 and (behind == len(items) or self._at(items[behind], lambda token: token >= end)))
+
+    def is_bare(self, offset: int) -> bool:
+        """Whether the statement at an offset of the text becomes the body of a loop or condition without brackets."""
+        start = self._marks.get(f"s{self._text.behind_directives(offset)}")
+        return start is not None and self._ahead(start) in WORDS_AHEAD
+
+    def _ahead(self, start: int) -> str:
+        """The last token in front of one that is no directive."""
+        return next((word for at in range(start - 1, -1, -1) if (word := self._preprocessed.tokens[at][0]) != "#"), ";")
 
     def _begins(self, start: int, item: c_ast.Node) -> bool:
         """Whether a statement of the tree is the one that begins at a token."""

@@ -83,7 +83,7 @@ class Scanner:
     def word_before(self, offset: int) -> str:
         """The last token that starts before an offset and is no directive; empty at the beginning of the file."""
         at = bisect_left(self.tokens, offset, key=lambda token: token[1])
-        return next((token[0] for token in reversed(self.tokens[:at]) if token[0] != "#"), "")
+        return next((word for k in range(at - 1, -1, -1) if (word := self.tokens[k][0]) != "#"), "")
 
     def directive_at(self, line: int, *, after: Set[str] = frozenset()) -> tuple[int, int] | None:
         """Start and end of the directive of a line between two statements of a block; None where there is none.

@@ -41,6 +41,8 @@ TAKEN = {
     "a macro's loop around": f"REPEATED(3) {ADD}",
     "a macro's branch around": f"UNLESS(n > 7) {ADD}",
     "behind a macro": f"CALL(3) {ADD}",
+    "a declaration that outlives a region behind a macro": f"CALL(3)\n{ADD}\ndouble s = 0;\n{TAKE}\n"
+                                                           "for (int i = 0; i < n; i++) s += a[i];\na[8000] = s;",
 }
 
 
