@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import NoReturn
 
 from polysched.cli.commands import COMMANDS
 from polysched.cli.conventions import Parser, refuse_reading_twice, separate_sizes
+from polysched.cli.shown.standard_streams import heard_errors, written_output
 from polysched.errors import PolyschedError
 from polysched.version import __version__
 
@@ -37,6 +37,22 @@ something slower, 130 interrupted, 143 terminated"""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code (see EPILOG)."""
+    with heard_errors():
+        try:
+            with written_output():
+                return _run(argv)
+        except PolyschedError as refusal:
+            print(f"polysched: {refusal}", file=sys.stderr)
+            return refusal.exit_code
+        except KeyboardInterrupt:
+            print("polysched: interrupted", file=sys.stderr)
+            return INTERRUPTED
+        except BrokenPipeError:
+            return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Read the command line and run its command; the exit code."""
     arguments, unknown = make_parser().parse_known_args(separate_sizes(sys.argv[1:] if argv is None else argv))
     if unknown:
         arguments.parser.refuse_unknown(unknown)
@@ -49,15 +65,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _signals_at_once():
             refuse_reading_twice(arguments)
             return int(arguments.run(arguments))
-    except PolyschedError as refusal:
-        print(f"polysched: {refusal}", file=sys.stderr)
-        return refusal.exit_code
-    except KeyboardInterrupt:
-        print("polysched: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     finally:
         signal.signal(signal.SIGTERM, previous)
         gc.set_threshold(*collected_after)

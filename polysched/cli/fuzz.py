@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polysched.fuzz.campaign import ProgramResult
 
 NAME = "fuzz"
+MOST_SECONDS = 86_400   # of one program: a day, which every clock can count
 HELP = "Check the program itself on random programs."
 EPILOG = """\
 examples:
@@ -114,8 +115,9 @@ def _programs(arguments: argparse.Namespace, report: Output | None) -> int:
     from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_findings, slow_summary, summary
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
-    if arguments.limit_seconds <= 0 or not 0 <= arguments.data_dependent <= 1:
-        raise UsageError("--limit-seconds has to be more than 0, and --data-dependent a probability",
+    if not 0 < arguments.limit_seconds <= MOST_SECONDS or not 0 <= arguments.data_dependent <= 1:
+        raise UsageError(f"--limit-seconds has to be more than 0 and at most {MOST_SECONDS}, and --data-dependent a "
+                         "probability",
                          hint="polysched fuzz --limit-seconds 10 --data-dependent 0.02")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
                               limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent,
@@ -145,8 +147,9 @@ def _instructions(arguments: argparse.Namespace) -> int:
     """Pairs of descriptions and programs; 0 when nothing is wrong, crashes or hangs."""
     from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs, save_faults
     from polysched.fuzz.matches.records import PairRecord, last_line, save, summary_table
-    if arguments.pairs < 1 or arguments.jobs < 1 or arguments.time_limit <= 0:
-        raise UsageError("--pairs and --jobs must be at least 1, and --time-limit more than 0",
+    if arguments.pairs < 1 or arguments.jobs < 1 or not 0 < arguments.time_limit <= MOST_SECONDS:
+        raise UsageError("--pairs and --jobs must be at least 1, and --time-limit more than 0 and at most "
+                         f"{MOST_SECONDS}",
                          hint="polysched fuzz --instructions --pairs 200 --jobs 2")
     options = MatchCampaign(pairs=arguments.pairs, seed=arguments.seed, jobs=arguments.jobs,
                             limit_seconds=arguments.time_limit)

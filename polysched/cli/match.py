@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.options import add_preprocessing, known_sizes, numerics
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polysched.tensorize.description.library_function import LibraryFunction
     from polysched.tensorize.functions.function_match import FunctionMatches
     from polysched.tensorize.options import TensorizeOptions
+    Regions: TypeAlias = list[tuple[Scop, dict[str, int]]]
 
 NAME = "match"
 AUTO = "auto"
@@ -76,16 +77,23 @@ def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     from polysched.tensorize.options import TensorizeOptions
     wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
     function = wanted.function() or wanted.unit()
-    if function is not None:
-        return _run_function(arguments, function, report)
     every = arguments.intrinsic == AUTO
-    intrinsics, found = _intrinsics(arguments), []
+    intrinsics = _intrinsics(arguments) if function is None else []
+    found: list[Matches] = []
     with progress(quiet=bool(arguments.quiet)) as shown:
-        for scop, own in _matches(arguments, intrinsics, shown):
-            found += _cheapest_first(scop, own, arguments, shown) if every else own
-    if whole := _as_a_whole(arguments, wanted, found):
-        return _told(arguments, whole, report)
-    if report is not None and every:
+        regions = _regions(arguments, shown)
+        if function is not None:
+            whole = _function_matches(arguments, function, regions, shown)
+        else:
+            for scop, own in _matches(arguments, intrinsics, regions, shown):
+                found += _cheapest_first(scop, own, arguments, shown) if every else own
+            whole = _as_a_whole(arguments, wanted, found, regions, shown)
+    return _told(arguments, whole, report) if whole else _sums_told(arguments, found, report)
+
+
+def _sums_told(arguments: argparse.Namespace, found: list[Matches], report: Output | None) -> int:
+    """Print and report how instructions compute sums; the exit code."""
+    if report is not None and arguments.intrinsic == AUTO:
         report.write_json([f.to_json() for f in found])
     elif report is not None:
         report.write_json_of_regions([f.to_json() for f in found])
@@ -94,11 +102,11 @@ def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     return 0 if any(f.count for f in found) else 2
 
 
-def _as_a_whole(arguments: argparse.Namespace, wanted: TensorizeOptions,
-                found: list[Matches]) -> list[FunctionMatches]:
+def _as_a_whole(arguments: argparse.Namespace, wanted: TensorizeOptions, found: list[Matches],
+                regions: Regions, shown: Progress) -> list[FunctionMatches]:
     """Where an instruction by name matches no sum: what its own sum, cut on its way, computes of the regions."""
     cut = None if any(f.count for f in found) else wanted.cut_sum()
-    whole = [] if cut is None else _function_matches(arguments, cut)
+    whole = [] if cut is None else _function_matches(arguments, cut, regions, shown)
     return whole if any(f.count for f in whole) else []
 
 
@@ -122,7 +130,7 @@ def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
     return [find_intrinsic(arguments.intrinsic, also=also)]
 
 
-def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic],
+def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic], regions: Regions,
              shown: Progress) -> Iterator[tuple[Scop, list[Matches]]]:
     """Every region with what each instruction can do for it."""
     from polysched.pipeline import analysed
@@ -130,40 +138,34 @@ def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic],
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
                            numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
                            split=arguments.split, remainder=arguments.remainder)
-    shown.step(f"reading {arguments.what}")
-    scops, left = programs(arguments, dict(arguments.size))
-    left = known_sizes(tuple(left.items()), scops, arguments.what)
-    for scop in scops:
+    for scop, sizes in regions:
         shown.step(f"matching {scop.name}")
-        sizes = {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}
         dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
         yield scop, [match(dependences.scop, i, options, dependences=dependences, sizes=sizes) for i in intrinsics]
 
 
-def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, report: Output | None) -> int:
-    """Print the parts of every region that a described function, or a unit of several stages, computes."""
-    return _told(arguments, _function_matches(arguments, function), report)
+def _regions(arguments: argparse.Namespace, shown: Progress) -> Regions:
+    """Every region with the sizes of its parameters; read once, since standard input has no second time."""
+    shown.step(f"reading {arguments.what}")
+    scops, left = programs(arguments, dict(arguments.size))
+    left = known_sizes(tuple(left.items()), scops, arguments.what)
+    return [(scop, {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}) for scop in scops]
 
 
-def _function_matches(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic) -> list[FunctionMatches]:
+def _function_matches(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, regions: Regions,
+                      shown: Progress) -> list[FunctionMatches]:
     """What a function, or an instruction as a whole, computes of every region."""
     from polysched.pipeline import analysed
     from polysched.tensorize.description.intrinsic import Intrinsic
     from polysched.tensorize.functions.function_match import match_function
     from polysched.tensorize.functions.units import match_unit
-    sizes = dict(arguments.size)
-    with progress(quiet=bool(arguments.quiet)) as shown:
-        shown.step(f"reading {arguments.what}")
-        scops, left = programs(arguments, sizes)
-        left = known_sizes(tuple(left.items()), scops, arguments.what)
-        shown.step("matching")
-        allowed = numerics(arguments.allow)
-        found = []
-        for scop in scops:
-            own = {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}
-            dependences = analysed(scop, for_instructions=True).dependences
-            found.append(match_unit(dependences, function, allowed, sizes=own) if isinstance(function, Intrinsic)
-                         else match_function(dependences, function, allowed, sizes=own))
+    shown.step("matching")
+    allowed = numerics(arguments.allow)
+    found = []
+    for scop, sizes in regions:
+        dependences = analysed(scop, for_instructions=True).dependences
+        found.append(match_unit(dependences, function, allowed, sizes=sizes) if isinstance(function, Intrinsic)
+                     else match_function(dependences, function, allowed, sizes=sizes))
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import islpy as isl
 
 from polysched.dependence.legality import filtered_sets
-from polysched.emit_c.generation.ast_reader import read_index
-from polysched.emit_c.loop_ir.index import Linear, constant, extreme, quotient, shifted, variable
+from polysched.emit_c.generation.ast_reader import read_condition, read_index
+from polysched.emit_c.loop_ir.index import Condition, Linear, constant, extreme, quotient, shifted, variable
 from polysched.gpu.mapping import Launch
 from polysched.scop.scop import union_set
 
@@ -28,6 +28,14 @@ def host_instances(launch: Launch, context: isl.Set) -> isl.Set:
     hull = isl.Set.from_basic_set(values.simple_hull())
     ends = all(hull.dim_is_bounded(isl.dim_type.set, position) for position in range(len(launch.host)))
     return (hull if ends else values.coalesce()).gist_params(context)
+
+
+def when(elements: isl.Set, context: isl.Set) -> Condition | None:
+    """The condition on the parameters that there are elements; None where it always holds."""
+    needed = elements.params().compute_divs().coalesce().gist(context)
+    if needed.plain_is_universe():
+        return None
+    return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
 
 
 def bounds(values: isl.Set, context: isl.Set | None = None) -> tuple[Linear, Linear]:

@@ -9,14 +9,14 @@ import islpy as isl
 
 from polysched.dependence.legality import filtered_sets
 from polysched.emit_c.generation.ast_build import build_ast
-from polysched.emit_c.generation.ast_reader import read_ast, read_condition
-from polysched.emit_c.loop_ir.index import Condition, Linear
+from polysched.emit_c.generation.ast_reader import read_ast
+from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.scalar_code.c_text import Level
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
-from polysched.emit_gpu.fixed_values import host_instances
+from polysched.emit_gpu.fixed_values import host_instances, when
 from polysched.emit_gpu.kernel_text import Argument, Kernel
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter
@@ -48,14 +48,6 @@ def _host_schedule(node: HostNode, depth: int, context: isl.Set) -> isl.Schedule
             value = reduce(lambda total, member: total.union_add(isl.UnionPwAff.from_pw_aff(member)), members[1:],
                            isl.UnionPwAff.from_pw_aff(members[0]))
             return tree.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(value))
-
-
-def when(elements: isl.Set, context: isl.Set) -> Condition | None:
-    """The condition on the parameters that there are elements; None where it always holds."""
-    needed = elements.params().compute_divs().coalesce().gist(context)
-    if needed.plain_is_universe():
-        return None
-    return read_condition(isl.AstBuild.from_context(context).expr_from_set(needed))
 
 
 def _width(buffer: Buffer) -> str:

@@ -92,8 +92,9 @@ class PhasePrinter:
             lines.append(f"const long {name} = {self._bound(own.bases[k])} + {local};")
             subscripts.append(name)
             places += f"[{local}]"
-        within = " && ".join(f"{name} >= {self._bound(first)} && {name} < {self._bound(end)}"
-                             for name, (first, end) in zip(subscripts, tile.ends, strict=True))
+        there = () if tile.condition is None else (self.body.index.condition(tile.condition).at(Level.LOGICAL_AND),)
+        within = " && ".join((*there, *(f"{name} >= {self._bound(first)} && {name} < {self._bound(end)}"
+                                        for name, (first, end) in zip(subscripts, tile.ends, strict=True))))
         element = self._element(own.array, [CText(name) for name in subscripts])
         lines.append(f"if ({within}) {own.name}{places} = {element};")
         return [f"for (int {item} = {self._item_name}; {item} < {count}; {item} += {prod(self.loops.launch.block)}) {{",

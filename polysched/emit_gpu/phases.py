@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.emit_c.generation.ast_build import build_ast
-from polysched.emit_c.generation.ast_reader import read_ast, read_condition, read_function
+from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.index import Condition, Linear, constant, variable
 from polysched.emit_c.loop_ir.loops import Node, StatementInstance, Temporary, map_children
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
-from polysched.emit_gpu.fixed_values import bounds
+from polysched.emit_gpu.fixed_values import bounds, when
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.gpu.boxes import box_of
@@ -32,11 +32,13 @@ class StagedTile:
     Parameters
     ----------
     temporary : its place there; the bases are the least subscripts of the box.
-    ends : per dimension the first subscript that work items touch, and one past the last.
+    ends : per dimension the first subscript that work items touch, and one past the last; any if they touch none.
+    condition : that a launch touches any; None where every one does.
     """
 
     temporary: Temporary
     ends: tuple[tuple[Linear, Linear], ...]
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -161,7 +163,8 @@ class _Builder:
         name = self.names.taken.fresh(f"{self.names.arrays[array]}_tile{self.number}")
         temporary = Temporary(array=array, name=name, kept=tuple(range(len(box))), bases=bases,
                               extents=tuple(edge.extent for edge in box))
-        return StagedTile(ends=tuple(self._ends(elements, k) for k in range(len(box))), temporary=temporary)
+        return StagedTile(ends=tuple(self._ends(elements, k) for k in range(len(box))), temporary=temporary,
+                          condition=when(elements, self.runs))
 
     def _ends(self, elements: isl.Set, dimension: int) -> tuple[Linear, Linear]:
         kinds, rest = isl.dim_type.set, elements.dim(isl.dim_type.set) - dimension - 1
@@ -171,14 +174,12 @@ class _Builder:
     def _kept(self, phase: Phase, array: str) -> Kept:
         elements = touched(self.scop, item_in_phase(self.launch, phase, self.places), array)
         place = elements.lexmin_pw_multi_aff()
-        there = elements.params().gist(self._in_block())
         written = any(access.is_write for statement in self.scop.statements for access in statement.accesses
                       if access.array == array and not _is_outside(statement, phase))
         return Kept(written=written, temporary=Temporary(
             array=array, name=self.names.taken.fresh(f"{self.names.arrays[array]}_item{self.number}")),
             subscripts=tuple(read_function(place.get_pw_aff(k)) for k in range(elements.dim(isl.dim_type.set))),
-            condition=None if there.plain_is_universe() else read_condition(
-                isl.AstBuild.from_context(self._in_block()).expr_from_set(there)))
+            condition=when(elements, self._in_block()))
 
 
 def _is_outside(statement: Statement, phase: Phase) -> bool:

@@ -44,7 +44,7 @@ def contest_table(records: Sequence[Record], *, rate: bool = False, ours: str = 
     for record in records:
         standings = standings_of(record)
         work = record.values.get("flop_count")
-        cells = [_cell(standings.variant(name), work if rate else 0) for name in names]
+        cells = [_cell(standings.variant(name), work, rate=rate) for name in names]
         rows.append([record.case, *cells, *_against_best(standings, ours), *_shares(record, standings, ours)])
         remarks += [f"{record.case}, {v.name}: {v.status.value}: {first_line(v.problem)}"
                     for v in standings.variants if not v.timed]
@@ -59,14 +59,14 @@ def first_line(problem: str) -> str:
     return " ".join(line.strip() for line in problem.splitlines()[:2])
 
 
-def _cell(variant: VariantTimes | None, work: int | None) -> str:
+def _cell(variant: VariantTimes | None, work: int | None, *, rate: bool) -> str:
     if variant is None:
         return ""
     if not variant.timed:
         return {Status.MISSING: "missing", Status.SLOW: "slow"}.get(variant.status, variant.status.value)
-    if work is None:
-        return "-"   # nobody said how much there is to do
-    return f"{work / variant.seconds / GIGA:.3g}" if work else f"{1e3 * variant.seconds:.3g}"
+    if not rate:
+        return f"{1e3 * variant.seconds:.3g}"
+    return f"{work / variant.seconds / GIGA:.3g}" if work else "-"   # nobody said how much there is to do
 
 
 def _against_best(standings: Standings, ours: str) -> tuple[str, str, str]:

@@ -148,10 +148,11 @@ class Conversation:
         """How the contestant ended, with its last words."""
         try:
             code = self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:   # it closed its output and goes on
+            how = f"it crashed with {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            code = self._process.wait()
-        how = f"it crashed with {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+            self._process.wait()
+            how = "it closed its output and went on"
         if self._process.stderr is not None:
             while data := self._process.stderr.read():
                 self._errors = (self._errors + data)[-ERROR_KEPT_BYTES:]

@@ -19,6 +19,9 @@ LEAST_BOX = 128
 LARGEST_BOX = 1 << 18
 """Points of the boxes that are looked at: some milliseconds, even where hardly any is in the set."""
 
+MOST_DIMENSIONS = 32
+"""NumPy has arrays of no more dimensions, since its version 2 of twice as many."""
+
 _EXACT = 1 << 62
 """Sums below it are exact in 64 bits."""
 
@@ -27,10 +30,10 @@ def in_every_box(domain: isl.Set) -> list[tuple[int, ...]] | None:
     """The points of a bounded set without parameters, each once; None where isl finds them better itself.
 
     That is where they are few, where the boxes around the set's pieces are large, where a piece has existentially
-    quantified variables, and where numbers have more than 64 bits.
+    quantified variables, and where numbers have more than 64 bits, or points more coordinates than arrays dimensions.
     """
     pieces = domain.get_basic_sets()
-    if not domain.dim(isl.dim_type.set) or any(piece.dim(isl.dim_type.div) for piece in pieces):
+    if not 0 < domain.dim(isl.dim_type.set) <= MOST_DIMENSIONS or any(piece.dim(isl.dim_type.div) for piece in pieces):
         return None
     boxes = [_box(piece) for piece in pieces]
     volume = sum(prod(last - first + 1 for first, last in box) for box in boxes)

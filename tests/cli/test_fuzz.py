@@ -61,7 +61,9 @@ def test_options_come_to_the_campaign(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("options", [
-    ["--count", "0"], ["--jobs", "0"], ["--limit-seconds", "0"], ["--limit-seconds", "-1"], ["--data-dependent", "1.5"],
+    ["--count", "0"], ["--jobs", "0"], ["--limit-seconds", "0"], ["--limit-seconds", "-1"],
+    ["--limit-seconds", "nan"], ["--limit-seconds", "inf"], ["--data-dependent", "nan"],
+    ["--instructions", "--time-limit", "nan"], ["--instructions", "--time-limit", "inf"], ["--data-dependent", "1.5"],
     ["--data-dependent", "-0.1"], ["--graphs", "--count", "0"], ["--instructions", "--pairs", "0"],
     ["--instructions", "--time-limit", "0"], ["--instructions", "--json"], ["--graphs", "--instructions"]])
 def test_what_cannot_be_is_refused_before_anything_runs(options: list[str], asked: Asked,

@@ -1,6 +1,8 @@
 """`polysched match`: counts, explanations, exit codes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,11 @@ def test_auto_shows_every_instruction_that_matches_the_cheapest_first(tmp_path: 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"product: {len(found)} of ")
     assert lines[1].startswith(f"product on {names[0]}, rule exact: ")
+
+
+def test_standard_input_is_read_once(tmp_path: Path) -> None:
+    text = PRODUCT % "int8_t"
+    done = subprocess.run([sys.executable, "-m", "polysched", "match", "-", "--intrinsic", "vpmaddubsw"], input=text,
+                          capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout.startswith("product on vpmaddubsw, rule exact: 0 matches"), done.stderr

@@ -2,7 +2,7 @@
 
 import islpy as isl
 
-from polysched.emit_gpu.host_text import when
+from polysched.emit_gpu.fixed_values import when
 from tests.emit_gpu.emitted import emitted
 from tests.gpu.mapped import PRODUCT, STENCIL
 

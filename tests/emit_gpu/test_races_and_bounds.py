@@ -16,6 +16,7 @@ from polysched.scop.signature import ParameterKind
 from polysched.target import find_compiler
 from tests.emit_gpu.emitted import needs_device
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
+from tests.gpu.staged import ABSENT
 from tests.tiers import and_campaign
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -64,6 +65,11 @@ def complaints(path: Path, size: int, *mutation: str, shared: bool = True) -> st
 def test_small_programs(text: str, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(text)
     assert complaints(tmp_path / "f.c", 9) == ""
+
+
+def test_no_block_copies_rows_that_the_device_has_not(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(ABSENT)
+    assert complaints(tmp_path / "f.c", 8) == ""
 
 
 @pytest.mark.parametrize("name", and_campaign(["trmm"], ["correlation", "lu", "floyd_warshall", "fdtd_2d"]))

@@ -75,6 +75,12 @@ def test_rates_are_of_the_operations_and_nothing_where_nobody_counted_them() -> 
     assert [found["sort"][f"{n} G/s"] for n in ("gcc", "polysched")] == ["-", "failed"]
 
 
+def test_no_operations_have_no_rate_and_no_time_in_its_place() -> None:
+    moves = record("transpose", {"gcc": 0.5}, flop_count=0)
+    assert cells([moves], rate=True)["transpose"]["gcc G/s"] == "-"
+    assert cells([moves])["transpose"]["gcc ms"] == "500"
+
+
 def test_why_a_variant_has_no_time_stands_below() -> None:
     text = contest_table([ATAX, LOST])
     assert text.split("\n\n")[1:] == ["atax, gcc: slow: why not, gcc", "lu, gcc: missing: why not, gcc",

@@ -33,6 +33,12 @@ DOWN = ("void f(int n, double C[n][n], double A[n][n], double B[n][n]) {\n#pragm
         "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      for (int k = n - 1; k >= 0; k -= 4)\n"
         "        C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n")
 """The last step is a remainder."""
+ABSENT = ("void f(int n, int m, double C[n][n], double D[n][n], double A[n][n], double B[3 * n][n]) {\n"
+          "#pragma scop\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++) {\n      D[i][j] = 1;\n"
+          "      if (m >= 10)\n        for (int k = 0; k < n; k++)\n          C[i][j] += A[i][k] * B[k][j];\n    }\n"
+          "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      if (m >= 20)\n"
+          "        D[i][j] += B[2 * n + i][j];\n#pragma endscop\n}\n")
+"""With a small m the device has no row of B."""
 ALL = {"triangle": (TRIANGLE, {"n": 45}), "window": (WINDOW, {"n": 37, "m": 8}), "batch": (BATCH, {"b": 3, "n": 35}),
        "two": (TWO, {"n": 41}), "offset": (OFFSET, {"n": 40}), "sweep": (SWEEP, {"n": 39}),
        "thirds": (THIRDS, {"n": 40}), "down": (DOWN, {"n": 38})}

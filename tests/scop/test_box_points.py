@@ -61,3 +61,18 @@ def test_others_are_left_to_isl(text: str) -> None:
 def test_a_set_as_large_as_the_least_box() -> None:
     assert in_every_box(isl.Set(f"{{ [i] : 0 <= i < {LEAST_BOX - 1} }}")) is None
     assert in_every_box(isl.Set(f"{{ [i] : 5 <= i < {LEAST_BOX + 5} }}")) == [(i,) for i in range(5, LEAST_BOX + 5)]
+
+
+@pytest.mark.parametrize("first", [2**31 - 10, 2**62 - 30, 2**63 - 10, 2**70, -2**63 - 3])
+@pytest.mark.parametrize("factor", [1, 2**31, 2**61, 2**65])
+def test_large_numbers(first: int, factor: int) -> None:
+    domain = isl.Set(f"{{ [i, j] : {first} <= i < {first + 20} and 0 <= j < 9 and {factor}j <= {factor}i - "
+                     f"{factor * (first - 3)} }}")
+    assert sorted(points_of(domain)) == sorted(one_by_one(domain))
+
+
+def test_more_coordinates_than_arrays_have_dimensions() -> None:
+    names = [f"i{d}" for d in range(70)]
+    domain = isl.Set(f"{{ [{', '.join(names)}] : 0 <= i0 < 200 and {' and '.join(f'{n} = 0' for n in names[1:])} }}")
+    assert in_every_box(domain) is None
+    assert len(points_of(domain)) == 200

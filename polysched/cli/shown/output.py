@@ -28,7 +28,8 @@ class Output:
     def write(self, text: str) -> None:
         """Write the whole content; what stood there before stays until all of it is on the disk."""
         if self._target is None:
-            _to_standard_output(text)
+            sys.stdout.write(text)
+            sys.stdout.flush()
             return
         try:
             with open(self._temporary or self._target, "w", encoding="utf-8", errors="surrogateescape",
@@ -49,17 +50,6 @@ class Output:
     def write_json_of_regions(self, values: Sequence[Any]) -> None:
         """Write what is said of each region: an object for one region, a list for several."""
         self.write_json(values[0] if len(values) == 1 else list(values))
-
-
-def _to_standard_output(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise  # the reader went away: no fault of ours, the entry point ends quietly
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())   # where the interpreter's end puts what is left
-        raise OutputError(f"the output cannot be written: {error.strerror}", where="standard output") from None
 
 
 @contextmanager

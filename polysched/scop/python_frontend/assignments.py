@@ -84,8 +84,7 @@ class Assignments:
     def _assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, SEQUENCES) and isinstance(node.value, SEQUENCES):
-            if len(target.elts) != len(node.value.elts):
-                self.source.refuse(node, f"{len(node.value.elts)} values for {len(target.elts)} targets")
+            self._check_counts(node, target.elts, node.value.elts)
             self._parallel(target.elts, [self.evaluator.evaluate(e) for e in node.value.elts])
             return
         if isinstance(target, ast.Name) and isinstance(node.value, ast.Call):
@@ -96,6 +95,15 @@ class Assignments:
             value = self._kept(value, node.targets)
         for one in node.targets:
             self.assign_to(one, value)
+
+    def _check_counts(self, node: ast.Assign, targets: Sequence[ast.expr], given: Sequence[ast.expr]) -> None:
+        """Refuse other numbers of targets and values, and those that are not known."""
+        for element in (*targets, *given):
+            if isinstance(element, ast.Starred):
+                self.source.refuse(element, f"`{ast.unparse(element)}` stands for any number of items",
+                                   hint="name every item")
+        if len(targets) != len(given):
+            self.source.refuse(node, f"{len(given)} values for {len(targets)} targets")
 
     def _parallel(self, targets: Sequence[ast.expr], operands: Sequence[Operand]) -> None:
         """`a, b = b, a`: all right sides first."""

@@ -134,8 +134,9 @@ class Evaluator:
             return self.emission.region.load(binding.array, (), weak=binding.weak)
         if isinstance(binding, Stale):
             if binding.was_array:
-                self.source.refuse(node, f"{node.id} stands for different arrays on different ways to this line",
-                                   hint=f"write into one array instead: {node.id}[:] = ...")
+                self.source.refuse(node, f"{node.id} stands for different arrays or tuples on different ways to this "
+                                   "line", hint=f"write into one array instead: {node.id}[:] = ...; give a tuple's "
+                                   "items names of their own")
             self.forced.add(node.id)
             raise Restart
         return binding

@@ -139,6 +139,8 @@ def _float_constant(text: str) -> tuple[CType, Any]:
         number = float.fromhex(digits) if hexadecimal else float(digits)
     except ValueError:
         raise SourceSyntaxError("such a constant is not evaluated", witness=text) from None
+    except OverflowError:   # of hexadecimal digits alone
+        number = float("inf")
     if not single or not np.isfinite(number) or not number:
         return (FLOAT, np.float32(number)) if single else (DOUBLE, np.float64(number))
     return FLOAT, np.float32(nearest(_exact(digits, hexadecimal), "float"))   # rounded once

@@ -137,6 +137,11 @@ def too_few(A):
     A[0], A[1] = A[0], A[1], A[2]
 
 
+def the_rest(A):
+    x, *_y = A[0], A[1], A[2]
+    A[3] = x
+
+
 def no_sequence(A):
     x, y = A[0]
     A[1] = x + y
@@ -155,7 +160,8 @@ def wrong_kind(A):
 
 
 @pytest.mark.parametrize(("function", "problem"), [
-    (too_few, "3 values for 2 targets"), (no_sequence, "a number does not unpack into 2 names"),
+    (the_rest, r"`\*_y` stands for any number of items"), (too_few, "3 values for 2 targets"),
+    (no_sequence, "a number does not unpack into 2 names"),
     (to_an_attribute, "an assignment to `A.flat`"), (array_of_a_tuple, "a tuple is assigned to an array"),
     (wrong_kind, "result of an in-place operation does not fit int64")], ids=lambda p: getattr(p, "__name__", ""))
 def test_what_has_no_meaning_is_refused(function: object, problem: str) -> None:

@@ -204,7 +204,7 @@ CASES = [
     (outside_array, (X,), "OUTSIDE is an array from outside the function", "^^^^^^^"),
     (undefined_name, (X,), "the name not_there is not defined", "^^^^^^^^^"),
     (before_assignment, (X,), "last may be read before it is assigned", "^^^^"),
-    (rebound_in_loop, (X, X), "stands for different arrays on different ways to this line", "^"),
+    (rebound_in_loop, (X, X), "stands for different arrays or tuples on different ways to this line", "^"),
     (assigned_loop_variable, (X,), "the loop variable i is assigned in its loop", "^"),
     (out_of_bounds, (X,), "x is accessed outside its extents whatever the sizes are", "^^^^^^^^^^^^^"),
     (too_many_indices, (X,), "too many indices: x has 1 dimensions here, 2 are indexed", "^^^^^^^"),

@@ -47,7 +47,7 @@ def integer_constant(node: c_ast.Node | None) -> int | None:
 def _floating_value(digits: str, dtype: DType) -> float:
     """The number of a type that is closest, rounded once; of a wider type than double the closest double."""
     hexadecimal = digits[:2].lower() == "0x"
-    closest = float.fromhex(digits) if hexadecimal else float(digits)
+    closest = _closest_double(digits) if hexadecimal else float(digits)
     if dtype not in _SIGNIFICANDS or not closest or math.isinf(closest):
         return closest
     exact = _hexadecimal_fraction(digits) if hexadecimal else Fraction(digits)
@@ -57,6 +57,13 @@ def _floating_value(digits: str, dtype: DType) -> float:
         step /= 2   # the double was rounded up to a power of two
     rounded = round(exact / step) * step   # ties to even (C11 6.4.4.2 recommends it, IEEE 754-2019 4.3.1 says how)
     return float(rounded) if rounded < Fraction(2) ** infinite else math.inf
+
+
+def _closest_double(digits: str) -> float:
+    try:
+        return float.fromhex(digits)
+    except OverflowError:
+        return math.inf
 
 
 def _hexadecimal_fraction(digits: str) -> Fraction:
