@@ -65,7 +65,7 @@ def staged(schedule: Schedule, node: HostNode) -> HostNode:
 
 def phases_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
     """The phases of a launch; none where nothing is worth staging, or where isl needs too long to tell."""
-    if not launch.coordinates:
+    if not launch.coordinates or _has_temporaries(schedule.scop, launch):
         return ()
     parts = tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
     decide = partial(_decided, schedule.scop, launch, parts)
@@ -80,6 +80,11 @@ def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
     """Bytes of shared memory that a phase takes."""
     boxes = {name: box_in_tile(scop, launch, phase, name) for name in phase.staged}
     return sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items() if box is not None)
+
+
+def _has_temporaries(scop: Scop, launch: Launch) -> bool:
+    """Whether a launch has arrays of the region alone, which may become variables of a work item."""
+    return any(array.is_temporary and _accesses(scop, launch.domain, array.name) for array in scop.arrays)
 
 
 def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase]) -> tuple[Phase, ...]:

@@ -85,7 +85,7 @@ def _bytes(count: float) -> str:
 
 def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
             registers: Mapping[str, int] | None = None) -> tuple[Figures, ...]:
-    """What each kernel is expected to take.
+    """What each kernel that runs anything at the sizes is expected to take.
 
     Parameters
     ----------
@@ -93,8 +93,9 @@ def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
     registers : of a work item, by kernel, where a compiler has told them.
     """
     assumed = assumed_parameters(mapping.scop, sizes)
-    return tuple(_Model(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
-                        registers=(registers or {}).get(launch.name, 0)).figures() for launch in mapping.launches)
+    models = [_Model(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
+                     registers=(registers or {}).get(launch.name, 0)) for launch in mapping.launches]
+    return tuple(model.figures() for model in models if model.runs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,6 +120,11 @@ class _Model:
         seconds["latency"] = self._latency(launches, blocks, held)
         return Figures(kernel=launch.name, gpu=gpu, launches=launches, blocks=blocks, held_by=held_by, seconds=seconds,
                        occupancy=held * self._items / gpu.threads, global_bytes=moved, least_bytes=self._least_bytes())
+
+    @property
+    def runs(self) -> bool:
+        """Whether the kernel has an instance at the sizes."""
+        return any(self._own(statement, self.launch.domain) for statement in self.scop.statements)
 
     @property
     def _items(self) -> int:

@@ -323,11 +323,12 @@ def _heat_maps(entries: Sequence[Entry]) -> Iterator[Plot]:
     for entry in entries:
         if len({t.edges for t in entry.tiles}) > 1:
             predicted = any(t.predicted_seconds is not None for t in entry.tiles)
+            framed = " Framed: the model's pick." if any(t.is_pick for t in entry.tiles) else ""
             yield Plot(
                 name=f"tiles-{slug(entry.kernel)}", figure=_heat_map(entry.tiles),
                 caption=f"Tile sizes of {entry.kernel}: seconds over those of the best tile (1.0)"
                         f"{', measured, and as the model predicts over its own best' if predicted else ''}. Columns: "
-                        "the innermost edge, rows: the edges around it. Framed: the model's pick.")
+                        f"the innermost edge, rows: the edges around it.{framed}")
 
 
 def _heat_map(tiles: Sequence[TileTime]) -> Figure:

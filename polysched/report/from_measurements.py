@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from polysched.measure.paired import result_type
 from polysched.measure.summary import verification_line
 from polysched.measure.timing.statistics import Sample, median_counters
 from polysched.report.entry import ORIGINAL, OURS, Entry, Provenance, TileTime, Variant
+
+_BAND = re.compile(r"band \d+: tiles (\d+(?:x\d+)*)")
+"""A band with tiles in the steps of a measurement, as `pipeline.Optimized.steps` tells it."""
 
 
 def entries_of_measurements(measurements: Sequence[Measurement]) -> tuple[Entry, ...]:
@@ -80,19 +84,27 @@ def _short(value: object) -> str:
 
 
 def _tiles(measurement: Measurement, group: Sequence[Measurement]) -> tuple[TileTime, ...]:
-    """The tile sizes that were given by hand for the same kernel, size and threads, with their times."""
-    if not isinstance(measurement.options.get("tile"), list):
+    """The times of the tiles given by hand for the same kernel, size and threads, and of those of the model."""
+    alike = [m for m in group if m.timing is not None and _but_tile(m) == _but_tile(measurement)]
+    by_hand = [m for m in alike if isinstance(m.options.get("tile"), list)]
+    if len(by_hand) < 2 or by_hand[0] is not measurement:
         return ()
-    alike = [m for m in group if _but_tile(m) == _but_tile(measurement) and m.timing is not None
-             and isinstance(m.options.get("tile"), list)]
-    if len(alike) < 2 or alike[0] is not measurement:
-        return ()
-    return tuple(TileTime(edges=_edges(m.options), seconds=m.timing.transformed_seconds)
-                 for m in alike if m.timing is not None)
+    picks = {_picked(m): m for m in alike if _picked(m)}
+    every = {**{_edges(m.options): m for m in by_hand}, **picks}
+    return tuple(TileTime(edges=edges, seconds=m.timing.transformed_seconds, is_pick=edges in picks)
+                 for edges, m in every.items() if m.timing is not None)
 
 
 def _edges(options: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(int(edge) for edge in options["tile"])
+
+
+def _picked(measurement: Measurement) -> tuple[int, ...]:
+    """The edges that the model chose for the only band with tiles; none where they are by hand or of several bands."""
+    if measurement.options.get("tile") != "auto":
+        return ()
+    found = [match for step in measurement.steps if (match := _BAND.match(step))]
+    return tuple(int(edge) for edge in found[0][1].split("x")) if len(found) == 1 else ()
 
 
 def _but_tile(measurement: Measurement) -> tuple[Any, ...]:

@@ -15,6 +15,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 EXECUTED = ("concepts.md", "refusals.md")
 RECIPES = DOCS / "recipes.md"
+COOKBOOK = DOCS / "cookbook.md"
+MOST_LINES = 25
+"""Of a script of the cookbook, the empty ones not counted."""
 WRITTEN = sorted([*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / "polysched").glob("*/README.md"),
                   *(ROOT / "experiments").rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -36,6 +39,29 @@ def test_a_recipe_runs_in_a_fresh_environment(title: str, tmp_path: Path, golden
     made = in_fresh_process(given, tmp_path)
     assert made.startswith(start)
     golden(RECIPES, page.replace(given[len(start):], made[len(start):]))
+
+
+@pytest.mark.parametrize("title", sections(COOKBOOK.read_text())[1])
+def test_a_question_runs_in_a_fresh_environment(title: str, tmp_path: Path,
+                                                golden: Callable[[Path, str], None]) -> None:
+    page = COOKBOOK.read_text()
+    start, questions = sections(page)
+    given = f"{start}## {title}\n{questions[title]}"
+    made = in_fresh_process(given, tmp_path)
+    golden(COOKBOOK, page.replace(given[len(start):], made[len(start):]))
+
+
+def test_the_cookbook_has_ten_questions_with_short_scripts() -> None:
+    questions = sections(COOKBOOK.read_text())[1]
+    assert len(questions) == 10
+    for title, text in questions.items():
+        scripts = re.findall(r"^```python(?: \S+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        lines = [line for script in scripts for line in script.split("\n") if line.strip()]
+        assert len(lines) <= MOST_LINES, title
+        assert scripts or "```console" in text, title
+        asked, *_, shown = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).strip().split("\n\n")
+        assert "?" in asked, f"{title}: it begins with the question"
+        assert shown.strip().endswith("."), f"{title}: it ends with what is shown"
 
 
 @pytest.mark.parametrize("title", sections(RECIPES.read_text())[1])

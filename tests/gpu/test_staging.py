@@ -61,3 +61,11 @@ def test_it_can_be_left_out() -> None:
     schedule = scheduled(dependences, PipelineOptions(scheduler="original"))
     (launch,) = map_to_device(schedule, options=GpuOptions(shared=False)).launches
     assert launch.phases == ()
+
+
+def test_work_items_with_variables_of_their_own_share_nothing() -> None:
+    text = PRODUCT.replace("C[i][j] = 0;", "float s[2];\n      s[0] = 0; s[1] = 0;").replace(
+        "C[i][j] += A[i][k] * B[k][j];", "s[k % 2] += A[i][k] * B[k][j];").replace(
+        "    }\n#", "      C[i][j] = s[0] + s[1];\n    }\n#")
+    assert "s[k % 2]" in text
+    assert all(launch.phases == () for launch in mapped(text).launches)

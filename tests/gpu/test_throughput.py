@@ -63,3 +63,9 @@ def test_strides() -> None:
     assert stride_along(by_array["A"], (0, 1)) == 1
     assert stride_along(by_array["B"], (0, 1)) is None
     assert stride_along(by_array["B"], (1, 0)) == 1
+
+
+def test_a_kernel_that_runs_nothing_has_no_figures() -> None:
+    assert figures(mapped(PRODUCT), SM_80, {"n": 1}) != ()
+    empty = mapped(PRODUCT.replace("i < n", "i < n - 5"))
+    assert figures(empty, SM_80, {"n": 3}) == ()

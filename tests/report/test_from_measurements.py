@@ -9,7 +9,11 @@ import pytest
 
 from polysched.measure.measurement import Measurement
 from polysched.measure.timing.statistics import Sample
+from polysched.pipeline import PipelineOptions, optimize
 from polysched.report.from_measurements import entries_of_measurements, make_variant
+from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 from tests.report.made_results import measured
 
 
@@ -47,6 +51,35 @@ def test_tiles_of_one_kernel_stand_in_its_first_entry() -> None:
     assert [t.edges for t in first.tiles] == [(8, 8), (32, 4), (16, 16)]
     assert [round(t.seconds) for t in first.tiles] == [1, 2, 3]
     assert not any(e.tiles for e in rest)
+
+
+@pytest.mark.parametrize(("steps", "edges", "picks"), [
+    (("schedule: pluto", "band 0: tiles 64x48x384, member 0 parallel"), [(8, 8), (16, 8), (64, 48, 384)],
+     [(64, 48, 384)]),
+    (("band 0: tiles 16x8",), [(8, 8), (16, 8)], [(16, 8)]),     # also measured by hand: one cell, the model's time
+    (("band 0: tiles off",), [(8, 8), (16, 8)], []),
+    (("band 0: tiles 16x8", "band 1: tiles 4x4"), [(8, 8), (16, 8)], []),     # no one pick
+    (("band 0: tiles off", "band 1: tiles 16x8, wavefront"), [(8, 8), (16, 8)], [(16, 8)])])
+def test_the_pick_of_the_model_is_marked_among_tiles_by_hand(
+        steps: tuple[str, ...], edges: list[tuple[int, ...]], picks: list[tuple[int, ...]]) -> None:
+    first, *_ = entries_of_measurements([
+        measured("gemm", seconds=2.0, options={"tile": [8, 8]}),
+        measured("gemm", seconds=3.0, options={"tile": [16, 8]}),
+        measured("gemm", seconds=1.0, options={"tile": "auto"}, steps=steps)])
+    assert [t.edges for t in first.tiles] == edges
+    assert [t.edges for t in first.tiles if t.is_pick] == picks
+    assert [round(t.seconds) for t in first.tiles if t.is_pick] == [1 for _ in picks]
+
+
+def test_the_pick_is_read_from_what_a_transformation_tells() -> None:
+    scop = from_c_text("void f(int n, double C[restrict n][n], double A[restrict n][n], double B[restrict n][n]) {\n"
+                       "#pragma scop\nfor (int i = 0; i < n; i++) for (int j = 0; j < n; j++) "
+                       "for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n")
+    made = optimize(scop, PipelineOptions(tensorize=None, tiling=TilingOptions(target=Target())))
+    first, *_ = entries_of_measurements([
+        measured("f", options={"tile": [8, 8, 8]}), measured("f", options={"tile": [8, 8, 16]}),
+        measured("f", options={"tile": "auto"}, steps=made.steps())])
+    assert [t.edges for t in first.tiles if t.is_pick] == [made.tiled.bands[0].sizes]
 
 
 def test_a_measurement_without_times_says_why() -> None:
