@@ -102,9 +102,11 @@ def _peaks(value: Mapping[str, Any]) -> Peaks:
 
 
 def _tiles(candidates: Sequence[Mapping[str, Any]]) -> tuple[TileTime, ...]:
-    """The tiles that were measured; the model's pick by its edges."""
+    """The tiles that were measured; the model's pick by its edges.  Candidates of other kinds have no edges."""
     found = []
     for candidate in candidates:
+        if "edges" not in candidate:
+            continue
         edges = max(candidate.get("tiles", ((),)), key=len) if candidate["edges"] == "auto" else candidate["edges"]
         if edges and candidate.get("measured_seconds"):
             found.append(TileTime(edges=tuple(int(edge) for edge in edges),

@@ -1,17 +1,15 @@
 """Results as rows, one per variant of a result: for CSV files and for pandas.
 
-| column | meaning |
-|---|---|
-| `experiment`, `kernel`, `label` | which result; `experiment` is empty for those of `polysched run` |
-| `size.NAME`, `value.NAME` | the sizes; what an experiment keeps besides, where it is one number, word or truth value |
-| `threads`, `variant`, `reference` | which program; speed-ups are over the reference |
-| `seconds`, `least_seconds`, `largest_seconds` | the median of the repeats, and their range |
-| `repeats`, `disturbed` | how many there were, and how many other work on the machine disturbed |
-| `speed_up`, `speed_up_low`, `speed_up_high` | the median of the paired ratios, and its interval |
-| `flop_per_second`, `share_of_peak` | as far as operations and peak are known |
-| `largest_relative_difference` | from the reference's results |
-| `problem` | why there is no time; empty where there is one |
-| `machine`, `cores`, `compiler`, `flags`, `git_revision`, `started`, `command` | where it comes from |
+- `experiment`, `kernel`, `label`: which result; `experiment` is empty for those of `polysched run`
+- `size.NAME`, `value.NAME`: the sizes; what an experiment keeps besides, where it is one number, word or truth value
+- `threads`, `variant`, `reference`: which program; speed-ups are over the reference
+- `seconds`, `least_seconds`, `largest_seconds`: the median of the repeats, and their range
+- `repeats`, `disturbed`: how many there were, and how many other work on the machine disturbed
+- `speed_up`, `speed_up_low`, `speed_up_high`: the median of the paired ratios, and its interval
+- `flop_per_second`, `share_of_peak`: as far as operations and peak are known
+- `largest_relative_difference`: from the reference's results
+- `problem`: why there is no time; empty where there is one
+- `machine`, `cores`, `compiler`, `flags`, `git_revision`, `started`, `command`: where it comes from
 
 An entry is absent (empty in CSV, NaN in pandas) where it is not known.
 """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from polysched.report.from_records import UNDERSTOOD, entry_of_record
+from polysched.report.reading import read_results
 from tests.report.made_results import PEAKS, contest, record
 
 TIMES = {"gcc": 4.0, "polysched": 1.0, "polysched@2": 0.5, "wrong": 0.0}
@@ -81,3 +83,12 @@ def test_the_pick_of_the_model_has_the_edges_of_its_longest_band() -> None:
                   {"edges": "auto", "measured_seconds": [1.0]}, {"edges": [3], "measured_seconds": []}]
     (tile,) = entry_of_record(record("x", candidates=candidates)).tiles
     assert (tile.edges, tile.is_pick, tile.predicted_seconds) == ((8, 16), True, 2.0)
+
+
+def test_candidates_that_are_no_tiles_are_left_out() -> None:
+    assert entry_of_record(record("x", candidates=[{"name": "pluto", "measured_seconds": [1.0]}])).tiles == ()
+
+
+def test_a_committed_record_of_schedules_is_read() -> None:
+    path = Path(__file__).parents[2] / "experiments" / "best_schedule" / "results.jsonl"
+    assert read_results([path]).entries

@@ -1,4 +1,4 @@
-"""The words of block programs.  They have a meaning only inside one; calling them elsewhere is refused.
+"""The words of block programs.  They have a meaning only inside one; calling them elsewhere is refused::
 
     import polysched.scop.block_frontend.language as bl
 
