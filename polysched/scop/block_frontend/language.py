@@ -1,4 +1,6 @@
-"""The words of block programs.  They have a meaning only inside one; calling them elsewhere is refused::
+"""The words of block programs.
+
+They have a meaning only inside one; calling them elsewhere is refused.  For instance::
 
     import polysched.scop.block_frontend.language as bl
 
