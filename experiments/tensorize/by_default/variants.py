@@ -24,7 +24,7 @@ SHIFT = 8                  # of its requantisation
 PEERS = ("torch._int_mm", "oneDNN linear", "oneDNN qconv2d")
 
 
-def loop_nest(C, A, B):  # type: ignore[no-untyped-def]
+def loop_nest(C: Any, A: Any, B: Any) -> None:
     """The product as plain loops."""
     M, N = C.shape
     K = A.shape[1]
@@ -35,12 +35,12 @@ def loop_nest(C, A, B):  # type: ignore[no-untyped-def]
                 C[i, j] += np.int32(A[i, k]) * np.int32(B[k, j])
 
 
-def numpy_spelling(C, A, B):  # type: ignore[no-untyped-def]
+def numpy_spelling(C: Any, A: Any, B: Any) -> None:
     """The product as NumPy users write it."""
     C[:, :] = A.astype(np.int32) @ B.astype(np.int32)
 
 
-def one_nest(Y, X, W, bias):  # type: ignore[no-untyped-def]
+def one_nest(Y: Any, X: Any, W: Any, bias: Any) -> None:
     """Convolution, bias, ReLU and requantisation to unsigned bytes as one nest, channels last."""
     P, Q, K = Y.shape
     R, S, C, _ = W.shape
@@ -57,7 +57,7 @@ def one_nest(Y, X, W, bias):  # type: ignore[no-untyped-def]
                 Y[p, q, k] = min(t, 255)
 
 
-def one_nest_of_7_bits(Y, X, W, bias):  # type: ignore[no-untyped-def]
+def one_nest_of_7_bits(Y: Any, X: Any, W: Any, bias: Any) -> None:
     """The same where the program says that its image has values below 128."""
     P, Q, K = Y.shape
     R, S, C, _ = W.shape
