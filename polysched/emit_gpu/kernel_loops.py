@@ -8,18 +8,12 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active, carrier
-from polysched.emit_c.generation.ast_build import build_ast
-from polysched.emit_c.generation.ast_reader import read_ast
-from polysched.emit_c.generation.unit_steps import count_by_one
-from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
-from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.nests.contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.phases import PhaseLoops, phase_loops, phase_names
+from polysched.emit_gpu.phases import PhaseLoops, generated, phase_loops, phase_names
 from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch
@@ -68,10 +62,7 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     inside = fixed(outside, dict(zip(coordinates, launch.coordinates, strict=True)))
     context = scop.context.params()
     runs = outside.params().intersect(context)
-    tree = mapping.schedule.tree.intersect_domain(inside)
-    built = build_ast(tree, context=runs, max_operations=LIMITS.kernel_operations)
-    loops = count_by_one(unskew(read_ast(built.root)))
-    loops = name_loops(loops, iterators=names.iterators, taken=names.taken)
+    loops = generated(mapping, inside, runs, names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
     places = phase_names(host, coordinates, names) if launch.phases and not private else None

@@ -81,6 +81,19 @@ class PhaseLoops:
     kept: tuple[Kept, ...] = ()
 
 
+def generated(mapping: GpuMapping, inside: isl.UnionSet, context: isl.Set, names: DeviceNames) -> Node:
+    """The loops over some instances of a work item, in the order of the schedule.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into the budget.
+    """
+    tree = mapping.schedule.tree.intersect_domain(inside)
+    built = build_ast(tree, context=context, max_operations=LIMITS.kernel_operations)
+    loops = count_by_one(unskew(read_ast(built.root)))
+    return name_loops(loops, iterators=names.iterators, taken=names.taken)
+
+
 def phase_names(host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names:
     """Names for the places of tiles in device code."""
     return Names(host=host, coordinates=coordinates, tile=names.taken.fresh("tile"),
@@ -130,7 +143,7 @@ class _Builder:
         inside = item_in_phase(self.launch, phase, self.places)
         if phase.step is not None:
             inside = within(inside, phase.step, self.places.tile, phase.edge)
-        loops = self._loops(inside)
+        loops = generated(self.mapping, inside, self._in_block(), self.names)
         if phase.step is None:
             return PhaseLoops(loops=loops)
         staged = tuple(self._staged(phase, array) for array in phase.staged)
@@ -139,12 +152,6 @@ class _Builder:
         loops = _with_temporaries(loops, moved)
         return PhaseLoops(loops=loops, tile=self.places.tile, edge=phase.edge, staged=staged, kept=kept,
                           steps=bounds(steps_of(self.launch, phase, self.places), self._in_block()))
-
-    def _loops(self, inside: isl.UnionSet) -> Node:
-        tree = self.mapping.schedule.tree.intersect_domain(inside)
-        built = build_ast(tree, context=self._in_block(), max_operations=LIMITS.kernel_operations)
-        loops = count_by_one(unskew(read_ast(built.root)))
-        return name_loops(loops, iterators=self.names.iterators, taken=self.names.taken)
 
     def _in_block(self) -> isl.Set:
         """What holds of the places of a work item and of its block."""

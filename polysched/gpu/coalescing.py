@@ -63,17 +63,21 @@ def _linear(coordinate: isl.UnionPwAff, statement: Statement) -> list[int] | Non
 def _worth(access: Access, step: tuple[int, ...]) -> int:
     if not access.exact or not access.relation.dim(isl.dim_type.out):
         return 0
+    stride = stride_along(access, step)
+    return 2 if stride == 1 else 1 if stride == 0 else -1
+
+
+def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
+    """Elements between the places of two neighbours that differ in the last subscript alone; None for others."""
+    if not access.exact or not access.relation.dim(isl.dim_type.out):
+        return 0 if access.exact else None
     space = access.relation.get_space().domain()
     moved = isl.MultiAff.identity_on_domain_space(space)
     for k, by in enumerate(step):
         moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl.Val.int_from_si(space.get_ctx(), by)))
     pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
     distance = pairs.deltas()
-    last = distance.dim(isl.dim_type.set) - 1
-    fixed = [distance.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(last + 1)]
-    if any(not value.is_int() for value in fixed):
-        return -1
-    steps = [value.to_python() for value in fixed]
-    if any(steps[:-1]):
-        return -1
-    return 2 if steps[-1] == 1 else 1 if steps[-1] == 0 else -1
+    fixed = [distance.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distance.dim(isl.dim_type.set))]
+    if any(not value.is_int() for value in fixed) or any(value.to_python() for value in fixed[:-1]):
+        return None
+    return int(fixed[-1].to_python())

@@ -195,7 +195,8 @@ def _written(scop: Scop, launch: Launch, array: str) -> bool:
 def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
     """How often a full block reads an array in a full tile."""
     assert phase.step is not None, "only phases with steps have tiles"
-    inside = within(item_in_phase(launch, phase, names_of(launch)), phase.step, "polysched_tile", phase.edge)
+    names = names_of(launch)
+    inside = within(item_in_phase(launch, phase, names), phase.step, names.tile, phase.edge)
     total = 0
     for statement, _ in _accesses(scop, phase.domain, array):
         own = inside.intersect(isl.UnionSet.from_set(statement.domain))

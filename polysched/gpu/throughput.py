@@ -13,7 +13,7 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polysched.gpu.coalescing import step_of
+from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import box_in_tile
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
@@ -261,19 +261,3 @@ def _pipe(dtype: DType) -> str:
     if dtype.kind is not Kind.FLOAT:
         return "integer"
     return "float64" if dtype.bits > 32 else "float32"
-
-
-def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
-    """Elements between the places of two neighbours that differ in the last subscript alone; None for others."""
-    if not access.exact or not access.relation.dim(isl.dim_type.out):
-        return 0 if access.exact else None
-    space = access.relation.get_space().domain()
-    moved = isl.MultiAff.identity_on_domain_space(space)
-    for k, by in enumerate(step):
-        moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl.Val.int_from_si(space.get_ctx(), by)))
-    pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
-    distance = pairs.deltas()
-    fixed = [distance.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distance.dim(isl.dim_type.set))]
-    if any(not value.is_int() for value in fixed) or any(value.to_python() for value in fixed[:-1]):
-        return None
-    return int(fixed[-1].to_python())

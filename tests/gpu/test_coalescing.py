@@ -1,7 +1,8 @@
 """The fastest coordinate walks along memory."""
 
-from polysched.gpu.coalescing import step_of
-from tests.gpu.mapped import PRODUCT, mapped
+from polysched.gpu.coalescing import step_of, stride_along
+from polysched.scop import from_c_text
+from tests.gpu.mapped import PRODUCT, SCALE, mapped
 
 
 def test_rows_of_the_result_are_walked_along() -> None:
@@ -19,3 +20,11 @@ def test_the_step_between_neighbours() -> None:
     mapping = mapped(PRODUCT)
     launch = mapping.launches[0]
     assert step_of(mapping.scop.statement("S1"), launch.coordinates, 0) == (0, 1, 0)
+
+
+def test_strides() -> None:
+    (statement,) = from_c_text(SCALE).statements
+    by_array = {access.array: access for access in statement.accesses}
+    assert stride_along(by_array["A"], (0, 1)) == 1
+    assert stride_along(by_array["B"], (0, 1)) is None
+    assert stride_along(by_array["B"], (1, 0)) == 1

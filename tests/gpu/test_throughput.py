@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.gpu import GpuOptions, map_to_device
-from polysched.gpu.throughput import Figures, figures, statement_operations, stride_along
+from polysched.gpu.throughput import Figures, figures, statement_operations
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
@@ -55,14 +55,6 @@ def test_a_multiply_add_is_one_operation() -> None:
     assert statement_operations(update) == {"float32": 1, "load": 4}
     assert statement_operations(update, kept=("C",)) == {"float32": 1, "load": 2}
     assert statement_operations(init) == {"load": 1}
-
-
-def test_strides() -> None:
-    (statement,) = from_c_text(SCALE).statements
-    by_array = {access.array: access for access in statement.accesses}
-    assert stride_along(by_array["A"], (0, 1)) == 1
-    assert stride_along(by_array["B"], (0, 1)) is None
-    assert stride_along(by_array["B"], (1, 0)) == 1
 
 
 def test_a_kernel_that_runs_nothing_has_no_figures() -> None:
