@@ -14,7 +14,7 @@ class EmitGpuLimits:
     # host_text.py
     host_operations: int = constant(4_000_000, unit="isl operations", source="for the loops of the host: as in emit_c")
 
-    # kernel_loops.py
+    # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
 
 
