@@ -22,6 +22,15 @@ class RuntimeLimits:
     # scheduler_source.py
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
+    # dataflow/cluster.py
+    most_cluster_workers: int = constant(
+        4096, unit="processes", source="first guess; 4 were tried")
+    most_losses: int = constant(
+        3, unit="losses", source="of a node's process while the node may have run: then its code is to blame")
+    most_ran: int = constant(
+        1 << 20, unit="nodes", source="whose times a cluster keeps: some 100 MB")
+    store_bytes: int = constant(
+        1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
 
 
 LIMITS = RuntimeLimits()
