@@ -24,8 +24,8 @@ from polysched.runtime.dataflow.elements import Place, place_of, rows_of
 from polysched.runtime.dataflow.nodes import Future
 from polysched.runtime.dataflow.program import Program
 from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.points import fix_parameters, points_of
-from polysched.scop.scop import Storage
+from polysched.scop.points import fix_parameters, points_of, value_at
+from polysched.scop.scop import Array, Storage
 from polysched.scop.shown import Shown
 
 Pieces = tuple[tuple[str, Place], ...]
@@ -223,18 +223,17 @@ def _checked(distributed: Distributed, arrays: Mapping[str, np.ndarray], sizes: 
     context = fix_parameters(isl.Set.from_params(scop.context), sizes)
     if context.is_empty():
         raise UsageError("the program is not made for these sizes", where=scop.name, witness=str(dict(sizes)))
-    given = {}
-    for array in outer:
-        value = np.asarray(arrays[array.name])
-        extents = tuple(int(fix_parameters(isl.Set.from_pw_aff(e), sizes).dim_max_val(0).to_python())
-                        if e is not None else None for e in array.extents)
-        fits = value.ndim == len(extents) and all(e in (None, have) for e, have in zip(extents, value.shape,
-                                                                                      strict=True))
-        if value.dtype != to_numpy(array.dtype) or not fits:
-            raise UsageError(f"{array.name} has other elements or another shape", where=scop.name,
-                             witness=f"{value.dtype} {value.shape}", hint=f"{to_numpy(array.dtype)} {extents}")
-        given[array.name] = np.array(value, order="C")
-    return given
+    return {array.name: _fitting(array, np.asarray(arrays[array.name]), sizes, scop.name) for array in outer}
+
+
+def _fitting(array: Array, value: np.ndarray, sizes: Mapping[str, int], program: str) -> np.ndarray:
+    """A copy of a value that has the array's elements and extents."""
+    extents = tuple(None if e is None else value_at(e, sizes) for e in array.extents)
+    fits = value.ndim == len(extents) and all(e in (None, have) for e, have in zip(extents, value.shape, strict=True))
+    if value.dtype != to_numpy(array.dtype) or not fits:
+        raise UsageError(f"{array.name} has other elements or another shape", where=program,
+                         witness=f"{value.dtype} {value.shape}", hint=f"{to_numpy(array.dtype)} {extents}")
+    return np.array(value, order="C")
 
 
 class _Sender:
@@ -268,32 +267,36 @@ class _Sender:
     def send(self, ahead: bool, before_step: Callable[[int], None] | None) -> ShardedRun:
         """Send all of it."""
         self.program.load(self.code, CollectCode())
-        state: list[dict[str, Any]] = [{name: self.program.put(self._shard(name, rank)) for name in self.given}
-                                       for rank in range(self.ranks)]
-        inbox: list[list[Any]] = [[() for _ in range(self.ranks - 1)] for _ in range(self.ranks)]
-        takes: list[tuple[Pieces, ...]] = [((),) * (self.ranks - 1)] * self.ranks
-        count = 0
-        for number, step in enumerate(self._steps()):
+        others = self.ranks - 1
+        self.state: list[dict[str, Any]] = [
+            {name: self.program.put(self._shard(name, rank)) for name in self.given} for rank in range(self.ranks)]
+        self.inbox: list[list[Any]] = [[() for _ in range(others)] for _ in range(self.ranks)]
+        self.takes: list[tuple[Pieces, ...]] = [((),) * others] * self.ranks
+        steps = self._steps()
+        for number, step in enumerate(steps):
             if before_step is not None:
                 before_step(number)
-            here = {f"polysched_step{at}": value for at, value in enumerate(step)}
-            sends = [tuple(self._pieces(rank, other, here) for other in self._others(rank))
-                     for rank in range(self.ranks)]
-            made = [self._node(rank, here, takes[rank], sends[rank], state[rank], inbox[rank])
-                    for rank in range(self.ranks)]
-            count += self.ranks
-            changed = len(self.code.changed)
-            for rank, futures in enumerate(made):
-                state[rank] |= dict(zip(self.code.changed, futures[:changed], strict=True))
-            takes = [tuple(self._global(sends[other][self._others(other).index(rank)], other, rank)
-                           for other in self._others(rank)) for rank in range(self.ranks)]
-            inbox = [[made[other][changed + self._others(other).index(rank)] for other in self._others(rank)]
-                     for rank in range(self.ranks)]
+            made = self._send_step({f"polysched_step{at}": value for at, value in enumerate(step)})
             if not ahead:
                 for futures in made:
                     futures[0].result()
-        return ShardedRun(distributed=self.distributed, shards=self._shards(state), nodes=count, given=self.given,
+        return ShardedRun(distributed=self.distributed, shards=self._shards(self.state), given=self.given,
+                          nodes=self.ranks * len(steps),
                           restart=restartable(self.distributed.dependences, self._instances()))
+
+    def _send_step(self, here: Mapping[str, int]) -> list[tuple[Future, ...]]:
+        """A node per rank; their values are the next step's state and messages."""
+        sends = [tuple(self._pieces(rank, other, here) for other in self._others(rank)) for rank in range(self.ranks)]
+        made = [self._node(rank, here, self.takes[rank], sends[rank], self.state[rank], self.inbox[rank])
+                for rank in range(self.ranks)]
+        changed = len(self.code.changed)
+        for rank, futures in enumerate(made):
+            self.state[rank] |= dict(zip(self.code.changed, futures[:changed], strict=True))
+        self.takes = [tuple(self._global(sends[other][self._others(other).index(rank)], other, rank)
+                            for other in self._others(rank)) for rank in range(self.ranks)]
+        self.inbox = [[made[other][changed + self._others(other).index(rank)] for other in self._others(rank)]
+                      for rank in range(self.ranks)]
+        return made
 
     def _steps(self) -> list[tuple[int, ...]]:
         if not any(self.known):
