@@ -31,6 +31,9 @@ class RuntimeLimits:
         1 << 20, unit="nodes", source="whose times a cluster keeps: some 100 MB")
     store_bytes: int = constant(
         1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
+    # dataflow/ray_workers.py
+    calls_at_once: int = constant(
+        2, unit="threads", source="of a worker: one runs a node while another unpacks the inputs of the next")
 
 
 LIMITS = RuntimeLimits()

@@ -9,6 +9,7 @@ from typing import Any
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.executor import Executor
+from polysched.runtime.limits import LIMITS
 
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "1",
              "RAY_raylet_start_wait_time_s": "120"}
@@ -155,6 +156,7 @@ def _worker_class(ray: Any) -> Any:
 
     Worker.crash = ray.method(concurrency_group="control")(Worker.crash)  # type: ignore[method-assign]
     return ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={"control": 1},
+                      max_concurrency=LIMITS.calls_at_once,
                       allow_out_of_order_execution=True)(Worker)
 
 
