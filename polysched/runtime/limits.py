@@ -19,6 +19,10 @@ class RuntimeLimits:
     most_yields: int = constant(
         1 << 16, unit="yields", source="whose times are kept; more are counted only")
     most_workers: int = constant(64, unit="threads", source="first guess: of one machine")
+    reset_seconds: float = constant(
+        4.3e-5, unit="s", source="of a reset by signal and siglongjmp, median under SCHED_FIFO; shorter tiles yield")
+    most_resets: int = constant(
+        3, unit="resets", source="of a run in a row, so that it ends; first guess")
     # scheduler_source.py
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
