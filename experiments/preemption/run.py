@@ -155,7 +155,7 @@ def plot(records: Sequence[Record]) -> Figure | None:
     panels = list(dict.fromkeys((r.parameters["fifo"], r.parameters["tiles"]) for r in rows))
     columns = min(3, len(panels))
     height = -(-len(panels) // columns)
-    figure, first = new_figure(width=4.0 * columns, height=2.8 * (height + 1))
+    figure, first = new_figure(width=max(8.0, 4.0 * columns), height=2.8 * (height + 1))
     first.remove()
     for number, (fifo, tiles) in enumerate(panels):
         axes = figure.add_subplot(height + 1, columns, number + 1)
