@@ -8,13 +8,18 @@ from typing import Any
 from polysched.errors import ModelFileError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.reading.schema_bodies import with_bodies
 
 STANDARD = ("", "ai.onnx")
 Key = tuple[str, str, str]
 
 
-def inlined(proto: Any) -> Any:
+def inlined(proto: Any, version: int) -> Any:
     """The model without functions, where the registry does not have them.
+
+    Parameters
+    ----------
+    version : of the standard operator set.
 
     Raises
     ------
@@ -31,6 +36,7 @@ def inlined(proto: Any) -> Any:
     own = onnx.ModelProto()
     own.CopyFrom(proto)   # the caller's model stays as it is
     _with_defaults(own.graph, onnx)
+    with_bodies(own, version)
     try:
         return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:

@@ -52,7 +52,7 @@ def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
         raise ModelFileError(NO_ONNX) from None
     proto, folder = _parsed(model, onnx)
     version = _version(proto, onnx)
-    proto = inlined(proto)
+    proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
     return _Reader(version, folder).graph(proto.graph)

@@ -35,13 +35,13 @@ def test_functions_of_functions_are_nodes() -> None:
 @pytest.mark.parametrize("functions", [[function("F", "F")], [function("F", "Relu", "G"), function("G", "F", "Relu")]])
 def test_functions_in_a_circle_are_refused(functions: list[onnx.FunctionProto]) -> None:
     with pytest.raises(ModelFileError, match="a function calls itself"):
-        inlined(model(*functions))
+        inlined(model(*functions), 21)
 
 
 def test_a_model_that_doubles_with_every_function_is_refused_before_it_is_inlined() -> None:
     doubling = [function("F0", "Relu"), *(function(f"F{k}", f"F{k - 1}", f"F{k - 1}") for k in range(1, 60))]
     with pytest.raises(ModelFileError, match=f"the model has {2 ** 59} nodes"):
-        inlined(model(*doubling, calls="F59"))
+        inlined(model(*doubling, calls="F59"), 21)
 
 
 def test_a_function_that_is_not_there_is_refused() -> None:
