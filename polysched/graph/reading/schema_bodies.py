@@ -30,7 +30,7 @@ def with_bodies(proto: Any, version: int) -> None:
         return
     types = _types(proto, onnx)
     for number, node in enumerate(wanted):
-        schema = onnx.defs.get_schema(node.op_type, version, "")
+        schema: Any = onnx.defs.get_schema(node.op_type, version, "")   # onnx's stubs lack some of its methods
         versions = schema.context_dependent_function_opset_versions
         where = f"node {node.name or next(iter(node.output), '')!r} ({node.op_type})"
         operands = [types.get(name) if name else onnx.TypeProto() for name in node.input]
