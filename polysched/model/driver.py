@@ -66,7 +66,8 @@ def _stopping(lines: Sequence[str], number: int, *, last: bool) -> list[str]:
     """A step that is gone over where it is done, and followed by a look at the flag."""
     behind = ["*done = 0;"] if last else [f"*done = {number + 1};", "if (__atomic_load_n(stop, __ATOMIC_RELAXED))",
                                           f"  return {STOPPED};"]
-    return [f"  if (*done <= {number}) {{", *(f"  {line}" for line in lines), *(f"    {line}" for line in behind), "  }"]
+    inner = [*(f"  {line}" for line in lines), *(f"    {line}" for line in behind)]
+    return [f"  if (*done <= {number}) {{", *inner, "  }"]
 
 
 def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:

@@ -71,11 +71,11 @@ class PreemptibleModel(Shown):
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype, model: str) -> np.ndarray:
-    fits = isinstance(value, np.ndarray) and value.shape == tuple(shape) and value.dtype == dtype
-    if not (fits and value.flags.c_contiguous and value.flags.writeable and value.flags.aligned):
-        raise UsageError(f"the output {name} needs an array of {dtype} {tuple(shape)} without gaps that can be written",
-                         where=f"model {model}", witness="none" if value is None else type(value).__name__)
-    return value
+    if isinstance(value, np.ndarray) and value.shape == tuple(shape) and value.dtype == dtype \
+            and value.flags.c_contiguous and value.flags.writeable and value.flags.aligned:
+        return value
+    raise UsageError(f"the output {name} needs an array of {dtype} {tuple(shape)} without gaps that can be written",
+                     where=f"model {model}", witness="none" if value is None else type(value).__name__)
 
 
 def preemptible_model(model: CompiledModel) -> PreemptibleModel:
