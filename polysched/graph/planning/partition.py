@@ -79,15 +79,15 @@ def why_apart(graph: Graph, groups: Sequence[Group], inferred: Inferred) -> tupl
     """
     home = {o: group for group in groups for node in group.nodes for o in node.outputs if o}
     makers, users = {o: n for n in graph.nodes for o in n.outputs if o}, graph.users
+    edges = [(node, name) for group in groups for node in group.nodes for name in dict.fromkeys(node.inputs)
+             if home.get(name, group) is not group]
     found: dict[tuple[str, str], None] = {}
-    for group in groups:
-        for node in group.nodes:
-            for name in dict.fromkeys(n for n in node.inputs if n in makers and home[n] is not group):
-                maker = makers[name]
-                if not operator_of(maker).view and not operator_of(node).view:
-                    site = site_of(maker, inferred.types, inferred.known, results=True)
-                    why = _why_not(maker, node, len(users[name]), name in graph.outputs, site)
-                    found[f"{maker.op} {node.op}", f"{name}: {why}"] = None
+    for node, name in edges:
+        maker = makers[name]
+        if not operator_of(maker).view and not operator_of(node).view:
+            site = site_of(maker, inferred.types, inferred.known, results=True)
+            why = _why_not(maker, node, len(users[name]), name in graph.outputs, site)
+            found[f"{maker.op} {node.op}", f"{name}: {why}"] = None
     return tuple(found)
 
 
