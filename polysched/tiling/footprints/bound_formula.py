@@ -29,7 +29,7 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.errors import UsageError
 from polysched.scheduling.solving.linear_algebra import null_space, rank
 from polysched.scop.scop import Statement
-from polysched.tiling.footprints.leading_terms import at_sizes, is_lower, leading_term
+from polysched.tiling.footprints.leading_terms import at_sizes, degree_of, is_lower, leading_term
 from polysched.tiling.footprints.lower_bound import Rows, weights_of
 from polysched.tiling.limits import LIMITS
 
@@ -133,7 +133,7 @@ def _of_statement(dependences: Dependences, statement: Statement) -> StatementBo
     if total <= 1:
         return None
     held = sympy.Integer(1)
-    for group in _groups([(r, w) for r, w in zip(reuses, weights, strict=True) if w], statement.depth):
+    for group in _groups([(r, w) for r, w in zip(reuses, weights, strict=True) if w], degree_of(statement.domain)):
         share = sympy.Rational(sum(w for _, w in group))
         held *= (share / (sympy.Rational(total) - 1)) ** share
         for reuse, weight in group:
@@ -169,12 +169,14 @@ def _shared_values(dependences: Dependences, statement: Statement) -> Iterator[R
             between = small.apply_range(small.reverse()).deltas()
             shared = between if shared is None else shared.union(between)
         kernel = _span(shared, statement.depth) if shared is not None and not shared.is_empty() else ()
-        if kernel and _is_lower(read.range(), statement.depth):
+        if kernel and _is_lower(read.range(), degree_of(statement.domain)):
             yield Reuse(name=access.reference, kernel=kernel, values=(read.range(),), readers=(read,))
 
 
 def _chains(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
-    """Paths of dependences that lead to nearly every instance from another at one distance."""
+    """Paths of dependences that lead to nearly every instance from another, which lies in the kernel's directions."""
+    degree = degree_of(statement.domain)
+    yield from _own_chains(dependences, statement, degree)
     flows: dict[str, list[Dependence]] = defaultdict(list)
     for pair in dependences.pairs:
         if pair.kind is DependenceKind.FLOW and at_sizes(pair.relation).is_bijective():
@@ -185,9 +187,32 @@ def _chains(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
             relation = relation.apply_range(pair.relation)
         for distance in _distances(at_sizes(relation)):
             at_distance = relation.intersect(_translation(relation.get_space(), distance))
-            if any(distance) and is_lower(statement.domain.subtract(at_distance.range()), statement.depth):
+            if any(distance) and is_lower(statement.domain.subtract(at_distance.range()), degree):
                 yield Reuse(name=f"{' -> '.join(p.source for p in path)} by {distance}", kernel=(distance,),
                             values=(_union(isl.UnionSet.from_set(p.relation.domain()) for p in path),))
+
+
+def _own_chains(dependences: Dependences, statement: Statement, degree: int) -> Iterator[Reuse]:
+    """What one access of a statement reads from the statement itself, as a sum over several loops does."""
+    for access in statement.reads:
+        pairs = [d.relation for d in dependences.pairs if d.kind is DependenceKind.FLOW
+                 and d.source == statement.name and d.sink_reference == access.reference]
+        if not pairs:
+            continue
+        relation = pairs[0]
+        for other in pairs[1:]:
+            relation = relation.union(other)
+        small = at_sizes(relation)
+        if small.is_bijective() and is_lower(statement.domain.subtract(relation.range()), degree):
+            kernel = _span(small.deltas().union(_origin(small)), statement.depth)
+            if kernel and len(kernel) < statement.depth:
+                yield Reuse(name=f"{access.reference} from {statement.name}", kernel=kernel,
+                            values=(isl.UnionSet.from_set(relation.domain()),))
+
+
+def _origin(relation: isl.Map) -> isl.Set:
+    """No distance, so that the hull of distances is a space."""
+    return isl.Set.from_basic_set(isl.BasicSet.from_point(isl.Point.zero(relation.deltas().get_space())))
 
 
 def _cycles(flows: Mapping[str, Sequence[Dependence]], start: str) -> Iterator[tuple[Dependence, ...]]:
@@ -264,16 +289,16 @@ def _few(reuses: Iterable[Reuse], depth: int) -> tuple[Reuse, ...]:
     return tuple([*spanning, *(r for r in left if r not in spanning)][:LIMITS.most_projections])
 
 
-def _groups(weighted: Sequence[tuple[Reuse, Fraction]], depth: int) -> list[list[tuple[Reuse, Fraction]]]:
+def _groups(weighted: Sequence[tuple[Reuse, Fraction]], degree: int) -> list[list[tuple[Reuse, Fraction]]]:
     """Reuses that share values, together."""
     groups: list[list[tuple[Reuse, Fraction]]] = []
     for own in weighted:
-        touching = [g for g in groups if any(_share(own[0], r, depth) for r, _ in g)]
+        touching = [g for g in groups if any(_share(own[0], r, degree) for r, _ in g)]
         groups = [g for g in groups if g not in touching] + [[own, *itertools.chain(*touching)]]
     return groups
 
 
-def _share(left: Reuse, right: Reuse, depth: int) -> bool:
+def _share(left: Reuse, right: Reuse, degree: int) -> bool:
     """Whether nearly all instances cannot be kept apart by the values that they read.
 
     The values of a chain and those that several instances read differ for all instances but a lower number.
@@ -284,12 +309,12 @@ def _share(left: Reuse, right: Reuse, depth: int) -> bool:
     if common.is_empty() or not left.readers:
         return not common.is_empty()
     both = [_union(m.intersect_range(common).domain() for m in r.readers) for r in (left, right)]
-    return not any(_is_lower(readers, depth) for readers in both)
+    return not any(_is_lower(readers, degree) for readers in both)
 
 
-def _is_lower(readers: isl.UnionSet, depth: int) -> bool:
+def _is_lower(readers: isl.UnionSet, degree: int) -> bool:
     sets = readers.get_set_list()
-    return all(is_lower(sets.get_at(at), depth) for at in range(sets.n_set()))
+    return all(is_lower(sets.get_at(at), degree) for at in range(sets.n_set()))
 
 
 def _apart(left: isl.UnionSet, right: isl.UnionSet) -> bool:

@@ -36,19 +36,22 @@ def leading_term(values: isl.Set) -> sympy.Expr:
     import sympy
 
     counted = _Counts(values)
-    for degree in range(values.dim(isl.dim_type.set), -1, -1):
-        if any((terms := counted.of_degree(degree)).values()):
-            symbols = [sympy.Symbol(name, positive=True) for name in counted.names]
-            return sympy.Add(*(sympy.Rational(c.numerator, c.denominator)
-                               * prod(s ** p for s, p in zip(symbols, powers, strict=True))
-                               for powers, c in terms.items()))
-    return sympy.Integer(0)
+    symbols = [sympy.Symbol(name, positive=True) for name in counted.names]
+    return sympy.Add(*(sympy.Rational(c.numerator, c.denominator)
+                       * prod(s ** p for s, p in zip(symbols, powers, strict=True))
+                       for powers, c in counted.leading().items()))
+
+
+def degree_of(values: isl.Set) -> int:
+    """The degree of the number of points in the sizes; -1 for an empty set.  Loops of fixed length add nothing."""
+    return max((sum(powers) for powers in _Counts(values).leading()), default=-1)
 
 
 def is_lower(values: isl.Set, degree: int) -> bool:
-    """Whether the number of points grows slower than a polynomial of this degree; False where it is none."""
+    """Whether each part of a set has fewer points than a polynomial of this degree; False where one is none."""
+    parts = (_Counts(isl.Set.from_basic_set(part)) for part in values.coalesce().get_basic_sets())
     try:
-        return not any(_Counts(values).of_degree(degree).values())
+        return not any(part.most() >= degree and any(part.of_degree(degree).values()) for part in parts)
     except UsageError:
         return False
 
@@ -61,6 +64,20 @@ class _Counts:
         names = [values.get_dim_name(isl.dim_type.param, at) for at in range(values.dim(isl.dim_type.param))]
         self.others = {name: LIMITS.structure_size for name in names if name and name not in self.names}
         self.known: dict[tuple[int, ...], int] = {}
+
+    def most(self) -> int:
+        """How many dimensions get longer with the sizes: no degree is higher."""
+        if self.values.is_empty():
+            return 0
+        small, large = (at_sizes(self.values, size) for size in (LIMITS.structure_size, 2 * LIMITS.structure_size))
+        return sum(a != b for a, b in zip(_lengths(small), _lengths(large), strict=True))
+
+    def leading(self) -> dict[tuple[int, ...], Fraction]:
+        """The monomials of the highest degree with their coefficients; none of an empty set."""
+        for degree in range(self.most(), -1, -1):
+            if any((terms := self.of_degree(degree)).values()):
+                return {powers: c for powers, c in terms.items() if c}
+        return {}
 
     def at(self, sizes: tuple[int, ...]) -> int:
         if sizes not in self.known:
@@ -95,6 +112,13 @@ def _monomials(count: int, degree: int) -> Iterator[tuple[int, ...]]:
 def _count(values: isl.Set) -> int:
     """The number of points, of boxes without going through them."""
     if not values.is_empty() and values.is_box():
-        return prod(int(values.dim_max_val(d).to_python()) - int(values.dim_min_val(d).to_python()) + 1
-                    for d in range(values.dim(isl.dim_type.set)))
+        return prod(_lengths(values))
     return int(values.count_val().to_python())
+
+
+def _lengths(values: isl.Set) -> list[int]:
+    """Of the box around a set, per dimension."""
+    if values.is_empty():
+        return [0] * values.dim(isl.dim_type.set)
+    return [int(values.dim_max_val(d).to_python()) - int(values.dim_min_val(d).to_python()) + 1
+            for d in range(values.dim(isl.dim_type.set))]

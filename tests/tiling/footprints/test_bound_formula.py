@@ -71,6 +71,22 @@ def test_a_sum_that_goes_nowhere_twice_forces_nothing():
     assert _same(found.leading, "n**3")
 
 
+def test_loops_of_fixed_length_add_no_power():
+    # nearly all of a loop of three iterations is not two thirds of it
+    found = _of("int h, int o, double X[h + 2], double W[o][3], double Y[o][h]",
+                "for (int b = 0; b < o; b++) for (int i = 0; i < h; i++) for (int u = 0; u < 3; u++)"
+                " Y[b][i] += W[b][u] * X[i + u];")
+    assert all(s.exponent == 2 for s in found.statements)
+    assert _same(found.leading, "h*o")
+
+
+def test_a_sum_over_several_loops_is_one_chain():
+    summed = _of("int m, int n, int k, int q, double A[m][k][q], double B[k][q][n], double C[m][n]",
+                 "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++)"
+                 " for (int a = 0; a < k; a++) for (int b = 0; b < q; b++) C[i][j] += A[i][a][b] * B[a][b][j];")
+    assert _same(summed.leading, "2*k*m*n*q/sqrt(S)")
+
+
 def test_border_reads_are_no_reuse_of_the_interior():
     # the right border is read in all steps, but every other value of a step once
     found = _of_kernel("jacobi_1d")

@@ -5,7 +5,7 @@ import pytest
 import sympy
 
 from polysched.errors import UsageError
-from polysched.tiling.footprints.leading_terms import at_sizes, is_lower, leading_term
+from polysched.tiling.footprints.leading_terms import at_sizes, degree_of, is_lower, leading_term
 
 n, m = sympy.symbols("n m", positive=True)
 
@@ -44,3 +44,10 @@ def test_lower():
 
 def test_at_sizes():
     assert at_sizes(isl.Set("[n] -> { [i] : 0 <= i < n }"), 4).is_equal(isl.Set("{ [i] : 0 <= i < 4 }"))
+
+
+@pytest.mark.parametrize(("text", "degree"), [
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < 3 }", 1), ("[n] -> { [i, j] : 0 <= i < n and i < j < n }", 2),
+    ("{ [i] : 0 <= i < 3 }", 0), ("{ [i] : false }", -1)])
+def test_degree(text, degree):
+    assert degree_of(isl.Set(text)) == degree
