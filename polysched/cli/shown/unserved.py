@@ -71,7 +71,7 @@ def _is_by_hand(arguments: argparse.Namespace) -> bool:
 
 
 SITUATIONS = (
-    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target opencl or cuda",
+    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with a device",
              names=("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
                     "verify_order")),
     Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
