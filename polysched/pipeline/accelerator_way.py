@@ -45,7 +45,7 @@ def accelerator_region(scop: Scop, options: PipelineOptions, seconds: dict[str, 
 
 def chosen_tiles(options: PipelineOptions) -> ScratchpadOptions:
     """The decisions by hand, with the edges of `tile` for groups that have none of their own."""
-    if options.tile in ("auto", "off"):
+    if isinstance(options.tile, str):
         return options.scratchpad
-    edges = (options.tile,) if isinstance(options.tile, int) else tuple(options.tile)
+    edges = (options.tile,) if isinstance(options.tile, int) else options.tile
     return replace(options.scratchpad, tiles=(*options.scratchpad.tiles, ("", edges)))

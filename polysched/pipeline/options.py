@@ -194,7 +194,7 @@ class PipelineOptions:
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
         instruction = self.tensorize is not None and self.tensorize.is_asked
-        accelerator = self.device in SCRATCHPADS
+        accelerator = self._check_accelerator()
         tiled = self.tile not in ("auto", "off") and not accelerator
         by_hand = [*self._by_hand(), *(["tile"] if tiled else [])]
         refused = [name for name, given in (
@@ -203,17 +203,26 @@ class PipelineOptions:
             ("a number of parallel degrees", self.parallel_degrees != 1),
             ("a width of vectors", self.vector_bits != self.tiling.target.vector_bits),
             ("sums in another order", self.reassociate), ("a library of math.h", self.math != "vector"),
-            ("a scheduler", accelerator and (self.scheduler != "pluto" or self.strategy is not None)),
-            ("a step by hand", accelerator and bool(self.steps)), ("--tile off", accelerator and self.tile == "off"),
             *((name, name != "steps") for name in by_hand)) if given]
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
-        if accelerator and self.gpu != GpuOptions():
+
+    def _check_accelerator(self) -> bool:
+        """Whether the device is an accelerator whose buffers a program fills."""
+        if self.device not in SCRATCHPADS:
+            if self.scratchpad != ScratchpadOptions():
+                raise UsageError(f"the buffers of {self.device} are no user's to fill", witness=str(self.scratchpad),
+                                 hint=f"they are with --target {' or '.join(SCRATCHPADS)}")
+            return False
+        if self.gpu != GpuOptions():
             raise UsageError(f"{self.device} has no blocks of work items", witness=str(self.gpu), hint="leave them out")
-        if not accelerator and self.scratchpad != ScratchpadOptions():
-            raise UsageError(f"the buffers of {self.device} are no user's to fill", witness=str(self.scratchpad),
-                             hint=f"they are with --target {' or '.join(SCRATCHPADS)}")
+        for name, given in (("a scheduler", self.scheduler != "pluto" or self.strategy is not None),
+                            ("a step by hand", bool(self.steps)), ("--tile off", self.tile == "off")):
+            if given:
+                raise UsageError(f"{name} is for this machine's cores, not for {self.device}",
+                                 hint="leave it out; --tile has the edges of its tiles")
+        return True
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""

@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_same_file(arguments.source, arguments.json)
     if arguments.timeline and arguments.timeline in (arguments.json, arguments.source):
         raise UsageError("the chart needs a file of its own", where=arguments.timeline)
-    with (prepared(arguments.json) as report, prepared(arguments.timeline) as chart, progress(quiet=bool(arguments.quiet)) as shown):
+    with (prepared(arguments.json) as report, prepared(arguments.timeline) as chart,
+          progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
         known_sizes([*arguments.size, *arguments.assume], [region.scop for region in transformed.regions],
                     arguments.source, some_left=arguments.autodetect)
@@ -71,8 +72,9 @@ def _chart(regions: Sequence[Optimized]) -> str:
     ------
     UsageError : there are several, or it is not for an accelerator.
     """
-    from polysched.gpu.scratchpad.simulation import gantt
+    from polysched.gpu.scratchpad.chart import gantt
     if len(regions) != 1 or regions[0].accelerator is None:
         raise UsageError("a timeline is of one region on an accelerator", witness=f"{len(regions)} regions",
                          hint="--target davinci or gemmini, with --size NAME=VALUE")
-    return gantt(regions[0].accelerator.timeline)
+    timeline = regions[0].accelerator.timeline
+    return gantt(timeline.headline().removeprefix("of "), timeline.engines, timeline.runs)

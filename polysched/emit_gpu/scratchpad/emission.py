@@ -27,13 +27,13 @@ from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.emit_gpu.scratchpad.cube_text import CubeText, instruction_function, loop_names
 from polysched.emit_gpu.scratchpad.texts import PREAMBLE, linear, pointer, poisoned, type_lines
 from polysched.errors import UnsupportedScopError
+from polysched.gpu.instances import image_of
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.scratchpad import ScratchpadMapping
 from polysched.gpu.scratchpad.choice import PlacedGroup
 from polysched.gpu.scratchpad.instructions import last_use
 from polysched.gpu.scratchpad.plan import Buffer, Home
 from polysched.gpu.scratchpad.stages import CubeStage, VectorStage
-from polysched.gpu.instances import image_of
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.shown import Shown

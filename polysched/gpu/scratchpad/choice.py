@@ -9,10 +9,10 @@ from math import ceil, prod
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError, UnsupportedScopError, UsageError
+from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch
 from polysched.gpu.scratchpad.flows import Flows
 from polysched.gpu.scratchpad.instructions import Costing
-from polysched.gpu.scratchpad.limits import LIMITS
 from polysched.gpu.scratchpad.options import ScratchpadOptions
 from polysched.gpu.scratchpad.placement import Placement, fits, place
 from polysched.gpu.scratchpad.plan import GroupPlan, Planner, coordinate_ranges

@@ -48,9 +48,7 @@ def map_to_scratchpad(dependences: Dependences, target: ScratchpadTarget, sizes:
     options = options or ScratchpadOptions()
     _refuse_unknown(dependences.scop)
     schedule = original(dependences)
-    chooser = Chooser(dependences=dependences, target=target, sizes=sizes, options=options,
-                      matches=_matches(dependences, target, sizes), names=_names(dependences.scop))
-    builder = _Builder(chooser)
+    builder = _Builder(chooser_of(dependences, target, sizes, options))
     host = builder.node(host_tree(schedule, GpuOptions()))
     tree = _tree(schedule, host, builder.groups)
     check_legal(dependences, tree, what=f"mapping to {target.name}")
@@ -58,6 +56,13 @@ def map_to_scratchpad(dependences: Dependences, target: ScratchpadTarget, sizes:
     ordered = {launch.name: builder.groups[launch.name] for launch in launches(host)}
     return ScratchpadMapping(target=target, sizes=dict(sizes), schedule=schedule, host=host, groups=ordered, tree=tree,
                              double_buffering=options.double_buffering)
+
+
+def chooser_of(dependences: Dependences, target: ScratchpadTarget, sizes: Mapping[str, int],
+               options: ScratchpadOptions) -> Chooser:
+    """What decides tiles for a program."""
+    return Chooser(dependences=dependences, target=target, sizes=sizes, options=options,
+                   matches=_matches(dependences, target, sizes), names=_names(dependences.scop))
 
 
 def _names(scop: Scop) -> tuple[tuple[str, ...], tuple[str, ...]]:

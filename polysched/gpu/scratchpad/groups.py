@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
+from itertools import pairwise
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, all_active, equal_parts
 from polysched.gpu.bands import is_free, values_of
+from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch
-from polysched.gpu.scratchpad.limits import LIMITS
 
 
 def runs_of(node: HostNode) -> Iterator[HostLoop | tuple[Launch, ...]]:
@@ -52,7 +53,7 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
         return
     for bits in range(1 << (count - 1)):
         cuts = [0, *(k + 1 for k in range(count - 1) if bits >> k & 1), count]
-        yield tuple(zip(cuts[:-1], cuts[1:], strict=True))
+        yield tuple(pairwise(cuts))
 
 
 def joined(dependences: Dependences, launches: tuple[Launch, ...]) -> Launch | None:

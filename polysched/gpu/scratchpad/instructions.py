@@ -98,8 +98,8 @@ class Costing:
             values = image_of(self.plan.launch.domain, function)
             first, last = int(values.dim_min_val(0).to_python()), int(values.dim_max_val(0).to_python())
             ranges.append(range(first, last + 1))
-        for values in product(*ranges):
-            yield dict(zip(self.plan.names, values, strict=False))
+        for place in product(*ranges):
+            yield dict(zip(self.plan.names, place, strict=False))
 
     def _tiles(self, host: Mapping[str, int]) -> Iterator[Instruction]:
         """The rotation of the emitted C: loads of the next tile stand in front of a tile's stages."""
@@ -168,7 +168,9 @@ class Costing:
     def _vector(self, stage: VectorStage, tile: int, host: Mapping[str, int]) -> Iterator[Instruction]:
         unit = self.target.vector
         values = self.at(tile, host)
-        cycles, reads, writes = 0, [], []
+        cycles = 0
+        reads: list[Place] = []
+        writes: list[Place] = []
         for name, operations, calls, width in zip(stage.statements, stage.operations, stage.calls, stage.bytes,
                                                   strict=True):
             box, ends = self.work[name]

@@ -66,7 +66,7 @@ class ScratchpadMapping(Shown):
     def peak_work(self) -> float:
         """Multiply-adds of the cube in a cycle."""
         intrinsic = find_intrinsic(self.target.cube.intrinsic)
-        work = prod(dimension.extent or 1 for dimension in intrinsic.contraction.dimensions)
+        work = prod(d.extent for d in intrinsic.contraction.dimensions if isinstance(d.extent, int))
         return work / ceil(intrinsic.cost.issue_cycles)
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from polysched.errors import BudgetExceededError, UnsupportedScopError
-from polysched.gpu.scratchpad.limits import LIMITS
+from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.plan import Buffer
 from polysched.target.scratchpads.description import Memory, ScratchpadTarget
 

@@ -11,6 +11,7 @@ import islpy as isl
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.boxes import Edge, box_of
 from polysched.gpu.instances import fixed, image_of, within
+from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch
 from polysched.gpu.scratchpad.flows import Flows
 from polysched.gpu.scratchpad.stages import CubeOperand, CubeStage, Loop, Stage
@@ -324,44 +325,52 @@ class Planner:
     def _cube(self, number: int, stage: CubeStage, edges: tuple[int, ...], counts: list[int], order: tuple[int, ...],
               homes: dict[str, Home], slots: int) -> CubePlan:
         loops = {loop.name: loop.edge(edges) for loop in stage.loops}
+        steps, chunks = self._blocks(stage, loops, slots)
+        boxed = len(self._route(stage.left)) > 1
+        turns = prod(loops[name] for name in _names(stage.outer)) * prod(
+            ceil(loops[name] / steps[name]) for name in _names(stage.sums))
+        feeds = []
+        for operand in (stage.left, stage.right):
+            place = operand.array if operand.array in homes else ""
+            single = boxed or all(loops[n] == chunks[n] for n in _names((*operand.rows, *operand.columns)))
+            again = turns > 1 or not single or place or self._is_written(operand.array)
+            every = 1 if again else _every(stage, operand, counts, order)
+            alone = turns == 1 and every == prod(counts)
+            feeds.append(self._feed(number, operand, place, {**loops, **steps}, chunks, every,
+                                    (1 if alone else slots, slots)))
+        into, out_of = self._result_moves(stage)
+        return CubePlan(stage=stage, edges=loops, steps=steps, chunks=chunks, left=feeds[0], right=feeds[1],
+                        sums=self._sums(number, stage, loops, chunks), into=into, out_of=out_of)
+
+    def _blocks(self, stage: CubeStage, loops: Mapping[str, int], slots: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Iterations of each loop of the sum in a step, and of each loop in a block."""
         sizes = self._chunks(stage, loops, slots)
         boxed = len(self._route(stage.left)) > 1
         steps = self._steps(stage, loops, sizes, slots) if boxed else {n: sizes[n] for n in _names(stage.sums)}
-        chunks = {name: min(size, steps.get(name, size)) for name, size in sizes.items()}
-        block = {**loops, **steps}
-        outer = prod(loops[name] for name in _names(stage.outer))
-        step_count = prod(ceil(loops[name] / steps[name]) for name in _names(stage.sums))
-        feeds = []
-        for operand, (rows, columns) in ((stage.left, (stage.rows, stage.sums)),
-                                         (stage.right, (stage.sums, stage.columns))):
-            route = self._route(operand)
-            place = operand.array if operand.array in homes else ""
-            single = boxed or all(loops[n] == chunks[n] for n in _names((*rows, *columns)))
-            every = 1
-            if outer == 1 and step_count == 1 and single and not place and not self._is_written(operand.array):
-                every = _every(stage, operand, counts, order)
-            route = self._from(place, operand)
-            if len(route) > 2:
-                raise UnsupportedScopError(f"{self.target.name} moves {operand.array} over {len(route)} memories",
-                                           where=self.scop.name, hint="one memory in front of the cube's is supported")
-            once = every == prod(counts) if every > 1 or prod(counts) == 1 else False
-            feeds.append(self._feed(number, operand, route, place, block, chunks, every,
-                                    (1 if once and step_count * outer == 1 else slots, slots)))
+        return steps, {name: min(size, steps.get(name, size)) for name, size in sizes.items()}
+
+    def _sums(self, number: int, stage: CubeStage, loops: Mapping[str, int], chunks: Mapping[str, int]) -> Buffer:
+        """The accumulator: a block behind the other."""
         memory = self.target.cube.operands[self.target.cube.result]
         own = self.scop.array(stage.result.array).dtype
-        rows = prod(ceil(loops[n] / chunks[n]) for n in _names(stage.rows))
-        columns = prod(ceil(loops[n] / chunks[n]) for n in _names(stage.columns))
-        sums = Buffer(name=f"{self._name(memory, stage.result.array)}_{number}", memory=memory,
+        blocks = prod(ceil(loops[n] / chunks[n]) for n in _names((*stage.rows, *stage.columns)))
+        return Buffer(name=f"{self._name(memory, stage.result.array)}_{number}", memory=memory,
                       array=stage.result.array, element_bytes=own.bytes, c_type=own.c_name, first=number, last=number,
-                      slots=1, extents=(rows * columns, self._padded(stage, 0, chunks), self._padded(stage, 1, chunks)))
-        home = self.target.vector.memory
-        into = None if stage.cleared else self.target.move(home, memory)
-        out_of = self.target.move(memory, home)
+                      slots=1, extents=(blocks, self._padded(stage, 0, chunks), self._padded(stage, 1, chunks)))
+
+    def _result_moves(self, stage: CubeStage) -> tuple[Move | None, Move]:
+        """The moves of old sums to the accumulator, None where it starts from zero, and of sums out of it.
+
+        Raises
+        ------
+        UnsupportedScopError : the accelerator has none.
+        """
+        memory, home = self.target.cube.operands[self.target.cube.result], self.target.vector.memory
+        into, out_of = self.target.move(home, memory), self.target.move(memory, home)
         if out_of is None or (into is None and not stage.cleared):
             raise UnsupportedScopError(f"{self.target.name} has no move between {home} and {memory}",
                                        where=self.scop.name, hint="set the result to zero in front of the product")
-        return CubePlan(stage=stage, edges=loops, steps=steps, chunks=chunks, left=feeds[0], right=feeds[1], sums=sums,
-                        into=into, out_of=out_of)
+        return None if stage.cleared else into, out_of
 
     def _is_written(self, array: str) -> bool:
         return any(access.is_write for _, access in self._accesses(array))
@@ -390,12 +399,12 @@ class Planner:
         width = max(self.scop.array(o.array).dtype.bytes for o in (stage.left, stage.right))
         boxed = len(self._route(stage.left)) > 1
         unit = stage.units[2]
-        across = 1 << 30 if not boxed else max(unit, 128)
+        across = 1 << 30 if not boxed else max(unit, LIMITS.widest_block)
         found = {**split(loops, stage.rows, across), **split(loops, stage.columns, across)}
         widest = max(self._padded(stage, 0, found), self._padded(stage, 1, found))
         deep = max(unit, room // (widest * width) // unit * unit)
         found.update(split(loops, stage.sums, deep))
-        found.update({name: 1 for name in _names(stage.outer)})
+        found.update(dict.fromkeys(_names(stage.outer), 1))
         return found
 
     def _steps(self, stage: CubeStage, loops: Mapping[str, int], chunks: Mapping[str, int], slots: int
@@ -407,7 +416,7 @@ class Planner:
         depth = prod(loops[name] for name in _names(stage.sums))
         while True:
             found = split(loops, stage.sums, depth)
-            block = {**loops, **found, **{name: 1 for name in _names(stage.outer)}}
+            block = {**loops, **found, **dict.fromkeys(_names(stage.outer), 1)}
             needed = max(prod(box_extents(own, block)) * self.scop.array(own.array).dtype.bytes
                          for own in (stage.left, stage.right))
             smallest = prod(chunks[name] for name in _names(stage.sums))
@@ -415,8 +424,15 @@ class Planner:
                 return found
             depth = max(smallest, depth // 2 // smallest * smallest)
 
-    def _feed(self, number: int, operand: CubeOperand, route: tuple[Move, ...], place: str, block: Mapping[str, int],
+    def _feed(self, number: int, operand: CubeOperand, place: str, block: Mapping[str, int],
               chunks: Mapping[str, int], every: int, slots: tuple[int, int]) -> Feed:
+        route = self._from(place, operand)
+        if not route:
+            raise UnsupportedScopError(f"{self.target.name} has no move within {self.target.vector.memory}",
+                                       where=self.scop.name, hint="keep the nests apart: --no-shared-tiles")
+        if len(route) > 2:
+            raise UnsupportedScopError(f"{self.target.name} moves {operand.array} over {len(route)} memories",
+                                       where=self.scop.name, hint="one memory in front of the cube's is supported")
         own = self.scop.array(operand.array).dtype
         memory = self.target.cube.operands[operand.name]
         last = len(self.stages) - 1
@@ -435,7 +451,8 @@ class Planner:
         alone = box is None and kept
         matrix = Buffer(name=f"{self._name(memory, operand.array)}_{operand.name}{number}", memory=memory,
                         array=operand.array, element_bytes=own.bytes, c_type=own.c_name, extents=extents,
-                        first=0 if alone else number, last=last if alone else number, slots=slots[0] if alone else slots[1])
+                        first=0 if alone else number, last=last if alone else number,
+                        slots=slots[0] if alone else slots[1])
         return Feed(operand=operand, place=place, box=box, matrix=matrix, moves=route, every=every)
 
     def _stage(self, number: int) -> CubeStage:

@@ -6,14 +6,13 @@ nobody uses any byte that it writes.  Instructions of two groups never run at th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from polysched.errors import BudgetExceededError
+from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.instructions import Instruction, Place
-from polysched.gpu.scratchpad.limits import LIMITS
 from polysched.gpu.scratchpad.placement import Placement
 from polysched.scop.shown import Shown
 from polysched.target.scratchpads.description import ScratchpadTarget
@@ -95,7 +94,8 @@ class Timeline(Shown):
                           *(f"  {way}: {count} bytes" for way, count in self.moved.items())))
 
     def _repr_html_(self) -> str:
-        return gantt(self)
+        from polysched.gpu.scratchpad.chart import gantt
+        return gantt(self.headline().removeprefix("of "), self.engines, self.runs)
 
 
 @dataclass
@@ -164,38 +164,3 @@ def overlapping(placement: Placement) -> dict[Place, tuple[Place, ...]]:
     """For each slot of a buffer, all that share a byte with it, itself among them."""
     return {(own.buffer, own.slot): tuple((other.buffer, other.slot) for other in placement.slots
                                           if own.overlaps(other)) for own in placement.slots}
-
-
-WIDTH, ROW, LEFT, TOP = 960, 22, 72, 24
-COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#e15759", "#76b7b2", "#edc948")
-MOST_BARS = 4000
-"""Bars of a chart; later instructions are left out, which its title says."""
-
-
-def gantt(timeline: Timeline) -> str:
-    """The timeline as a Gantt chart in SVG: a row per engine, a bar per instruction."""
-    runs = timeline.runs[:MOST_BARS]
-    end = max((run.end for run in runs), default=1)
-    height = TOP + ROW * len(timeline.engines) + 24
-    cut = "" if len(runs) == len(timeline.runs) else f", the first {len(runs)} of {len(timeline.runs)} instructions"
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 8} {height}" '
-             'font-family="sans-serif" font-size="11">',
-             f'<text x="4" y="14">{escape(timeline.headline().removeprefix("of "))}{cut}</text>']
-    for row, engine in enumerate(timeline.engines):
-        y = TOP + ROW * row
-        lines.append(f'<text x="4" y="{y + 14}">{escape(engine)}</text>')
-        lines.append(f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y + ROW - 1}" y2="{y + ROW - 1}" stroke="#ddd"/>')
-        lines += _bars([run for run in runs if run.instruction.engine == engine], y, end, COLOURS[row % len(COLOURS)])
-    for tick in range(5):
-        x = LEFT + WIDTH * tick / 4
-        lines.append(f'<text x="{x:.0f}" y="{height - 8}" text-anchor="middle">{end * tick // 4}</text>')
-    return "\n".join([*lines, "</svg>"]) + "\n"
-
-
-def _bars(runs: Sequence[Run], y: int, end: int, colour: str) -> Iterator[str]:
-    for run in runs:
-        x, width = LEFT + WIDTH * run.start / end, max(0.5, WIDTH * (run.end - run.start) / end)
-        title = f"{run.instruction.name}, tile {run.instruction.tile}: cycles {run.start} to {run.end}"
-        shade = 1.0 if run.instruction.tile % 2 == 0 else 0.6
-        yield (f'<rect x="{x:.2f}" y="{y + 2}" width="{width:.2f}" height="{ROW - 6}" fill="{colour}" '
-               f'fill-opacity="{shade}"><title>{escape(title)}</title></rect>')

@@ -157,11 +157,7 @@ def stages_of(dependences: Dependences, launch: Launch, sizes: Mapping[str, int]
 def ordered(dependences: Dependences, launch: Launch) -> tuple[tuple[str, ...], ...]:
     """The statements of a launch in circles of dependences, each behind what it depends on, else as in the program."""
     names = [s.name for s in dependences.scop.statements if s.name in set(launch.statements())]
-    behind: dict[str, set[str]] = {name: set() for name in names}
-    for pair in dependences.pairs:
-        inside = isl.UnionMap.from_map(pair.relation).intersect_domain(launch.domain).intersect_range(launch.domain)
-        if pair.source != pair.sink and not inside.is_empty():
-            behind[pair.sink].add(pair.source)
+    behind = _sources(dependences, launch, names)
     reach = {name: _before(name, behind) for name in names}
     circles = {name: tuple(n for n in names if n == name or (n in reach[name] and name in reach[n]))
                for name in names}
@@ -174,6 +170,16 @@ def ordered(dependences: Dependences, launch: Launch) -> tuple[tuple[str, ...], 
         done.update(ready)
         found.append(ready)
     return tuple(found)
+
+
+def _sources(dependences: Dependences, launch: Launch, names: list[str]) -> dict[str, set[str]]:
+    """What each statement depends on directly, itself not among it."""
+    behind: dict[str, set[str]] = {name: set() for name in names}
+    for pair in dependences.pairs:
+        inside = isl.UnionMap.from_map(pair.relation).intersect_domain(launch.domain).intersect_range(launch.domain)
+        if pair.source != pair.sink and not inside.is_empty():
+            behind[pair.sink].add(pair.source)
+    return behind
 
 
 def _before(name: str, behind: Mapping[str, set[str]]) -> set[str]:
@@ -219,18 +225,15 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     loops = _loops(launch, sizes, statement)
     if isinstance(loops, str):
         return loops
-    if match.fragment.kept or match.rest or match.adds_at_the_end or match.assignment.correction is not None:
+    wanted = _dimensions(match)
+    if _needs_more(match):
         return "the match needs code around the cube"
+    if not wanted:
+        return f"{match.intrinsic.name} is no product of two matrices"
     by_group = {group.indexes: tuple(loops[name] for name in members)
                 for group, members in zip(match.groups, match.loops, strict=True)}
-    inputs = tuple(match.assignment.held)
+    left, right = match.assignment.held
     result = match.intrinsic.output.name
-    if len(by_group) != 3 or len(inputs) != 2:
-        return f"{match.intrinsic.name} is no product of two matrices"
-    left, right = inputs
-    wanted = [frozenset({left, result}), frozenset({right, result}), frozenset({left, right})]
-    if any(own not in by_group for own in wanted):
-        return f"{match.intrinsic.name} is no product of two matrices"
     rows, columns, sums = (by_group[own] for own in wanted)
     extents = {group.indexes: group.extent or 1 for group in match.groups}
     operands = [_operand(scop, statement, operand, held, place) for operand, held, place in (
@@ -269,6 +272,22 @@ def _loops(launch: Launch, sizes: Mapping[str, int], statement: Statement) -> di
         found[loop.name] = Loop(name=loop.name, first=loop.first, extent=loop.extent, coordinate=number,
                                 offset=form.constant)
     return found
+
+
+def _needs_more(match: Match) -> bool:
+    """Whether there is more to compute than the products of the cube."""
+    return bool(match.fragment.kept or match.rest or match.adds_at_the_end
+                or match.assignment.correction is not None)
+
+
+def _dimensions(match: Match) -> tuple[frozenset[str], ...]:
+    """The operands that rows, columns and sums of the cube index; empty where it is no product of two matrices."""
+    inputs, result = tuple(match.assignment.held), match.intrinsic.output.name
+    if len(inputs) != 2 or len(match.groups) != 3:
+        return ()
+    left, right = inputs
+    wanted = (frozenset({left, result}), frozenset({right, result}), frozenset({left, right}))
+    return wanted if {group.indexes for group in match.groups} == set(wanted) else ()
 
 
 def _once(statement: Statement, match: Match, sums: tuple[Loop, ...]) -> bool:

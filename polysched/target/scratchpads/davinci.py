@@ -2,16 +2,14 @@
 
 from polysched.target.scratchpads.description import MEMORY, Cube, Memory, Move, ScratchpadTarget, Vector
 
-KIBIBYTE = 1024
-
 DAVINCI = ScratchpadTarget(
     name="davinci",
     memories=(
-        Memory(name="L1", capacity_bytes=1024 * KIBIBYTE, banks=16, line_bytes=32),
-        Memory(name="L0A", capacity_bytes=64 * KIBIBYTE, banks=2, line_bytes=512),
-        Memory(name="L0B", capacity_bytes=64 * KIBIBYTE, banks=2, line_bytes=512),
-        Memory(name="L0C", capacity_bytes=256 * KIBIBYTE, banks=2, line_bytes=1024),
-        Memory(name="UB", capacity_bytes=256 * KIBIBYTE, banks=16, line_bytes=32)),
+        Memory(name="L1", capacity_bytes=1024 * 1024, banks=16, line_bytes=32),
+        Memory(name="L0A", capacity_bytes=64 * 1024, banks=2, line_bytes=512),
+        Memory(name="L0B", capacity_bytes=64 * 1024, banks=2, line_bytes=512),
+        Memory(name="L0C", capacity_bytes=256 * 1024, banks=2, line_bytes=1024),
+        Memory(name="UB", capacity_bytes=256 * 1024, banks=16, line_bytes=32)),
     moves=(
         Move(source=MEMORY, destination="L1", engine="MTE2", bytes_per_cycle=128, startup_cycles=64, row_bytes=32,
              rows=4095, as_matrix=False, instruction="copy_gm_to_cbuf"),

@@ -1,4 +1,4 @@
-"""`ScratchpadTarget`: memories that a program fills itself, the moves between them, and the engines that run at once."""
+"""`ScratchpadTarget`: memories that a program fills itself, moves between them, and engines that run at once."""
 
 from __future__ import annotations
 
