@@ -56,6 +56,8 @@ class GpuLimits:
     # scratchpad/simulation.py
     most_instructions: int = constant(
         400_000, unit="instructions", source="that are simulated, in about 10 s; beyond, the program is refused")
+
+    # scratchpad/chart.py
     most_bars: int = constant(
         4000, unit="instructions", source="in a chart; browsers show as many rectangles at once")
 
