@@ -160,7 +160,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(
-        text, sources, wide_functions(text, sources) if options.portable else ()))
+        text, sources, wide_functions(text, sources) if options.is_portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 

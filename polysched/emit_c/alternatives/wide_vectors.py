@@ -9,9 +9,11 @@
     where it was                                void f(...) { OURS }
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
-OURS stands in the file once: a macro gives the function its other name.  A function that cannot stand twice in a file
-(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not
-compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs.
+OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
+their `static` variables may be two.  A function that cannot stand twice in a file (it is `extern`, says its own name,
+has assembly, unknown attributes or a variable number of arguments) stays alone, and the first line of the file names
+it.  Clang does not compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the
+original runs.
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -20,24 +22,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from polysched.emit_c.alternatives.dispatch import asked_once
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.scop import Array, Storage
+from polysched.scop.signature import FunctionSignature
 
 Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
 
 _MACRO = "POLYSCHED_WIDE"
-_ONCE = frozenset({"static", "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
+_ONCE = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
 """Words in a body that may stand in a file once, or that tell which function they stand in."""
-_HEAD_ONCE = frozenset({"extern", "#", "[", "__attribute__", "__attribute"})
-"""Words in front of a function's name that say what holds for one function: `weak`, `constructor`, `section`."""
-_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)")
+_HEAD_ONCE = frozenset({"extern", "#", "["})
+"""Words in front of a function's name that say what holds for one function."""
+_ATTRIBUTE = frozenset({"__attribute__", "__attribute"})
+_TWICE = frozenset({"noinline", "noclone", "hot", "cold", "nothrow", "nonnull", "unused", "used", "flatten"})
+"""Attributes that may hold for both functions; others (`weak`, `constructor`, `section`) may hold for one."""
+_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)(\(?)([^\n]*)")
+_TYPES = re.compile(r"\s*(?:(?:void|char|short|int|long|float|double|signed|unsigned|const|inline|_Bool|\w+_t)"
+                    r"\b\s*)+(?:/[*/].*)?")
+"""What a macro in front of a function's name may stand for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,27 +84,78 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     text : the file as read.
     sources : the regions that are put back into it.
     """
-    widths = {source.scop.source.start: width for source in sources
-              if source.scop.source is not None and (width := _width(source.text))}
-    if not widths:
+    wide = [source for source in sources if source.scop.source is not None and _width(source.text)]
+    if not wide:
         return []
     scanner = Scanner(text)
-    extension = _EXTENSIONS[max(widths.values())]
+    extension = _EXTENSIONS[max(_width(source.text) for source in wide)]
     found: list[Replacement] = []
+    alone: list[str] = []
     for function in functions_of(scanner):
-        if any(function.body < start < function.end for start in widths) and _may_stand_twice(scanner, function):
-            above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
-            below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
-            helper = "" if found else _helper(extension)
-            found += [(function.start, function.start, above + helper + _before(function, extension)),
-                      (function.end, function.end, _behind(text, function) + below)]
-    if not found:
-        return []
+        regions = [region for source in wide if (region := source.scop.source) is not None
+                   and function.body < region.start < function.end]
+        if not regions:
+            continue
+        function = _with_signature(function, regions[0].signature)
+        if _may_stand_twice(scanner, function) and _static_bytes(scanner, function, wide) <= LIMITS.most_static_bytes:
+            found += _twice(text, function, extension, helper="" if found else _helper(extension))
+        else:
+            alone.append(function.name)
     newline = "\r\n" if "\r\n" in text else "\n"
-    isa = extension.features[0].upper()
     return [(start, end, added.replace("\n", newline)) for start, end, added in (
-        (0, 0, f"/* polysched: fastest with -O3 -march=native -fopenmp; functions for {isa} are chosen "
-               "at run time otherwise. */\n"), *found)]
+        (0, 0, _first_line(extension, alone, chosen=bool(found))), *found)]
+
+
+def _first_line(extension: _Extension, alone: Sequence[str], *, chosen: bool) -> str:
+    """The comment that names the flags, and what needs them."""
+    isa = extension.features[0].upper()
+    parts = ["fastest with -O3 -march=native -fopenmp"]
+    if chosen:
+        parts.append(f"functions for {isa} are chosen at run time otherwise")
+    if alone:
+        parts.append(f"without {isa} told, vectors are taken apart in {', '.join(dict.fromkeys(alone))}")
+    return f"/* polysched: {'; '.join(parts)}. */\n"
+
+
+def _with_signature(function: FunctionText, signature: FunctionSignature | None) -> FunctionText:
+    """The function with what macros hide in its text: the names of parameters, and that it has no value."""
+    if signature is None:
+        return function
+    if function.parameters is None and all(p.name for p in signature.parameters):
+        function = replace(function, parameters=tuple(p.name for p in signature.parameters))
+    if function.head and signature.return_type == "void" and not function.returns_nothing:
+        function = replace(function, head=(*function.head, "void"))
+    return function
+
+
+def _twice(text: str, function: FunctionText, extension: _Extension, *, helper: str) -> Iterator[Replacement]:
+    """What stands in front of a function, before its last bracket, and behind it."""
+    above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
+    below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
+    yield function.start, function.start, above + helper + _before(function, extension)
+    if function.name == "main":
+        yield function.end - 1, function.end - 1, f"\n#ifdef {_MACRO}\n  return 0;\n#endif\n"
+    yield function.end, function.end, _behind(text, function) + below
+
+
+def _static_bytes(scanner: Scanner, function: FunctionText, sources: Sequence[CSource]) -> int:
+    """Bytes of the arrays of regions that may be `static` in the function, so that they would be there twice."""
+    words = {t[0] for t in scanner.tokens if function.body <= t[1] < function.end}
+    if "static" not in words:
+        return 0
+    scops = [source.scop for source in sources
+             if (region := source.scop.source) is not None and function.body < region.start < function.end]
+    return sum(_constant_bytes(array) for scop in scops for array in scop.arrays if array.storage is Storage.OUTER)
+
+
+def _constant_bytes(array: Array) -> int:
+    """Bytes of an array whose extents are numbers; else 0: `static` arrays have such extents."""
+    count = array.dtype.bytes
+    for extent in array.extents:
+        if extent is None or not extent.is_cst():
+            return 0
+        count *= int(extent.max_val().to_python())
+    return count
 
 
 def _width(text: str) -> int:
@@ -105,16 +167,35 @@ def _width(text: str) -> int:
 def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
     """Whether a second function with this text, `static` and under another name, does what this one does.
 
-    `main` returns 0 where it ends, no other function does.  A macro in front of the name can be an attribute.
+    A macro in front of the name can be an attribute.  `main` is the only function that may end without a value.
     """
     defined = {found[1] for token in scanner.tokens if token[0] == "#"
-               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None}
-    if function.parameters is None or not function.head or (_HEAD_ONCE | defined) & set(function.head) or \
-            function.name == "main" or scanner.has_directive(function.start, function.body):
+               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None
+               and (found[2] or not _TYPES.fullmatch(found[3]))}
+    head = _without_attributes(function.head)
+    if function.parameters is None or not head or (_HEAD_ONCE | _ATTRIBUTE | defined) & set(head) or \
+            scanner.has_directive(function.start, function.body):
         return False
+    if function.name == "main" and sum(t[0] == "main" for t in scanner.tokens) > 1:
+        return False   # it is called
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
     return not member and not _ONCE & set(words)
+
+
+def _without_attributes(head: Sequence[str]) -> tuple[str, ...]:
+    """The words in front of a name without `__attribute__((...))` that may hold for both functions."""
+    words, at = list(head), 0
+    while at < len(words):
+        if words[at] in _ATTRIBUTE and words[at + 1:at + 3] == ["(", "("]:
+            end = at + 3
+            while end < len(words) and (words[end] in _TWICE or words[end] == ","):
+                end += 1
+            if words[end:end + 2] == [")", ")"]:
+                del words[at:end + 2]
+                continue
+        at += 1
+    return tuple(words)
 
 
 def _helper(extension: _Extension) -> str:
