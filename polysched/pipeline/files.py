@@ -41,7 +41,7 @@ class TransformedFile:
     Parameters
     ----------
     path : as the user named it.
-    text : the whole file; outside the regions as it was, byte for byte.
+    text : the whole file; outside the regions as it was, byte for byte, but for what `PipelineOptions.portable` adds.
     regions : one per region that is transformed, in textual order.
     refused : one line per marked region that stays as it is, with its place and the reason.
     seconds : wall time of reading the file, and of putting the regions back.
