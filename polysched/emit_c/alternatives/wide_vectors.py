@@ -31,8 +31,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
-from polysched.scop.scop import Array, Storage
-from polysched.scop.signature import FunctionSignature
+from polysched.scop.scop import Array, Scop, Storage
 
 Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
@@ -92,18 +91,20 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     found: list[Replacement] = []
     alone: list[str] = []
     for function in functions_of(scanner):
-        regions = [region for source in wide if (region := source.scop.source) is not None
-                   and function.body < region.start < function.end]
-        if not regions:
-            continue
-        function = _with_signature(function, regions[0].signature)
-        if _may_stand_twice(scanner, function) and _static_bytes(scanner, function, wide) <= LIMITS.most_static_bytes:
-            found += _twice(text, function, extension, helper="" if found else _helper(extension))
-        else:
+        own = [source.scop for source in wide if _stands_in(source, function)]
+        if own and _may_stand_twice(scanner, known := _with_signature(function, own[0])) \
+                and _static_bytes(scanner, function, own) <= LIMITS.most_static_bytes:
+            found += _twice(text, known, extension, helper="" if found else _helper(extension))
+        elif own:
             alone.append(function.name)
     newline = "\r\n" if "\r\n" in text else "\n"
     return [(start, end, added.replace("\n", newline)) for start, end, added in (
         (0, 0, _first_line(extension, alone, chosen=bool(found))), *found)]
+
+
+def _stands_in(source: CSource, function: FunctionText) -> bool:
+    region = source.scop.source
+    return region is not None and function.body < region.start < function.end
 
 
 def _first_line(extension: _Extension, alone: Sequence[str], *, chosen: bool) -> str:
@@ -117,8 +118,9 @@ def _first_line(extension: _Extension, alone: Sequence[str], *, chosen: bool) ->
     return f"/* polysched: {'; '.join(parts)}. */\n"
 
 
-def _with_signature(function: FunctionText, signature: FunctionSignature | None) -> FunctionText:
+def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
     """The function with what macros hide in its text: the names of parameters, and that it has no value."""
+    signature = scop.source.signature if scop.source is not None else None
     if signature is None:
         return function
     if function.parameters is None and all(p.name for p in signature.parameters):
@@ -138,13 +140,10 @@ def _twice(text: str, function: FunctionText, extension: _Extension, *, helper: 
     yield function.end, function.end, _behind(text, function) + below
 
 
-def _static_bytes(scanner: Scanner, function: FunctionText, sources: Sequence[CSource]) -> int:
+def _static_bytes(scanner: Scanner, function: FunctionText, scops: Sequence[Scop]) -> int:
     """Bytes of the arrays of regions that may be `static` in the function, so that they would be there twice."""
-    words = {t[0] for t in scanner.tokens if function.body <= t[1] < function.end}
-    if "static" not in words:
+    if not any(t[0] == "static" for t in scanner.tokens if function.body <= t[1] < function.end):
         return 0
-    scops = [source.scop for source in sources
-             if (region := source.scop.source) is not None and function.body < region.start < function.end]
     return sum(_constant_bytes(array) for scop in scops for array in scop.arrays if array.storage is Storage.OUTER)
 
 
@@ -169,11 +168,8 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
 
     A macro in front of the name can be an attribute.  `main` is the only function that may end without a value.
     """
-    defined = {found[1] for token in scanner.tokens if token[0] == "#"
-               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None
-               and (found[2] or not _TYPES.fullmatch(found[3]))}
     head = _without_attributes(function.head)
-    if function.parameters is None or not head or (_HEAD_ONCE | _ATTRIBUTE | defined) & set(head) or \
+    if function.parameters is None or not head or (_HEAD_ONCE | _ATTRIBUTE | _macros(scanner)) & set(head) or \
             scanner.has_directive(function.start, function.body):
         return False
     if function.name == "main" and sum(t[0] == "main" for t in scanner.tokens) > 1:
@@ -181,6 +177,12 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
     return not member and not _ONCE & set(words)
+
+
+def _macros(scanner: Scanner) -> frozenset[str]:
+    """The macros of a file that may be more than a type."""
+    found = (_DEFINED.match(scanner.text[token[1]:token[2]].lstrip()) for token in scanner.tokens if token[0] == "#")
+    return frozenset(macro[1] for macro in found if macro is not None and (macro[2] or not _TYPES.fullmatch(macro[3])))
 
 
 def _without_attributes(head: Sequence[str]) -> tuple[str, ...]:

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from os.path import commonprefix
+from itertools import product, takewhile
 
 import islpy as isl
 
@@ -79,12 +78,14 @@ class Interleaving:
     def _in_one_struct(self, one: _Reached, other: _Reached) -> bool:
         """Members of the same elements of an array of structs, as `p[{}].x` and `p[{}].y`."""
         first, second = (self.scop.array(each.array) for each in (one, other))
-        fields = commonprefix([first.c_element, second.c_element]).count("{}")
-        if one.array == other.array or not fields or not all(
+        if one.array == other.array or not all(
                 array.c_element.count("{}") == len(array.extents) for array in (first, second)):
             return False
-        return one.box[:fields] == other.box[:fields] and all(
-            map(_is_number, (*one.box[fields:], *other.box[fields:]))) and _is_wide(one.box[fields - 1], self._line(one))
+        pieces = zip(first.c_element.split("{}"), second.c_element.split("{}"), strict=False)
+        fields = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pieces))
+        inner = (*one.box[fields:], *other.box[fields:])
+        return 0 < fields <= len(one.box) and one.box[:fields] == other.box[:fields] \
+            and all(map(_is_number, inner)) and _is_wide(one.box[fields - 1], self._line(one))
 
     def _near(self, one: _Reached, other: _Reached) -> bool:
         *outer, last = (max(abs(low - other_low), abs(high - other_high))

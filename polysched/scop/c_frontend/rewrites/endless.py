@@ -25,19 +25,25 @@ def with_condition(loop: c_ast.Node) -> c_ast.Node:
         return loop
     body = block(loop.stmt)
     first = _leaving(body[0]) if body else None
-    steps = isinstance(loop, c_ast.For) and not (loop.init is None and loop.next is None)
     if first is not None:
         rest = c_ast.Compound([*first[1], *body[1:]], loop.stmt.coord)
-        return c_ast.For(loop.init, first[0], loop.next, rest, loop.coord) if steps else \
+        return c_ast.For(loop.init, first[0], loop.next, rest, loop.coord) if _steps(loop) else \
             c_ast.While(first[0], rest, loop.coord)
-    last = _leaving(body[-1]) if body else None
-    if last is None or last[1] or steps:
-        return loop
+    last = _leaving(body[-1]) if body and not _steps(loop) else None
+    return loop if last is None or last[1] else _tested_last(loop, body, last[0])
+
+
+def _steps(loop: c_ast.Node) -> bool:
+    """Whether the loop has more than a condition in its head."""
+    return isinstance(loop, c_ast.For) and not (loop.init is None and loop.next is None)
+
+
+def _tested_last(loop: c_ast.Node, body: list[c_ast.Node], test: c_ast.Node) -> c_ast.Node:
     rest = c_ast.Compound(body[:-1], loop.stmt.coord)
     declared = {item.name for item in body if isinstance(item, c_ast.Decl)}
-    if leaves(rest, c_ast.Continue) or identifiers_in(last[0]) & declared:
+    if leaves(rest, c_ast.Continue) or identifiers_in(test) & declared:
         return loop
-    return c_ast.DoWhile(last[0], rest, loop.coord)
+    return c_ast.DoWhile(test, rest, loop.coord)
 
 
 def _is_endless(test: c_ast.Node | None) -> bool:
