@@ -92,8 +92,7 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     alone: list[str] = []
     for function in functions_of(scanner):
         own = [source.scop for source in wide if _stands_in(source, function)]
-        if own and _may_stand_twice(scanner, known := _with_signature(function, own[0])) \
-                and _static_bytes(scanner, function, own) <= LIMITS.most_static_bytes:
+        if own and _may_stand_twice(scanner, known := _with_signature(function, own[0]), own):
             found += _twice(text, known, extension, helper="" if found else _helper(extension))
         elif own:
             alone.append(function.name)
@@ -140,10 +139,8 @@ def _twice(text: str, function: FunctionText, extension: _Extension, *, helper: 
     yield function.end, function.end, _behind(text, function) + below
 
 
-def _static_bytes(scanner: Scanner, function: FunctionText, scops: Sequence[Scop]) -> int:
+def _outer_bytes(scops: Sequence[Scop]) -> int:
     """Bytes of the arrays of regions that may be `static` in the function, so that they would be there twice."""
-    if not any(t[0] == "static" for t in scanner.tokens if function.body <= t[1] < function.end):
-        return 0
     return sum(_constant_bytes(array) for scop in scops for array in scop.arrays if array.storage is Storage.OUTER)
 
 
@@ -163,7 +160,7 @@ def _width(text: str) -> int:
     return max((size for size in found if size in _EXTENSIONS), default=0)
 
 
-def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
+def _may_stand_twice(scanner: Scanner, function: FunctionText, scops: Sequence[Scop]) -> bool:
     """Whether a second function with this text, `static` and under another name, does what this one does.
 
     A macro in front of the name can be an attribute.  `main` is the only function that may end without a value.
@@ -176,7 +173,8 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
         return False   # it is called
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
-    return not member and not _ONCE & set(words)
+    return not member and not _ONCE & set(words) \
+        and ("static" not in words or _outer_bytes(scops) <= LIMITS.most_static_bytes)
 
 
 def _macros(scanner: Scanner) -> frozenset[str]:
