@@ -8,6 +8,12 @@
                                                               ORIGINAL }
     where it was                                void f(...) { OURS }
 
+Where the original is kept for small sizes (`--safe`), it stands alone as well, on every machine:
+
+                                                static void polysched_large_f(...) { OURS }
+                                                void f(...) { if (it pays) { polysched_large_f(...); return; }
+                                                              ORIGINAL }
+
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
 their `static` variables may be two.  A function that cannot stand twice in a file (it is `extern`, says its own name,
@@ -32,6 +38,7 @@ from polysched.scop.c_frontend.text.function_texts import FunctionText, function
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
 from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.signature import ParameterKind
 
 Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
@@ -44,6 +51,8 @@ _HEAD_ONCE = frozenset({"extern", "#", "["})
 _ATTRIBUTE = frozenset({"__attribute__", "__attribute"})
 _TWICE = frozenset({"noinline", "noclone", "hot", "cold", "nothrow", "nonnull", "unused", "used", "flatten"})
 """Attributes that may hold for both functions; others (`weak`, `constructor`, `section`) may hold for one."""
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
 _DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)(\(?)([^\n]*)")
 _TYPES = re.compile(r"\s*(?:(?:void|char|short|int|long|float|double|signed|unsigned|const|inline|_Bool|\w+_t)"
                     r"\b\s*)+(?:/[*/].*)?")
@@ -75,30 +84,73 @@ _EXTENSIONS = {
 """By bytes.  AVX2 has no fused instructions; those of AVX-512 would round otherwise than the original does."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Choice:
+    """When a call takes our function instead of the original.
+
+    Parameters
+    ----------
+    extension : what the function needs; None where its vectors are those of every processor.
+    pays : sizes for which it does, in C over the parameters; empty for all.
+    """
+
+    extension: _Extension | None
+    pays: str
+
+    @property
+    def prefix(self) -> str:
+        return "polysched_large_" if self.pays else "polysched_wide_"
+
+
 def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
-    """What `splice` puts around functions whose regions have vectors wider than 16 bytes.
+    """What `splice` puts around functions whose regions have vectors wider than 16 bytes, or tests of their sizes.
 
     Parameters
     ----------
     text : the file as read.
     sources : the regions that are put back into it.
     """
-    wide = [source for source in sources if source.scop.source is not None and _width(source.text)]
-    if not wide:
-        return []
+    extension = _EXTENSIONS.get(max((_width(source.text) for source in sources), default=0))
     scanner = Scanner(text)
-    extension = _EXTENSIONS[max(_width(source.text) for source in wide)]
     found: list[Replacement] = []
     alone: list[str] = []
+    helper = "" if extension is None else _helper(extension)
     for function in functions_of(scanner):
-        own = [source.scop for source in wide if _stands_in(source, function)]
-        if own and _may_stand_twice(scanner, known := _with_signature(function, own[0]), own):
-            found += _twice(text, known, extension, helper="" if found else _helper(extension))
-        elif own:
+        own = [source for source in sources if _stands_in(source, function)]
+        choice = _Choice(extension=extension if any(_width(s.text) for s in own) else None,
+                         pays=_test_of_sizes(function, own))
+        if choice.extension is None and not choice.pays:
+            continue
+        known = _with_signature(function, own[0].scop)
+        if _may_stand_twice(scanner, known, [source.scop for source in own]):
+            found += _twice(text, known, choice, helper=helper if choice.extension is not None else "")
+            helper = helper if choice.extension is None else ""
+        elif choice.extension is not None:
             alone.append(function.name)
     newline = "\r\n" if "\r\n" in text else "\n"
-    return [(start, end, added.replace("\n", newline)) for start, end, added in (
-        (0, 0, _first_line(extension, alone, chosen=bool(found))), *found)]
+    if extension is not None and (alone or not helper):
+        found = [(0, 0, _first_line(extension, alone, chosen=not helper)), *found]
+    return [(start, end, added.replace("\n", newline)) for start, end, added in found]
+
+
+def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
+    """For which values of a function's parameters one of its regions runs what was made of it; empty where all do.
+
+    gcc makes worse code of original loops beside others, and passes their variables to teams: they stand alone.
+    Both functions compute the same, so the test may be another than the regions' own.
+    """
+    tests: list[str] = []
+    for source in sources:
+        region = source.scop.source
+        if source.kept or region is None:
+            continue
+        numbers = {p.name for p in region.signature.parameters if p.kind in (
+            ParameterKind.INTEGER, ParameterKind.FLOATING)} if region.signature is not None else set()
+        names = set(_WORD.findall(source.pays)) - _C_WORDS
+        if not names or not names <= numbers - region.changed or "inline" in function.head:
+            return ""
+        tests.append(source.pays)
+    return tests[0] if len(tests) == 1 else " || ".join(f"({test})" for test in dict.fromkeys(tests))
 
 
 def _stands_in(source: CSource, function: FunctionText) -> bool:
@@ -129,14 +181,15 @@ def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
     return function
 
 
-def _twice(text: str, function: FunctionText, extension: _Extension, *, helper: str) -> Iterator[Replacement]:
+def _twice(text: str, function: FunctionText, choice: _Choice, *, helper: str) -> Iterator[Replacement]:
     """What stands in front of a function, before its last bracket, and behind it."""
     above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
     below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
-    yield function.start, function.start, above + helper + _before(function, extension)
+    yield function.start, function.start, above + helper + "".join(f"{x}\n" for x in _before(function, choice))
     if function.name == "main":
-        yield function.end - 1, function.end - 1, f"\n#ifdef {_MACRO}\n  return 0;\n#endif\n"
-    yield function.end, function.end, _behind(text, function) + below
+        ends = ["  return 0;"] if choice.pays else [f"#ifdef {_MACRO}", "  return 0;", "#endif"]
+        yield function.end - 1, function.end - 1, "\n" + "".join(f"{x}\n" for x in ends)
+    yield function.end, function.end, "\n" + "\n".join(_behind(text, function, choice)).replace("\r\n", "\n") + below
 
 
 def _outer_bytes(scops: Sequence[Scop]) -> int:
@@ -207,27 +260,37 @@ def _helper(extension: _Extension) -> str:
         *asked_once("polysched_has_wide", tests), "#endif", "#endif", ""))
 
 
-def _wide_name(function: FunctionText) -> str:
-    return f"polysched_wide_{function.name}"
+def _before(function: FunctionText, choice: _Choice) -> Iterator[str]:
+    """What gives ours its other name, and the vectors."""
+    static = "" if "static" in function.head else "static"
+    named = (f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
+             f"#define {function.name} {choice.prefix}{function.name}")
+    if choice.extension is not None:
+        yield from (f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options")
+        yield from (f"#pragma GCC {pragma}" for pragma in choice.extension.pragmas)
+    if choice.pays:
+        yield from () if choice.extension is None else ("#endif",)
+        yield from (*named, f"__attribute__((noinline)) {static}".rstrip())
+    else:
+        yield from (*named, *filter(None, [static]), "#endif")
 
 
-def _before(function: FunctionText, extension: _Extension) -> str:
-    static = () if "static" in function.head else ("static",)
-    return "\n".join((f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options",
-                      *(f"#pragma GCC {pragma}" for pragma in extension.pragmas),
-                      f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
-                      f"#define {function.name} {_wide_name(function)}", *static, "#endif", ""))
-
-
-def _behind(text: str, function: FunctionText) -> str:
+def _behind(text: str, function: FunctionText, choice: _Choice) -> Iterator[str]:
     """The function as it was written, with the choice at its beginning."""
-    call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
+    call = f"{choice.prefix}{function.name}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
-    head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options",
-                      "#endif", "#endif",
-                      f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
-                      body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
+    popped = f'#pragma pop_macro("{function.name}")'
+    head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function)).lstrip("\r\n")
+    if choice.extension is None:
+        yield from (popped, head, f"  if ({choice.pays}) {chosen}", body)
+    elif choice.pays:
+        yield from (popped, f"#ifdef {_MACRO}", "#pragma GCC pop_options", "#endif", "#endif",
+                    head, f"#ifndef {_MACRO}", f"  if ({choice.pays}) {chosen}", f"#elif {_MACRO}",
+                    f"  if (({choice.pays}) && polysched_has_wide()) {chosen}", "#endif", body)
+    else:
+        yield from (f"#ifdef {_MACRO}", popped, "#pragma GCC pop_options", "#endif", "#endif",
+                    f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
+                    body, "#endif")
 
 
 def _without_pragmas(text: str, function: FunctionText) -> Iterator[str]:

@@ -214,3 +214,61 @@ def test_files_are_not_wrapped_where_that_is_not_wanted(tmp_path: Path) -> None:
     made = transform_file(file, PipelineOptions(vector_bits=256, portable=False)).text
     assert "vector_size(32)" in made
     assert "polysched:" not in made
+
+
+SIZED = """#include <stdio.h>
+{head}(int n, double a[n][n], double b[n])
+{{
+  {first}
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      b[i] += a[j][i] * 0.5;
+#pragma endscop
+  {last}
+}}
+"""
+LARGE = "polysched_large_f(n, a, b)"
+
+
+def sized(folder: Path, head: str = "void f", first: str = "", last: str = "", bits: int = 256) -> str:
+    file = folder / "in.c"
+    file.write_text(SIZED.format(head=head, first=first, last=last))
+    return transform_file(file, PipelineOptions(vector_bits=bits, safe=True)).text
+
+
+@ONLY_X86
+@pytest.mark.parametrize("bits", [0, 256])
+@pytest.mark.parametrize(("head", "last"), [("void f", ""), ("int f", "return n + 1;"), ("static void f", "")])
+@pytest.mark.parametrize("flags", [("-O2",), ("-O3", "-march=native")])
+def test_the_original_of_small_sizes_stands_alone(tmp_path: Path, bits: int, head: str, last: str,
+                                                  flags: tuple[str, ...]) -> None:
+    call = "int g(int n, double *a, double *b) { f(n, (void *)a, (void *)b); return n; }\n"
+    made = sized(tmp_path, head, last=last, bits=bits)
+    assert LARGE in made
+    library = load(made + call, tmp_path, flags=(*flags, "-Wall", "-Wextra", "-Werror"))
+    for n in (0, 1, 5, 300):
+        a, b = np.random.default_rng(n).random((n, n)), np.zeros(n)
+        library.g(ctypes.c_int(n), ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(b.ctypes.data))
+        np.testing.assert_allclose(b, a.sum(axis=0) * 0.5)
+
+
+@pytest.mark.parametrize(("head", "first"), [
+    ("void f", "n = n - 1;"),                  # the test would take another size
+    ("static inline void f", ""),              # it is not to be a function of its own
+    ("void f", 'puts(__func__);'),
+    ("__attribute__((constructor)) void f", "")])
+def test_functions_whose_sizes_are_not_tested_at_their_beginning(tmp_path: Path, head: str, first: str) -> None:
+    made = sized(tmp_path, head, first)
+    assert "polysched_large_" not in made
+    assert made.count("b[i] += a[j][i] * 0.5;") >= 1
+
+
+def test_sizes_that_are_no_numbers_among_the_parameters(tmp_path: Path) -> None:
+    file = tmp_path / "in.c"
+    file.write_text("static int n;\nvoid f(double a[restrict 900][900], double b[restrict 900])\n{\n#pragma scop\n"
+                    "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      b[i] += a[j][i];\n"
+                    "#pragma endscop\n}\n")
+    made = transform_file(file, PipelineOptions(vector_bits=256, safe=True)).text
+    assert "polysched_large_" not in made
+    assert "if (" in made
