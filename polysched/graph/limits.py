@@ -29,6 +29,11 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # passes/control.py
+    most_unrolled_nodes: int = constant(
+        512, unit="nodes", source="of all iterations of a loop that is unrolled; a longer one is run: compile time is "
+                                  "linear in the nodes")
+
     # passes/fusion.py
     most_fused_by_kind: int = constant(
         256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
