@@ -16,10 +16,11 @@ Where the original is kept for small sizes (`--safe`), it stands alone as well, 
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
-their `static` variables may be two.  A function that cannot stand twice in a file (it is `extern`, says its own name,
-has assembly, unknown attributes or a variable number of arguments) stays alone, and the first line of the file names
-it.  Clang does not compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the
-original runs.
+their `static` variables may be two; with `--safe` both run, and there are none.  A function that cannot stand twice
+in a file (it is `extern`, says its own name, has assembly, unknown attributes or a variable number of arguments)
+stays alone, and the first line of the file names it.  Clang does not compile the parallel loops of a function for the
+function's target (19, `-fopenmp`); there the original runs, or our code for what clang was told where it calls
+functions of its own (instructions).
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -112,25 +113,27 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     """
     extension = _EXTENSIONS.get(max((_width(source.text) for source in sources), default=0))
     scanner = Scanner(text)
-    found: list[Replacement] = []
-    alone: list[str] = []
-    helper = "" if extension is None else _helper(extension)
+    chosen = list(_chosen(scanner, sources, extension))
+    found = list(_first_line(chosen))
+    helper = "" if extension is None else _helper(extension, clang=any(source.preamble for source in sources))
+    for function, choice, may_stand_twice in chosen:
+        if may_stand_twice:
+            found += _twice(text, function, choice, helper=helper if choice.extension is not None else "")
+            helper = helper if choice.extension is None else ""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return [(start, end, added.replace("\n", newline)) for start, end, added in found]
+
+
+def _chosen(scanner: Scanner, sources: Sequence[CSource], extension: _Extension | None
+            ) -> Iterator[tuple[FunctionText, _Choice, bool]]:
+    """Every function with something to choose, and whether it may stand twice."""
     for function in functions_of(scanner):
         own = [source for source in sources if _stands_in(source, function)]
         choice = _Choice(extension=extension if any(_width(s.text) for s in own) else None,
                          pays=_test_of_sizes(function, own))
-        if choice.extension is None and not choice.pays:
-            continue
-        known = _with_signature(function, own[0].scop)
-        if _may_stand_twice(scanner, known, [source.scop for source in own]):
-            found += _twice(text, known, choice, helper=helper if choice.extension is not None else "")
-            helper = helper if choice.extension is None else ""
-        elif choice.extension is not None:
-            alone.append(function.name)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    if extension is not None and (alone or not helper):
-        found = [(0, 0, _first_line(extension, alone, chosen=not helper)), *found]
-    return [(start, end, added.replace("\n", newline)) for start, end, added in found]
+        if choice.extension is not None or choice.pays:
+            known = _with_signature(function, own[0].scop)
+            yield known, choice, _may_stand_twice(scanner, known, [source.scop for source in own])
 
 
 def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
@@ -147,7 +150,7 @@ def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
         numbers = {p.name for p in region.signature.parameters if p.kind in (
             ParameterKind.INTEGER, ParameterKind.FLOATING)} if region.signature is not None else set()
         names = set(_WORD.findall(source.pays)) - _C_WORDS
-        if not names or not names <= numbers - region.changed or "inline" in function.head:
+        if region.keeps_state or not names or not names <= numbers - region.changed or "inline" in function.head:
             return ""
         tests.append(source.pays)
     return tests[0] if len(tests) == 1 else " || ".join(f"({test})" for test in dict.fromkeys(tests))
@@ -158,15 +161,18 @@ def _stands_in(source: CSource, function: FunctionText) -> bool:
     return region is not None and function.body < region.start < function.end
 
 
-def _first_line(extension: _Extension, alone: Sequence[str], *, chosen: bool) -> str:
-    """The comment that names the flags, and what needs them."""
-    isa = extension.features[0].upper()
+def _first_line(chosen: Sequence[tuple[FunctionText, _Choice, bool]]) -> Iterator[Replacement]:
+    """The comment that names the flags, and what needs them; none where all vectors are narrow."""
+    wide = [(function.name, choice.extension, may) for function, choice, may in chosen if choice.extension is not None]
+    if not wide:
+        return
+    isa = wide[0][1].features[0].upper()
     parts = ["fastest with -O3 -march=native -fopenmp"]
-    if chosen:
+    if any(may for _, _, may in wide):
         parts.append(f"functions for {isa} are chosen at run time otherwise")
-    if alone:
-        parts.append(f"without {isa} told, vectors are taken apart in {', '.join(dict.fromkeys(alone))}")
-    return f"/* polysched: {'; '.join(parts)}. */\n"
+    if alone := dict.fromkeys(name for name, _, may in wide if not may):
+        parts.append(f"without {isa} told, vectors are taken apart in {', '.join(alone)}")
+    yield 0, 0, f"/* polysched: {'; '.join(parts)}. */\n"
 
 
 def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
@@ -251,13 +257,19 @@ def _without_attributes(head: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _helper(extension: _Extension) -> str:
-    """The test at run time, for compilers that were not told."""
+def _helper(extension: _Extension, *, clang: bool) -> str:
+    """The test at run time, for compilers that were not told.
+
+    Parameters
+    ----------
+    clang : it compiles our code for what it was told, as functions outside of regions are compiled for their own.
+    """
     tests = [f'__builtin_cpu_supports("{feature}")' for feature in extension.features]
-    return "\n".join((
-        f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})", "#ifdef __clang__",
-        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1",
-        *asked_once("polysched_has_wide", tests), "#endif", "#endif", ""))
+    helper = (f"#define {_MACRO} 1", *asked_once("polysched_has_wide", tests))
+    gcc = f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})"
+    if clang:
+        return "\n".join((f"{gcc} && !defined(__clang__)", *helper, "#endif", ""))
+    return "\n".join((gcc, "#ifdef __clang__", f"#define {_MACRO} 0", "#else", *helper, "#endif", "#endif", ""))
 
 
 def _before(function: FunctionText, choice: _Choice) -> Iterator[str]:

@@ -257,6 +257,8 @@ def test_the_original_of_small_sizes_stands_alone(tmp_path: Path, bits: int, hea
     ("void f", "n = n - 1;"),                  # the test would take another size
     ("static inline void f", ""),              # it is not to be a function of its own
     ("void f", 'puts(__func__);'),
+    ("void f", "static int calls; calls++;"),  # both would count
+    ("#define KEPT static\nvoid f", "KEPT int calls; calls++;"),
     ("__attribute__((constructor)) void f", "")])
 def test_functions_whose_sizes_are_not_tested_at_their_beginning(tmp_path: Path, head: str, first: str) -> None:
     made = sized(tmp_path, head, first)
