@@ -79,6 +79,7 @@ class Inference:
     def __init__(self, graph: Graph) -> None:
         self.types: dict[str, TensorType] = dict(graph.inputs)
         self.known: dict[str, np.ndarray] = {}
+        self.folded = 0
         for name, array in graph.constants.items():
             self.bind(name, array)
 
@@ -101,13 +102,15 @@ class Inference:
         for name, its_type in zip(node.outputs, site.outputs, strict=False):
             if name:
                 self.types[name] = its_type
-        self.known |= _known_results(node, operator_of(node), site)
+        found = _known_results(node, operator_of(node), site, LIMITS.most_folded_in_all - self.folded)
+        self.folded += sum(value.size for value in found.values())
+        self.known |= found
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node whose operands are known by now, with the types of the results."""
         operator, site = operator_of(node), site_of(node, self.types, self.known)
         with at_node(node):
-            results = operator.types(site)
+            results = operator.checked_types(site)
         _check(node, results)
         return replace(site, outputs=results)
 
@@ -211,6 +214,9 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
         raise UnsupportedGraphError(f"the operator has {len(results)} results, not {len(node.outputs)}",
                                     where=node.where)
     for its_type in results:
+        if its_type.rank > LIMITS.most_dimensions:
+            raise UnsupportedGraphError(f"a result has {its_type.rank} dimensions", where=node.where,
+                                        hint=f"at most {LIMITS.most_dimensions}")
         if any(e.is_constant and e.constant < 0 for e in its_type.shape):
             raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
         elements = 1
@@ -221,7 +227,7 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
                                         witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
 
 
-def _is_computable(node: Node, site: Site) -> bool:
+def _is_computable(node: Node, site: Site, most: int) -> bool:
     """Whether every operand is known, the operator takes sizes where there are some, and the results are small.
 
     Sizes are whole numbers: what is computed from them as floats is not known.  What is stored in a short type to save
@@ -234,15 +240,15 @@ def _is_computable(node: Node, site: Site) -> bool:
     symbolic = any(k is not None and k.dtype == object for k in site.known)
     if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
         return False
-    return all(t.is_static and int(t.elements) <= LIMITS.most_folded_elements for t in site.outputs)
+    return all(t.is_static and int(t.elements) <= min(LIMITS.most_folded_elements, most) for t in site.outputs)
 
 
-def _known_results(node: Node, operator: Operator, site: Site) -> dict[str, np.ndarray]:
-    """The results that follow from what is known."""
+def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dict[str, np.ndarray]:
+    """The results that follow from what is known, of so many elements at most."""
     shaped = by_shape(site)
     if shaped is not None:
         return {node.outputs[0]: shaped}
-    if not _is_computable(node, site):
+    if not _is_computable(node, site, most):
         return {}
     results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)

@@ -58,7 +58,7 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
     operator = operator_of(node)
     types = {n: TensorType.of_array(values[n]) for n in node.inputs if n in values}
     site = site_of(node, types, values)
-    promised = operator.types(site)
+    promised = operator.checked_types(site)
     site = Site(node=node, inputs=site.inputs, known=site.known, outputs=promised)
     results = operator.reference(site, *(values[n] if n else None for n in node.inputs))
     listed = results if isinstance(results, tuple) else (results,)
