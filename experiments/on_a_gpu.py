@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import subprocess
@@ -18,6 +19,11 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = {
     "block_programs": ["block_programs", "--only", "gpu_*", "triton_*"],
     "opencl": ["opencl", "--devices", "cuda"]}
+
+ONLY_THESE = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
+"""The environment of pip: it finds no wheels elsewhere."""
+TOOLKIT = "opencl"
+"""The experiment whose programs are compiled with CUDA's headers."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -42,8 +48,8 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = str(Path(folder) / "bin" / "python")
-        subprocess.run([python, "-m", "pip", *install], check=True)
-        failed = [name for name in EXPERIMENTS if subprocess.run(command(python, name, given.results), cwd=ROOT,
+        subprocess.run([python, "-m", "pip", *install], check=True, env=ONLY_THESE)
+        failed = [name for name in runnable() if subprocess.run(command(python, name, given.results), cwd=ROOT,
                                                                  check=False).returncode]
     print(f"on_a_gpu: failed: {', '.join(failed)}" if failed else f"on_a_gpu: the records are in {given.results}")
     return 1 if failed else 0
@@ -52,13 +58,21 @@ def main(words: Sequence[str] | None = None) -> int:
 def dry_run(install: Sequence[str], results: Path) -> int:
     """Whether the wheels suffice, which commands would run, and that nothing ran."""
     done = subprocess.run([sys.executable, "-m", "pip", install[0], "--dry-run", "--ignore-installed", "--quiet",
-                           *install[1:]], capture_output=True, text=True, check=False)
+                           *install[1:]], capture_output=True, text=True, check=False, env=ONLY_THESE)
     enough = done.returncode == 0
     print("the wheels suffice" if enough else f"the wheels do not suffice:\n{done.stderr.strip()}")
-    for name in EXPERIMENTS:
+    for name in runnable():
         print(f"would run: {shlex.join(command('python', name, results))}")
     print(f"dry run: nothing ran; {no_gpu() or 'there is a GPU'}")
     return 0 if enough else 1
+
+
+def runnable() -> list[str]:
+    """The experiments that this machine can run; of the others it is said why not."""
+    if os.environ.get("CUDA_HOME"):
+        return list(EXPERIMENTS)
+    print(f"on_a_gpu: {TOOLKIT} did not run: CUDA_HOME names no toolkit", file=sys.stderr)
+    return [name for name in EXPERIMENTS if name != TOOLKIT]
 
 
 def no_gpu() -> str | None:
@@ -71,7 +85,8 @@ def no_gpu() -> str | None:
 
 def command(python: str, name: str, results: Path) -> list[str]:
     """The command of one experiment."""
-    return [python, "-m", "polysched", "bench", *EXPERIMENTS[name], "--results", str(results.resolve() / f"{name}.jsonl")]
+    where = str(results.resolve() / f"{name}.jsonl")
+    return [python, "-m", "polysched", "bench", *EXPERIMENTS[name], "--results", where]
 
 
 if __name__ == "__main__":
