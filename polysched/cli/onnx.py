@@ -127,10 +127,11 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
 
 def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
     """What a model consists of, and the arenas of its last call."""
+    from polysched.graph.planning.steps import Copies
     arenas = [part.plan.arena_for(part.last_sizes) for part in model.models if part.last_sizes is not None]
     plans = [part.plan for part in model.models]
     return {"kernels": sum(len(p.kernels) for p in plans), "different_kernels": len(model.kernels),
-            "copies": sum(len(p.steps) - len(p.kernels) for p in plans),
+            "copies": sum(isinstance(s, Copies) for p in plans for s in p.walked),
             "library": ", ".join(str(part.library) for part in model.models),
             "arena_bytes": sum(a.bytes for a in arenas), "peak_bytes": sum(a.peak_bytes for a in arenas),
             "open_sizes": list(model.graph.symbols)}

@@ -11,7 +11,8 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.graph.evaluation.interpreter import interpret
-from polysched.graph.planning.plan import Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Kernel
 from polysched.graph.values.graph import Graph
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.island import Island
