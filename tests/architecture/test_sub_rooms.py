@@ -23,6 +23,7 @@ SUB_ROOMS = {
     "cli": ["shown", "python_programs", "questions"],
     "pipeline": ["whole_files"],
     "notebook": ["tutorial"],
+    "runtime": ["dataflow"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25
