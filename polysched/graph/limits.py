@@ -38,6 +38,10 @@ class GraphLimits:
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
 
+    # planning/drawing.py
+    most_reasons: int = constant(
+        40, unit="lines", source="below the picture of a plan: half a screen")
+
     # passes/control.py
     most_unrolled_nodes: int = constant(
         512, unit="nodes", source="of all iterations of a loop that is unrolled; a longer one is run: compile time is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from polysched.errors import PolyschedError
@@ -35,7 +36,8 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     typed = with_types(expanded)
     regions = partial(planned, target=target, options=options)
     if options is not None:
-        return plan(typed, planned_by_cost(typed, options).groups, regions=regions)
+        by_cost = planned_by_cost(typed, options)
+        return replace(plan(typed, by_cost.groups, regions=regions), refused=by_cost.refused)
     made = plan(typed, regions=regions)
     if len(typed.outputs) < 2 or typed.symbols:
         return made

@@ -11,7 +11,7 @@ from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
 from polysched.graph.planning.nested import Nesting
-from polysched.graph.planning.partition import Group, fragment_of, partition
+from polysched.graph.planning.partition import Group, fragment_of, partition, why_apart
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, walked
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
@@ -32,6 +32,8 @@ class Plan:
     lives : the steps that write first and read last each value that is neither an input, a constant, nor an output;
         steps of regions count, and so do their ends.
     room : sizes that are not negative where operators take their operands, those of regions included.
+    refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
+        elementwise fusion leaves.
     """
 
     graph: Graph
@@ -40,6 +42,7 @@ class Plan:
     copied: Mapping[str, str]
     lives: Mapping[str, tuple[int, int]]
     room: tuple[Size, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def arena(self) -> Arena:
@@ -72,6 +75,10 @@ class Plan:
     def type_of(self, name: str) -> TensorType:
         """The type of a value."""
         return self.graph.type_of(name)
+
+    def _repr_html_(self) -> str:
+        from polysched.graph.planning.drawing import svg_of_plan
+        return svg_of_plan(self)
 
     def __str__(self) -> str:
         symbols = self.graph.symbols
@@ -121,14 +128,18 @@ def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
         inference.
     """
     inferred = infer(graph)
-    groups = [g for g in (partition(graph, inferred) if groups is None else groups) if not operator_of(g.last).view]
+    refused: tuple[tuple[str, str], ...] = ()
+    if groups is None:
+        groups = partition(graph, inferred)
+        refused = why_apart(graph, groups, inferred)
+    groups = [g for g in groups if not operator_of(g.last).view]
     nesting = Nesting(inferred, regions or _plan_of_region, graph.constants)
     steps = tuple(step for group in groups for step in _steps(graph, group, inferred, nesting))
     roots, copied = _storage(graph)
     whole = graph.but(constants={**graph.constants, **nesting.constants}, types={**nesting.types, **graph.types})
     roots = _resolved({**nesting.roots, **{name: name for name in nesting.constants}, **roots})
     return Plan(graph=whole, steps=steps, roots=roots, copied=copied, lives=_lives(whole, steps, roots),
-                room=(*_room(graph, inferred), *nesting.room))
+                room=(*_room(graph, inferred), *nesting.room), refused=refused)
 
 
 def _plan_of_region(region: Graph) -> Plan:

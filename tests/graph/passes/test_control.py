@@ -109,3 +109,8 @@ def test_a_loop_that_changes_nothing_is_none() -> None:
 def test_conditions_steer() -> None:
     assert steering_inputs(BRANCH) == ("c",)
     assert steering_inputs(LOOP) == ("n",)
+
+
+def test_conditions_need_not_steer() -> None:
+    assert steering_inputs(BRANCH, control=False) == ()
+    assert steering_inputs(LOOP, control=False) == ()
