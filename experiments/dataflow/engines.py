@@ -13,19 +13,22 @@ import numpy as np
 STEP_SECONDS = 0.2
 
 
-def busy(values: np.ndarray, seconds: float) -> np.ndarray:
-    """A step: so much time, then the next values."""
-    end = time.time() + seconds
-    while time.time() < end:
-        pass
-    return values + 1
+def busy_step() -> Callable[[np.ndarray, float], np.ndarray]:
+    """A step: so much time, then the next values.  It stands inside, since workers cannot import this file."""
+    def busy(values: np.ndarray, seconds: float) -> np.ndarray:
+        import time
+        end = time.time() + seconds
+        while time.time() < end:
+            pass
+        return values + 1
+    return busy
 
 
 def on_ray(steps: int) -> dict[str, Any]:
     """Times of Ray's actors; after a kill it starts the process anew, and repeats the call by itself."""
     from polysched.runtime.dataflow.ray_workers import ray_module
     ray = ray_module()
-    began = time.time()
+    busy, began = busy_step(), time.time()
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 
     class Worker:
@@ -33,6 +36,7 @@ def on_ray(steps: int) -> dict[str, Any]:
             return busy(values, seconds)
 
         def pid(self) -> int:
+            import os
             return os.getpid()
 
     kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Worker)
@@ -52,7 +56,7 @@ def on_dask(steps: int) -> dict[str, Any]:
     import dask
     dask.config.set({"logging.distributed": "error"})
     from distributed import Client, LocalCluster, wait
-    began = time.time()
+    busy, began = busy_step(), time.time()
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster, \
             Client(cluster) as client:
         pids = client.run(os.getpid)
