@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit_function
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import COLOURS, new_figure
 from polysched.experiment.tables import markdown_table
 from polysched.measure.processes.building import compile_shared
 from polysched.measure.processes.workspace import workspace
@@ -29,9 +30,15 @@ from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tiling import TilingOptions, tile
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 WAYS = {"run to completion": ServeOptions(preempt=False), "yield": ServeOptions(),
+        "yield or reset": ServeOptions(reset=True),
         "yield, two threads": ServeOptions(workers=2), "yield, two threads, no padding": ServeOptions(
             workers=2, pad=False)}
+REEF_RISE, REEF_GAIN = 0.02, 7.7
+"""Han et al., "Microsecond-scale preemption for concurrent GPU-accelerated DNN inferences", OSDI 2022, abstract."""
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -61,7 +68,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     if "poll" in case.parameters:
         return polled(case.parameters["poll"], config["patient"])
     way, fifo = WAYS[case.parameters["way"]], case.parameters["fifo"]
-    options = ServeOptions(workers=way.workers, preempt=way.preempt, pad=way.pad, fifo=fifo)
+    options = ServeOptions(workers=way.workers, preempt=way.preempt, pad=way.pad, fifo=fifo,
+                           reset=way.reset)
     report("compiling")
     kernel = preemptible(product(), tiles=case.parameters["tiles"])
     urgent = Job(name="urgent", kernel=kernel, arguments=operands(kernel, config["urgent"]), period=config["period"],
@@ -75,7 +83,12 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     together = serve([urgent, patient], options)
     rate = 20 / undisturbed.seconds
     left = together.seconds - together["urgent"].seconds
-    return {"fifo": together.fifo, "alone": quantiles(alone), "together": quantiles(together),
+    own = alone["urgent"].seconds / config["requests"]
+    gain = 1 + together["patient"].runs * (undisturbed["patient"].seconds / 20) / (config["requests"] * own)
+    rise = float(np.mean(together["urgent"].latencies) / np.mean(alone["urgent"].latencies)) - 1
+    return {"fifo": together.fifo, "gain": gain, "rise": rise, "resets": together["patient"].resets,
+            "alone_latencies": np.round(alone["urgent"].latencies, 7).tolist(),
+            "alone": quantiles(alone), "together": quantiles(together),
             "latencies": np.round(together["urgent"].latencies, 7).tolist(),
             "yields": len(together.yields), "yield_median": float(np.median(together.yields)) if len(
                 together.yields) else None, "kept": together["patient"].runs / (rate * left)}
@@ -124,15 +137,65 @@ def table(records: Sequence[Record]) -> str:
         yielded = values["yield_median"]
         rows.append([r.parameters["way"], r.parameters["tiles"], policy, f"{1e6 * values['alone'][1]:.0f}",
                      f"{1e6 * values['together'][0]:.0f}", f"{1e6 * values['together'][1]:.0f}",
-                     f"{values['together'][1] / values['alone'][1]:.2f}", values["yields"],
+                     f"{values['together'][1] / values['alone'][1]:.2f}", f"{100 * values['rise']:+.1f}",
+                     f"{values['gain']:.2f}", values["yields"], values["resets"],
                      "" if yielded is None else f"{1e6 * yielded:.0f}", f"{values['kept']:.2f}"])
     return "\n\n".join([
         markdown_table(["tiles", "plain ms", "flag, % more"], polls),
-        markdown_table(["way", "tiles", "threads", "alone p99 us", "median us", "p99 us", "p99 / alone", "yields",
-                        "yield median us", "best effort kept"], rows)])
+        markdown_table(["way", "tiles", "threads", "alone p99 us", "median us", "p99 us", "p99 / alone",
+                        "mean, % more", "throughput", "yields", "resets", "yield median us",
+                        "best effort kept"], rows)])
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)
+def plot(records: Sequence[Record]) -> Figure | None:
+    """Distributions of latencies per tile and policy; the trade of latency against throughput, and REEF's."""
+    rows = [r for r in records if "way" in r.parameters and r.values]
+    if not rows:
+        return None
+    panels = list(dict.fromkeys((r.parameters["fifo"], r.parameters["tiles"]) for r in rows))
+    columns = min(3, len(panels))
+    height = -(-len(panels) // columns)
+    figure, first = new_figure(width=max(8.0, 4.0 * columns), height=2.8 * (height + 1))
+    first.remove()
+    for number, (fifo, tiles) in enumerate(panels):
+        axes = figure.add_subplot(height + 1, columns, number + 1)
+        own = [r for r in rows if (r.parameters["fifo"], r.parameters["tiles"]) == (fifo, tiles)]
+        distribution(axes, "alone", own[0].values["alone_latencies"], "black")
+        for r in own:
+            at = list(WAYS).index(r.parameters["way"])
+            distribution(axes, r.parameters["way"], r.values["latencies"], COLOURS[at % len(COLOURS)])
+        axes.set_xscale("log")
+        policy = ("SCHED_FIFO" if own[0].values["fifo"] else "SCHED_FIFO refused") if fifo else "ordinary threads"
+        axes.set_title(f"tiles of {tiles}, {policy}", fontsize="small")
+        axes.set_xlabel("latency, us", fontsize="small")
+        axes.set_ylabel("share of requests that are later", fontsize="x-small")
+        axes.set_yscale("log")
+        if not number:
+            axes.legend(fontsize="x-small")
+    trade(figure.add_subplot(height + 1, 1, height + 1), rows)
+    return figure
+
+
+def distribution(axes: Any, label: str, latencies: Sequence[float], colour: str) -> None:
+    """The share of requests that are later than a latency."""
+    late = np.sort(latencies)
+    axes.step(1e6 * late, 1 - np.arange(len(late)) / len(late), label=label, color=colour, linewidth=1.0)
+
+
+def trade(axes: Any, rows: Sequence[Record]) -> None:
+    """What the real-time job pays and what the machine gains; the star is what REEF's paper reports of a GPU."""
+    for at, way in enumerate(WAYS):
+        own = [r for r in rows if r.parameters["way"] == way]
+        axes.scatter([100 * r.values["rise"] for r in own], [r.values["gain"] for r in own], s=18, label=way,
+                     color=COLOURS[at % len(COLOURS)])
+    axes.scatter([100 * REEF_RISE], [REEF_GAIN], marker="*", s=90, color="black", label="REEF on a GPU (its paper)")
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xlabel("mean latency of the real-time job, % more than alone", fontsize="small")
+    axes.set_ylabel("throughput, times\nthat of it alone", fontsize="small")
+    axes.legend(fontsize="x-small", ncols=3)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot)
 
 if __name__ == "__main__":
     from polysched.cli import main

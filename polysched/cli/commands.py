@@ -30,6 +30,7 @@ from polysched.cli import (
     tile,
     tune,
 )
+from polysched.cli.python_programs import block
 from polysched.cli.questions import explain
 
 
@@ -48,5 +49,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes, match,
-    onnx, place, fuzz, doctor, completion)
+    demo, c2c, block, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes,
+    match, onnx, place, fuzz, doctor, completion)

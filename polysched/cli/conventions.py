@@ -88,7 +88,9 @@ def add_target(container: argparse._ActionsContainer) -> None:
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
                                 "or a file that `polysched machine --json FILE` wrote; `mpi`: C over ranks, for c2c "
-                                "and run; `opencl` and `cuda`, for c2c, run and explain (default: %(default)s)")
+                                "and run; `opencl` and `cuda`, for c2c, run, explain "
+                                "and block; `davinci` and `gemmini`, for c2c, run and explain at known sizes; "
+                                "`triton`, for block (default: %(default)s)")
     container.add_argument("--machine", metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")

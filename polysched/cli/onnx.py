@@ -30,6 +30,7 @@ examples:
   polysched onnx model.onnx --assume batch=3 --verify reference --save model.so    batch stays open; a library
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
 
+  polysched onnx model.onnx --size batch=1 --plan plan.svg       its kernels in colour, their bytes, why not fewer
   polysched onnx model.onnx --islands refuse            refuse a node whose shape follows from data
 
 --islands allow runs such nodes, and those without an affine form, on ONNX Runtime, or on onnx.reference where that is
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_assume(parser)
     parser.add_argument("-o", dest="output", metavar="DIR", help="write C source with a program that reads .npy files")
     parser.add_argument("--save", metavar="FILE.so", help="write a shared object, a C header and the weights beside it")
+    parser.add_argument("--plan", metavar="FILE", help="write the plan: kernels, bytes, and why they are not fewer; a "
+                        "picture where FILE ends in .svg or .html, else text")
     parser.add_argument("--inputs", metavar="FILE.npz", help="arrays by the names of the inputs (default: random ones)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random inputs (default: %(default)s)")
     parser.add_argument("--verify", choices=("onnxruntime", "reference"),
@@ -81,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _values(arguments: argparse.Namespace, graph: Graph) -> dict[str, int]:
     """The values of sizes, fixed and assumed; all of them where something is done with the model."""
     at = dict(arguments.assume) | dict(arguments.size)
-    check_sizes(graph, at, closed=bool(arguments.verify or arguments.time or arguments.output or arguments.save),
+    check_sizes(graph, at, closed=bool(arguments.verify or arguments.time or arguments.output or arguments.save
+                                                   or arguments.plan),
                 hint="--size {0}=1, or --assume {0}=1 to leave it open")
     return at
 
@@ -99,16 +103,13 @@ def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
 def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]) -> dict[str, Any]:
     """What the compiled model is, computes and takes."""
     from polysched.graph.passes.simple import bind
-    from polysched.model import compile_graph, compile_with_islands
     from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact, timed
     threads = arguments.threads or len(os.sched_getaffinity(0))
     os.environ["OMP_NUM_THREADS"] = str(threads)   # read when the model is loaded
     bound = bind(graph, at)
     arrays = _inputs(arguments, bound)
     started = time.perf_counter()
-    make = compile_graph if arguments.islands == "refuse" else compile_with_islands
-    model = make(graph, sizes=sizes, options=_options(arguments, threads),
-                 values={name: arrays[name] for name in _steering(graph, arguments.islands)})
+    model = _model(arguments, graph, sizes, arrays, _options(arguments, threads))
     model.prepare()
     seconds = time.perf_counter() - started
     own = {name: arrays[name] for name, _ in model.graph.inputs}
@@ -127,13 +128,31 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
 
 def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
     """What a model consists of, and the arenas of its last call."""
+    from polysched.graph.planning.steps import Copies
     arenas = [part.plan.arena_for(part.last_sizes) for part in model.models if part.last_sizes is not None]
     plans = [part.plan for part in model.models]
     return {"kernels": sum(len(p.kernels) for p in plans), "different_kernels": len(model.kernels),
-            "copies": sum(len(p.steps) - len(p.kernels) for p in plans),
+            "copies": sum(isinstance(s, Copies) for p in plans for s in p.walked),
             "library": ", ".join(str(part.library) for part in model.models),
             "arena_bytes": sum(a.bytes for a in arenas), "peak_bytes": sum(a.peak_bytes for a in arenas),
             "open_sizes": list(model.graph.symbols)}
+
+
+def _model(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], arrays: Mapping[str, Any],
+           options: PipelineOptions) -> CompiledModel | SegmentedModel:
+    """The model: conditions are decided when it runs, where that is possible; else their values are bound."""
+    from polysched.errors import UnsupportedGraphError
+    from polysched.graph.evaluation.steering import steering_inputs
+    from polysched.model import compile_graph, compile_with_islands
+    names = _steering(graph, arguments.islands)
+    less = [n for n in names if n in steering_inputs(graph, control=False)]
+    if less != names:
+        try:
+            return compile_graph(graph, sizes=sizes, options=options, values={n: arrays[n] for n in less})
+        except UnsupportedGraphError:
+            pass   # whose reason the compilation for their values says, if that is refused, too
+    make = compile_graph if arguments.islands == "refuse" else compile_with_islands
+    return make(graph, sizes=sizes, options=options, values={n: arrays[n] for n in names})
 
 
 def _steering(graph: Graph, islands: str) -> list[str]:
@@ -151,9 +170,25 @@ def _written(arguments: argparse.Namespace, model: CompiledModel | SegmentedMode
     found: dict[str, Any] = {}
     if arguments.output:
         found["source"] = str(model.write_source(arguments.output))
+    if arguments.plan:
+        _write_plan(Path(arguments.plan), model)
+        found["plan"] = arguments.plan
     if arguments.save:
         found["saved"] = [str(path) for path in model.save(arguments.save)]
     return found
+
+
+def _write_plan(path: Path, model: CompiledModel | SegmentedModel) -> None:
+    """The plan as a picture or as text."""
+    from polysched.model import CompiledModel
+    if path.suffix == ".svg" and not isinstance(model, CompiledModel):
+        raise UsageError("a model with islands has a picture per segment", witness=str(path),
+                         hint="write an .html file")
+    text = model.plan._repr_html_() if path.suffix in (".svg", ".html") else f"{model.plan}\n"
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UsageError("the plan cannot be written", where=str(path), witness=str(error)) from None
 
 
 def _options(arguments: argparse.Namespace, threads: int) -> PipelineOptions:
@@ -203,7 +238,7 @@ def _show(found: Mapping[str, Any]) -> None:
     for island in found["islands"]:
         print(f"  island {island['node']} on {island['runtime']}: {island['reason']} "
               f"({island['share']:.0%} of the time)")
-    for path in (found.get("source"), *found.get("saved", ())):
+    for path in (found.get("source"), found.get("plan"), *found.get("saved", ())):
         if path:
             print(f"  wrote {path}")
     if found["verified"]:

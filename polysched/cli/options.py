@@ -34,6 +34,7 @@ from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.gpu import GpuOptions
+    from polysched.gpu.scratchpad.options import ScratchpadOptions
     from polysched.pipeline.options import PipelineOptions
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
@@ -111,6 +112,12 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--no-shared-memory", dest="shared_memory", action="store_false",
                        help="with `--target opencl` or `cuda`: stage nothing that a block reads again and again in "
                             "shared memory")
+    group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
+                       help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
+                            "computed; buffers take half the room")
+    group.add_argument("--no-shared-tiles", dest="shared_tiles", action="store_false",
+                       help="with `--target davinci` or `gemmini`: every loop nest has tiles of its own, and hands its "
+                            "results on through memory")
     group.add_argument("--verify-passes", action="store_true",
                        help="check the invariants of the loops behind every pass over them")
     return group
@@ -275,7 +282,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
                    database=getattr(arguments, "database", None), device=device,
-                   gpu=device_mapping(arguments),
+                   gpu=device_mapping(arguments), scratchpad=accelerator_mapping(arguments),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 
@@ -283,6 +290,12 @@ def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
     return GpuOptions(block=arguments.block, shared=arguments.shared_memory)
+
+
+def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:
+    """How loops are mapped to an accelerator, from the command line's options."""
+    from polysched.gpu.scratchpad.options import ScratchpadOptions
+    return ScratchpadOptions(double_buffering=arguments.double_buffering, share=arguments.shared_tiles)
 
 
 def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:

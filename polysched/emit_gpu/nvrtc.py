@@ -65,7 +65,7 @@ def resources(program: str, architecture: str = "sm_80") -> tuple[KernelResource
     path = library()
     if path is None:
         raise DeviceError("there is no NVRTC", hint="pip install nvidia-cuda-nvrtc-cu12")
-    return tuple(_read(_compiled(ctypes.CDLL(str(path)), program, architecture)))
+    return resources_of_log(_compiled(ctypes.CDLL(str(path)), program, architecture))
 
 
 def _compiled(nvrtc: Any, program: str, architecture: str) -> str:
@@ -85,6 +85,11 @@ def _compiled(nvrtc: Any, program: str, architecture: str) -> str:
     if failed:
         raise CompileError(f"NVRTC refused the kernels for {architecture}", witness=text.strip())
     return text
+
+
+def resources_of_log(log: str) -> tuple[KernelResources, ...]:
+    """The kernels of what `ptxas -v` prints."""
+    return tuple(_read(log))
 
 
 def _read(log: str) -> Iterator[KernelResources]:

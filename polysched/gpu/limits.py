@@ -33,5 +33,33 @@ class GpuLimits:
     transfer_operations: int = constant(
         2_000_000, unit="isl operations", source="to tell which rows of an array are live; beyond, all of them are")
 
+    # scratchpad/groups.py
+    most_cut_nests: int = constant(
+        5, unit="loop nests", source="in a row of which every way to share tiles is tried: 16 of them")
+
+    # scratchpad/choice.py
+    most_candidates: int = constant(
+        200, unit="tiles", source="of a group that the model weighs; beyond, every other edge is left out")
+    simulated: int = constant(
+        6, unit="tiles", source="the best of them by the model, which are simulated")
+    least_edge: int = constant(16, unit="iterations", source="of a tile of a cube: its own edge on both targets")
+
+    # scratchpad/plan.py
+    widest_block: int = constant(
+        128, unit="iterations", source="rows or columns of a block in front of a cube: L0A and L0B of DaVinci hold two "
+                                       "of 128x128 in half precision")
+
+    # scratchpad/placement.py
+    packing_seconds: float = constant(
+        10.0, unit="s", source="of CP-SAT's own time, for an exact packing of one memory")
+
+    # scratchpad/simulation.py
+    most_instructions: int = constant(
+        400_000, unit="instructions", source="that are simulated, in about 10 s; beyond, the program is refused")
+
+    # scratchpad/chart.py
+    most_bars: int = constant(
+        4000, unit="instructions", source="in a chart; browsers show as many rectangles at once")
+
 
 LIMITS = GpuLimits()

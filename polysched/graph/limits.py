@@ -14,8 +14,17 @@ class GraphLimits:
     # evaluation/inference.py
     most_bytes: int = constant(
         1 << 40, unit="bytes", source="of one value: more than the memory of a machine, so that sizes do not overflow")
+    most_dimensions: int = constant(
+        32, unit="dimensions", source="of one value: NumPy had this limit before 2.0; models have under 10")
     most_folded_elements: int = constant(
         1 << 24, unit="elements", source="of a value that is computed while compiling: below a second in NumPy")
+    most_folded_in_all: int = constant(
+        1 << 27, unit="elements", source="of all values of a graph that are computed while compiling: 512 MiB of "
+                                         "float32, so that a short file does not fill the memory")
+
+    # operators/operator.py
+    longest_witness: int = constant(
+        300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")
 
     # operators/movement.py
     largest_open_extent: int = constant(
@@ -28,6 +37,15 @@ class GraphLimits:
     # passes/expansion.py
     most_expansions: int = constant(
         32, unit="levels", source="compositions of compositions; the deepest of the registry has 5")
+
+    # planning/drawing.py
+    most_reasons: int = constant(
+        40, unit="lines", source="below the picture of a plan: half a screen")
+
+    # passes/control.py
+    most_unrolled_nodes: int = constant(
+        512, unit="nodes", source="of all iterations of a loop that is unrolled; a longer one is run: compile time is "
+                                  "linear in the nodes")
 
     # passes/fusion.py
     most_fused_by_kind: int = constant(
@@ -75,7 +93,11 @@ class GraphLimits:
     most_fused_nodes: int = constant(
         24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")
 
-    # reading/onnx_reader.py
+    # reading/checked_nodes.py
+    most_attribute_elements: int = constant(
+        1 << 16, unit="numbers", source="or characters of one attribute that is no tensor; real models have under 100")
+
+    # reading/functions.py
     most_nodes: int = constant(
         200_000, unit="nodes", source="of a model file with its functions inlined; the largest of the real models "
                                       "has under 10,000")

@@ -21,7 +21,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, overload
 
-from polysched.kernel.block_program import BlockProgram, block_program
+from polysched.kernel.block_program import TRITON, BlockProgram, as_written, block_program
 from polysched.kernel.c_function import CFileFunction
 from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code
@@ -33,8 +33,8 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.target.build_cache import cache_folder
 from polysched.tensorize.options import NONE, TensorizeOptions
 
-__all__ = ["BlockProgram", "CFileFunction", "Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming",
-           "ScopFunction", "SharedMemoryError", "block_program", "cache_folder", "compile", "kernel"]
+__all__ = ["TRITON", "BlockProgram", "CFileFunction", "Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming",
+           "ScopFunction", "SharedMemoryError", "as_written", "block_program", "cache_folder", "compile", "kernel"]
 
 
 @overload

@@ -10,17 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from polysched.emit_gpu.nvrtc import KernelResources
+from polysched.errors import UsageError
+from polysched.kernel import triton_calls
 from polysched.kernel.decorated import Kernel
-from polysched.kernel.specialisation import Specialisation
+from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.specialisation import Specialisation, array_arguments
+from polysched.kernel.triton_compiling import triton_resources
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.block_frontend import BlockSource, loops_of, read_block_program, refuse_races, triton_text
 from polysched.scop.block_frontend.loops import Loops
+from polysched.scop.dtypes import BY_NAME
 from polysched.scop.python_frontend import extract
-from polysched.scop.python_frontend.signature import ArgumentType
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource
 from polysched.scop.scop import Scop
+
+TRITON = "triton"
+"""The target that is no device of ours: its compiler is Triton's."""
 
 
 def as_written(target: str | None) -> PipelineOptions:
@@ -37,15 +46,16 @@ class BlockProgram:
     ----------
     function : the Python function.
     options : of the pipeline.
+    on_triton : whether calls run what `to_triton` prints.
 
     Raises
     ------
     SourceSyntaxError, UnsupportedScopError : it cannot be read as a block program.
     """
 
-    def __init__(self, function: Callable[..., Any], *, options: PipelineOptions) -> None:
+    def __init__(self, function: Callable[..., Any], *, options: PipelineOptions, on_triton: bool = False) -> None:
         functools.update_wrapper(self, function)
-        self.function, self.options = function, options
+        self.function, self.options, self.on_triton = function, options, on_triton
         self._kernels: dict[tuple[tuple[str, int], ...], BlockKernel] = {}
         self._last = self.with_constants()
 
@@ -75,7 +85,11 @@ class BlockProgram:
         """
         constants = {name: value for name, value in kwargs.items() if name in self._last.block_source.constants}
         self._last = self.with_constants(**constants)
-        self._last(*args, **{name: value for name, value in kwargs.items() if name not in constants})
+        others = {name: value for name, value in kwargs.items() if name not in constants}
+        if self.on_triton:
+            self._last.run_on_triton(*args, **others)
+        else:
+            self._last(*args, **others)
 
     @property
     def loops(self) -> str:
@@ -109,7 +123,7 @@ class BlockProgram:
         ------
         UnsupportedScopError : an edge of a tile is no power of two.
         """
-        return triton_text(self._last.block_source)
+        return self._last.to_triton()
 
 
 class BlockKernel(Kernel):
@@ -125,6 +139,77 @@ class BlockKernel(Kernel):
     @functools.cached_property
     def _source(self) -> FunctionSource:
         return self._as_source(self.loops)
+
+    @functools.cached_property
+    def _launcher(self) -> Callable[..., None]:
+        """The function that launches the program on Triton."""
+        found: Callable[..., None] = getattr(triton_calls.triton_module(self.block_source), self.block_source.name)
+        return found
+
+    def to_triton(self) -> str:
+        """The program as a module for Triton.
+
+        Raises
+        ------
+        UnsupportedScopError : an edge of a tile is no power of two.
+        """
+        return triton_text(self.block_source)
+
+    def triton_resources(self, types: Mapping[str, ArgumentType], architecture: str = "sm_80") -> KernelResources:
+        """What the program takes of a multiprocessor, compiled by Triton without a GPU.
+
+        Parameters
+        ----------
+        types : of the arguments, as `types_of` makes them.
+
+        Raises
+        ------
+        DeviceError : Triton is not installed.
+        CompileError : with Triton's words.
+        """
+        return triton_resources(self.block_source, types, architecture)
+
+    def types_of(self, names: Mapping[str, str]) -> dict[str, ArgumentType]:
+        """The types of all arguments from the names of element types.
+
+        Parameters
+        ----------
+        names : by argument; under an empty name that of all others.
+
+        Raises
+        ------
+        UsageError : there is no such type.
+        """
+        if unknown := [kind for kind in names.values() if kind not in BY_NAME]:
+            raise UsageError(f"no type {unknown[0]!r}", hint=f"one of {', '.join(BY_NAME)}")
+        ranks = self.block_source.ranks
+        found = {name: BY_NAME[names.get(name, names[""])] for name in self.block_source.arguments}
+        return {name: ArrayType(dtype, (None,) * ranks[name]) if name in ranks else ScalarType(dtype, name not in names)
+                for name, dtype in found.items()}
+
+    def specialised(self, types: Mapping[str, ArgumentType]) -> Specialisation:
+        """The kernel for these types, without running it.
+
+        Raises
+        ------
+        UnsupportedScopError : two programs write one element, or one reads what another writes; with a witness.
+        """
+        return self._specialised(types, (), None)
+
+    def run_on_triton(self, *args: Any, **kwargs: Any) -> None:
+        """Run what Triton makes of the program, after the same checks.
+
+        Raises
+        ------
+        DeviceError : there is no Triton, or neither a GPU nor its interpreter.
+        UnsupportedScopError, UsageError : as every call.
+        """
+        launcher, given = self._launcher, bound_arguments(self._source, args, kwargs)
+        values = as_numpy(self.block_source.name, triton_calls.stand_ins(given))
+        found, _ = self._checked(self._fitting(values), values)
+        written = frozenset(n for n in array_arguments(found.python) if n in self.block_source.stored)
+        passed = {name: value if triton_calls.is_on_gpu(value) else values[name] for name, value in given.items()}
+        triton_calls.run_on_triton(launcher, passed, written)
 
     def _as_source(self, loops: Loops) -> FunctionSource:
         """Loops; what they cannot be is refused at a line of theirs."""
@@ -150,10 +235,11 @@ def block_program(function: Callable[..., Any] | None = None, /, *, target: str 
 
     Parameters
     ----------
-    target : a device that runs it, `opencl` or `cuda`; this machine's cores unless given.
+    target : a device that runs it, `opencl` or `cuda`, or `triton`; this machine's cores unless given.
     options : of the pipeline; by default the loops stay in the order of the program, with its tiles alone.
     """
-    chosen = options or as_written(target)
+    on_triton = target == TRITON
+    chosen = options or as_written(None if on_triton else target)
     if function is None:
-        return lambda function: BlockProgram(function, options=chosen)
-    return BlockProgram(function, options=chosen)
+        return lambda function: BlockProgram(function, options=chosen, on_triton=on_triton)
+    return BlockProgram(function, options=chosen, on_triton=on_triton)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from polysched.emit_c.alternatives.instructions import UNFIT
 from polysched.emit_c.function import CFunction, emit_function, function_around
+from polysched.emit_gpu.interface import INTERFACES
 from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import CompileError
 from polysched.kernel.device_calls import device_function, with_errors
@@ -59,7 +60,7 @@ class CompiledScop:
     def c_function(self) -> CFunction:
         """The C function around the optimised region."""
         source = self.optimized.source
-        if self.options.device is not None:
+        if self.options.device in INTERFACES:
             return with_errors(function_around(source, name=FUNCTION))
         if source.preamble:
             return function_around(source, name=FUNCTION)
@@ -118,7 +119,7 @@ class CompiledScop:
                                      self.compiler)
 
     def _callable(self, library: ctypes.CDLL, entry: Path) -> Callable[..., int | None]:
-        if self.options.device is not None:
+        if self.options.device in INTERFACES:
             return device_function(library, self._argument_types(), self.scop.name)
         function = getattr(library, FUNCTION)
         record = json.loads((entry / RECORD).read_text())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from polysched.errors import UsageError
 from polysched.mesh.bounds import least_hop_bytes, passed_hop_bytes
@@ -20,6 +20,10 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.mesh.traffic import piece_offsets
+from polysched.scheduling.solving.cp_sat import cp_sat
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ def fewest_hop_bytes(graph: OperatorGraph, shapes: Sequence[Shape], target: Mesh
     if target.rows * target.columns > LIMITS.exact_cores:
         raise UsageError(f"exact positions are for meshes of at most {LIMITS.exact_cores} cores",
                          witness=target.headline(), hint="the method anneal")
-    model = cp_model.CpModel()
+    model = cp_sat().CpModel()
     rows = [model.new_int_var(0, target.rows - s.rows, f"r{n}") for n, s in enumerate(shapes)]
     columns = [model.new_int_var(0, target.columns - s.columns, f"c{n}") for n, s in enumerate(shapes)]
     _keep_apart(model, rows, columns, shapes, target)
@@ -101,13 +105,13 @@ def _convex(model: cp_model.CpModel, distance: cp_model.LinearExprT, offsets: np
 
 def _solved(model: cp_model.CpModel, rows: list[cp_model.IntVar], columns: list[cp_model.IntVar],
             shapes: Sequence[Shape], budget: float) -> Solved:
-    solver = cp_model.CpSolver()
+    solver = cp_sat().CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = budget
     status = solver.solve(model)
     found = None
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if status in (cp_sat().OPTIMAL, cp_sat().FEASIBLE):
         found = tuple(Rectangle(solver.value(r), solver.value(c), s.rows, s.columns)
                       for r, c, s in zip(rows, columns, shapes, strict=True))
     bound = int(np.ceil(solver.best_objective_bound - LIMITS.exact_slack))
-    return Solved(rectangles=found, bound=max(0, bound), proved=status == cp_model.OPTIMAL)
+    return Solved(rectangles=found, bound=max(0, bound), proved=status == cp_sat().OPTIMAL)

@@ -13,7 +13,8 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.operator import Kind
 from polysched.graph.operators.registry import operator_of
-from polysched.graph.planning.plan import Copies, Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Copies, Either, Kernel, Repetition
 from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 from polysched.mesh.operators import Message, Operator, OperatorGraph
@@ -24,33 +25,34 @@ def of_plan(plan: Plan) -> OperatorGraph:
 
     Raises
     ------
-    UnsupportedGraphError : the plan has no step.
+    UnsupportedGraphError : the plan has no step, or a branch or a loop.
     """
     if not plan.steps:
         raise UnsupportedGraphError("the plan has no step to be placed", where=f"graph {plan.graph.name}")
-    makers = {name: _outputs(step)[0] for step in plan.steps for name in _outputs(step)}
-    messages = [Message(source=makers[plan.roots[name]], sink=_outputs(step)[0], bytes=_bytes(plan.type_of(name)),
+    control = [s for s in plan.steps if isinstance(s, Either | Repetition)]
+    if control:
+        raise UnsupportedGraphError("branches and loops on data are not placed", where=f"graph {plan.graph.name}",
+                                    witness=", ".join(control[0].outputs))
+    plain = [s for s in plan.steps if isinstance(s, Kernel | Copies)]
+    makers = {name: step.outputs[0] for step in plain for name in step.outputs}
+    messages = [Message(source=makers[plan.roots[name]], sink=step.outputs[0], bytes=_bytes(plan.type_of(name)),
                         cut=_cut(plan, step, place))
-                for step in plan.steps for place, name in enumerate(step.inputs)
+                for step in plain for place, name in enumerate(step.inputs)
                 if name and plan.roots[name] in makers]
-    return OperatorGraph(name=plan.graph.name, operators=tuple(_operator(plan, s) for s in plan.steps),
+    return OperatorGraph(name=plan.graph.name, operators=tuple(_operator(plan, s) for s in plain),
                          messages=tuple(messages))
 
 
 def _operator(plan: Plan, step: Kernel | Copies) -> Operator:
-    made = [plan.type_of(name) for name in _outputs(step)]
+    made = [plan.type_of(name) for name in step.outputs]
     extents = made[0].extents
     cut = (prod(extents[:-1]), extents[-1]) if extents else (1, 1)
     if _last(step) is Kind.REDUCTION:
         cut = (prod(extents), 1)
     weights = sum(_bytes(plan.type_of(n)) for n in dict.fromkeys(step.inputs) if n and plan.roots[n] in
                   plan.graph.constants)
-    return Operator(name=_outputs(step)[0], work=float(_work(plan, step)), extents=cut, weights=weights,
+    return Operator(name=step.outputs[0], work=float(_work(plan, step)), extents=cut, weights=weights,
                     result=sum(map(_bytes, made)))
-
-
-def _outputs(step: Kernel | Copies) -> tuple[str, ...]:
-    return step.outputs if isinstance(step, Kernel) else (step.output,)
 
 
 def _last(step: Kernel | Copies) -> Kind:
@@ -78,7 +80,7 @@ def _work_of(node: Node, inputs: list[TensorType], outputs: list[TensorType]) ->
 def _cut(plan: Plan, step: Kernel | Copies, place: int) -> str:
     """What a core needs of an input."""
     kind, own = _last(step), plan.type_of(step.inputs[place])
-    made = plan.type_of(_outputs(step)[0])
+    made = plan.type_of(step.outputs[0])
     if kind is Kind.OUTPUT_FUSABLE and place == 1:
         return "columns" if prod(own.extents[:-2]) == 1 else "rows"
     if kind in (Kind.OUTPUT_FUSABLE, Kind.REDUCTION):

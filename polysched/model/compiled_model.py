@@ -15,7 +15,8 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
-from polysched.graph.planning.plan import Copies, Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Copies, Kernel
 from polysched.graph.values.graph import Graph
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -76,7 +77,7 @@ class CompiledModel:
     @cached_property
     def symbols(self) -> dict[int, str]:
         """The function of every kernel step."""
-        return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.steps)
+        return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.walked)
                 if isinstance(step, Kernel)}
 
     @cached_property
@@ -253,7 +254,7 @@ class CompiledModel:
         if status == NO_MEMORY:
             raise MemoryError(f"{self.graph.name}: no memory for the temporaries")
         if status >= FIRST_OF_INDICES:
-            step = self.plan.steps[status - FIRST_OF_INDICES]
+            step = self.plan.walked[status - FIRST_OF_INDICES]
             assert isinstance(step, Copies)
             raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
                              hint="indices of a dimension of extent n go from -n to n - 1")

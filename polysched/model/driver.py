@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.graph.operators.moves import Move, Place
-from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import ALIGNMENT, attempts
-from polysched.graph.planning.plan import Copies, Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Copies, Either, Part, Repetition, Sizes, Step
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
@@ -36,7 +36,7 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
 
     Parameters
     ----------
-    symbols : the function of every kernel step, by the step's position.
+    symbols : the function of every kernel step, by the step's position among all, those of regions included.
     exported : whether other files of a shared object's process see the functions.
     """
     sizes = {name: f"s{place}" for place, name in enumerate(plan.graph.symbols)}
@@ -51,8 +51,8 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
               *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values()))]
     whole = outputs_by_step(plan)
     lines += [line for output in whole.get(None, ()) for line in text.whole(output)]
-    for number in range(len(plan.steps)):
-        lines += text.step(number)
+    for number, step in enumerate(plan.steps):
+        lines += text.step(step)
         lines += [line for output in whole.get(number, ()) for line in text.whole(output)]
     return "\n".join([*lines, "  return 0;", "}", ""])
 
@@ -60,7 +60,7 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
 def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:
     """The outputs that are whole behind each step; behind None those that no step makes."""
     last = {plan.roots[name]: number for number, step in enumerate(plan.steps)
-            for name in (step.outputs if isinstance(step, Kernel) else (step.output,))}
+            for name in step.outputs}
     found: dict[int | None, list[str]] = {}
     for output in plan.graph.outputs:
         found.setdefault(last.get(plan.roots[output]), []).append(output)
@@ -71,9 +71,7 @@ def negative_at_some_size(plan: Plan) -> tuple[Size, ...]:
     """What is negative for sizes that are refused: extents of values, and what operators want room for."""
     types = [*dict(plan.graph.inputs).values(), *plan.graph.types.values()]
     wanted = [e for t in types for e in t.shape]
-    for node in plan.graph.nodes:
-        room = operator_of(node).room
-        wanted += [] if room is None else room(plan.site_of(node))
+    wanted += plan.room
     return tuple(e for e in dict.fromkeys(wanted) if not is_never_negative(e))
 
 
@@ -171,32 +169,105 @@ def _pointers(plan: Plan) -> dict[str, str]:
     return places
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Driver:
     """Writes the steps of a plan.
 
     Parameters
     ----------
     symbols : the function of every kernel step.
-    places : where values stand.
+    places : where values stand; loops add what stands in their variables.
     sizes : the variables of the sizes that are open.
+    number : of the step that is written next, among all.
     """
 
     plan: Plan
     symbols: Mapping[int, str]
-    places: Mapping[str, str]
+    places: dict[str, str]
     sizes: Mapping[str, str]
+    number: int = 0
 
-    def step(self, number: int) -> list[str]:
+    def step(self, step: Step) -> list[str]:
         """One step."""
-        step = self.plan.steps[number]
-        if not isinstance(step, Kernel):
+        number = self.number
+        self.number += 1
+        if isinstance(step, Copies):
             return self.copies(number, step)
+        if isinstance(step, Sizes):
+            return self.written(step)
+        if isinstance(step, Either):
+            return self.either(step)
+        if isinstance(step, Repetition):
+            return self.repetition(number, step)
         arrays = ", ".join(self.places[self.plan.roots[n]] for n in (*step.inputs, *step.outputs))
         lines = ["  {", f"    void *const arrays[] = {{ {arrays} }};"]
         if step.symbols:
             lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
         return [*lines, f"    if ({self.symbols[number]}(arrays, {'own' if step.symbols else 0})) return 1;", "  }"]
+
+    def written(self, step: Sizes) -> list[str]:
+        """Sizes that are values."""
+        own = self.plan.type_of(step.output).dtype.c_name
+        return [f"  (({own} *)({self.place(step.output)}))[{k}] = {c_size(value, self.sizes)};"
+                for k, value in enumerate(step.values)]
+
+    def either(self, step: Either) -> list[str]:
+        """A branch."""
+        condition = self.place(step.condition)
+        return [f"  if (*(const unsigned char *)({condition})) {{", *self.part(step.yes), "  } else {",
+                *self.part(step.no), "  }"]
+
+    def part(self, part: Part) -> list[str]:
+        """The steps of a region, and what is copied behind them."""
+        lines = [f"  {line}" for step in part.steps for line in self.step(step)]
+        for target, source in part.copied:
+            lines += [f"  {line}" for line in self.copy(self.place(target), self.place(source), target)]
+        return lines
+
+    def place(self, name: str) -> str:
+        """Where a value stands."""
+        return self.places[self.plan.roots[name]]
+
+    def bytes(self, name: str) -> str:
+        """The size of a value, as C."""
+        own = self.plan.type_of(name)
+        return c_product((*own.shape, Size(own.dtype.bytes)), self.sizes)
+
+    def copy(self, target: str, source: str, name: str) -> list[str]:
+        """The copy of a whole value; nothing where it is empty."""
+        size = self.bytes(name)
+        return [] if size == "0" else [f"  memcpy({target}, {source}, {size});"]
+
+    def repetition(self, number: int, step: Repetition) -> list[str]:
+        """A loop: carried values stand in two buffers, which change places behind every iteration."""
+        i, goes_on, limit = f"i{number}", f"g{number}", f"n{number}"
+        lines = ["  {", f"    long {i} = 0;"]
+        first = f"*(const unsigned char *)({self.place(step.condition)})" if step.condition else "1"
+        lines.append(f"    unsigned char {goes_on} = {first};")
+        if step.limit:
+            lines.append(f"    const long {limit} = *(const long *)({self.place(step.limit)});")
+        self.places |= {step.iteration: f"&{i}", step.goes_on: f"&{goes_on}"}
+        for k, each in enumerate(step.carried):
+            now, after = f"now{number}_{k}", f"next{number}_{k}"
+            self.places |= {each.now: now, each.next: after}
+            lines.append(f"    char *{now} = (char *)({self.place(each.result)}), "
+                         f"*{after} = (char *)({self.place(each.other)});")
+            lines += [f"  {line}" for line in self.copy(now, self.place(each.first), each.first)]
+        for row in (*step.sliced, *step.stacked):
+            place = f"({limit} - 1 - {i})" if row.backwards else i
+            self.places[row.row] = f"(char *)({self.place(row.whole)}) + {place} * ({self.bytes(row.row)})"
+        ends = f"{goes_on} && {i} < {limit}" if step.limit else goes_on
+        lines += [f"    for (; {ends}; {i}++) {{", *(f"  {line}" for line in self.part(step.body))]
+        if step.next_condition:
+            lines.append(f"      {goes_on} = *(const unsigned char *)({self.place(step.next_condition)});")
+        for k in range(len(step.carried)):
+            now, after = f"now{number}_{k}", f"next{number}_{k}"
+            lines.append(f"      {{ char *const swap = {now}; {now} = {after}; {after} = swap; }}")
+        lines.append("    }")
+        for k, each in enumerate(step.carried):
+            home, now = self.place(each.result), f"now{number}_{k}"
+            lines += [f"    if ({now} != (char *)({home}))" + line for line in self.copy(home, now, each.result)]
+        return [*lines, "  }"]
 
     def whole(self, output: str) -> list[str]:
         """The copy that an output may be, and its flag."""

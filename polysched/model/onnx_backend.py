@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx.backend.base import Backend, BackendRep
 
+from polysched.errors import PolyschedError
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.reading.onnx_reader import load
 from polysched.graph.values.graph import Graph
@@ -29,6 +30,7 @@ class PolyschedRep(BackendRep):
         self.graph = graph
         self.options = options
         self.steering = steering_inputs(graph)
+        self._bound = steering_inputs(graph, control=False)
         self._compiled: dict[object, CompiledModel] = {}
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
@@ -46,9 +48,23 @@ class PolyschedRep(BackendRep):
         return tuple(results[name] for name in self.graph.outputs)
 
     def compiled(self, arrays: Mapping[str, np.ndarray]) -> CompiledModel:
-        """The model for the shapes and steering values of some inputs."""
+        """The model for the shapes and steering values of some inputs.
+
+        Conditions and numbers of iterations are decided when it runs, where that is possible.
+        """
+        if self._bound != self.steering:
+            try:
+                model = self._compiled_for(arrays, self._bound)
+                model.prepare()
+                return model
+            except PolyschedError:   # which the compilation for their values raises again, if that is refused, too
+                self._bound = self.steering
+        return self._compiled_for(arrays, self.steering)
+
+    def _compiled_for(self, arrays: Mapping[str, np.ndarray], steering: Sequence[str]) -> CompiledModel:
+        """The model for the values of some inputs, and the shapes of all."""
         sizes = sizes_by_shapes(self.graph, {name: array.shape for name, array in arrays.items()})
-        values = {name: arrays[name] for name in self.steering}
+        values = {name: arrays[name] for name in steering}
         key = (tuple(sorted(sizes.items())), tuple((n, v.shape, v.tobytes()) for n, v in sorted(values.items())))
         if key not in self._compiled:
             while len(self._compiled) >= LIMITS.most_specialisations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from polysched.errors import PolyschedError
@@ -33,8 +34,15 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     if target is not None:
         expanded = _placed(expanded, target)
     typed = with_types(expanded)
-    return _with_early_outputs(plan(typed)) if options is None else plan(
-        typed, planned_by_cost(typed, options).groups)
+    regions = partial(planned, target=target, options=options)
+    if options is not None:
+        by_cost = planned_by_cost(typed, options)
+        return replace(plan(typed, by_cost.groups, regions=regions), refused=by_cost.refused)
+    made = plan(typed, regions=regions)
+    if len(typed.outputs) < 2 or typed.symbols:
+        return made
+    other = plan(early_outputs_first(typed), regions=regions)   # early outputs early, where that takes no more memory
+    return other if other.arena.bytes <= made.arena.bytes else made
 
 
 def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
@@ -51,14 +59,6 @@ def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
     if found is None:
         return Verdict("no tiles of one statement hold all of its stages")
     return Verdict(seconds=found.plan.seconds)
-
-
-def _with_early_outputs(made: Plan) -> Plan:
-    """The plan whose driver makes early outputs early, where that takes no more memory."""
-    if len(made.graph.outputs) < 2 or made.graph.symbols:
-        return made
-    other = plan(early_outputs_first(made.graph))
-    return other if other.arena.bytes <= made.arena.bytes else made
 
 
 def _placed(graph: Graph, target: Target) -> Graph:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, NoReturn
 
 import numpy as np
 
 from polysched.errors import UsageError
 from polysched.graph.evaluation.interpreter import interpret
-from polysched.graph.planning.plan import Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Kernel
 from polysched.graph.values.graph import Graph
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.island import Island
@@ -47,6 +49,10 @@ class SegmentedPlan:
         """The share of the time of all calls so far that an island took; None before the first call."""
         total = sum(self.seconds)
         return self.seconds[self.parts.index(island)] / total if total else None
+
+    def _repr_html_(self) -> str:
+        return "<br>".join(part._repr_html_() if isinstance(part, Plan) else (
+            f"<p>island {escape(part.node)} on {part.runtime}: {escape(part.reason)}</p>") for part in self.parts)
 
     def __repr__(self) -> str:
         return f"<SegmentedPlan: {len(self.kernels)} kernels, {len(self.islands)} islands>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,7 @@ class Explained(Shown):
     loops : those of the program as written, in pre-order.
     packed : contiguous copies of operands, one line each.
     notes : what was not transformed, or known less exactly, with file and line.
+    figures : of an accelerator, as plain values; None for others.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Explained(Shown):
     loops: tuple[ExplainedLoop, ...]
     packed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    figures: Mapping[str, Any] | None = None
 
     def headline(self) -> str:
         """For instance `of product: 3 loops`."""
@@ -87,7 +89,7 @@ class Explained(Shown):
         """Plain values."""
         return {"name": self.name, "unchanged": self.unchanged or None, "steps": list(self.steps),
                 "loops": [loop.to_json() for loop in self.loops], "packed": list(self.packed),
-                "notes": list(self.notes)}
+                "notes": list(self.notes), **({} if self.figures is None else {"accelerator": dict(self.figures)})}
 
 
 def explained(made: Optimized) -> Explained:
@@ -97,6 +99,9 @@ def explained(made: Optimized) -> Explained:
     instructions compute.
     """
     steps = [line for line in made.steps() if not line.startswith("band ")]
+    if made.accelerator is not None:
+        return Explained(name=made.scop.name, unchanged="", loops=(), notes=made.scop.notes, steps=tuple(steps),
+                         figures=made.accelerator.to_json())
     if made.on_device is not None:   # its loops are coordinates of work items, and what a work item runs
         return Explained(name=made.scop.name, unchanged="", loops=(), notes=made.scop.notes,
                          steps=(*steps, *told_figures(made.on_device, dict(made.options.assumed))))

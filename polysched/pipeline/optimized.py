@@ -13,6 +13,7 @@ from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.emit_c import Crossover, CSource
 from polysched.emit_c.teams import Team, teams
 from polysched.emit_gpu import DeviceSource
+from polysched.gpu.scratchpad import ScratchpadMapping
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.tree_text import tree_text
@@ -46,6 +47,7 @@ class Optimized(Shown):
     looked_up : what a database had for the region; empty where none was asked.
     mapped : the kernels of a device and what is copied, one line each; empty for the CPU.
     on_device : these kernels and the mapping behind them; None for the CPU.
+    accelerator : tiles, buffers and simulated cycles of an accelerator; None for others.
     """
 
     scop: Scop
@@ -66,6 +68,7 @@ class Optimized(Shown):
     looked_up: str = ""
     mapped: tuple[str, ...] = ()
     on_device: DeviceSource | None = None
+    accelerator: ScratchpadMapping | None = None
 
     @property
     def text(self) -> str:

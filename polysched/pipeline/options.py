@@ -10,6 +10,7 @@ from polysched.emit_c import EmitOptions
 from polysched.emit_gpu.interface import INTERFACES
 from polysched.errors import UsageError
 from polysched.gpu import GpuOptions
+from polysched.gpu.scratchpad.options import ScratchpadOptions
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
 from polysched.pipeline.source_options import SourceOptions
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
@@ -18,6 +19,7 @@ from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
+from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
@@ -27,7 +29,7 @@ from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
-DEVICES = tuple(INTERFACES)
+DEVICES = (*INTERFACES, *SCRATCHPADS)
 """What loops can run on beside this machine's cores."""
 PARTS = ("scheduling", "tiling", "emission", "source")
 FLAGS = {
@@ -78,6 +80,7 @@ class PipelineOptions:
     database : file of what searches found; `polysched.optimize` and the commands look a region up there.
     device : of `DEVICES`, what the loops run on instead of this machine's cores; None for these.
     gpu : how loops are mapped to a device: its blocks of work items.
+    scratchpad : how they are mapped to an accelerator whose buffers a program fills itself.
 
     Raises
     ------
@@ -103,6 +106,7 @@ class PipelineOptions:
     database: str | None
     device: str | None
     gpu: GpuOptions
+    scratchpad: ScratchpadOptions
 
     fusion = Short[str]()
     split_index_sets = Short[bool]()
@@ -138,6 +142,7 @@ class PipelineOptions:
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
                  steps: tuple[Step, ...] = (), flags: tuple[str, ...] = (), database: str | None = None,
                  device: str | None = None, gpu: GpuOptions | None = None,
+                 scratchpad: ScratchpadOptions | None = None,
                  **short: Unpack[ShortOptions]) -> None:
         changed = by_part(short)
         tiling = replace(tiling or TilingOptions(), **changed.get("tiling", {}))
@@ -151,6 +156,7 @@ class PipelineOptions:
             "portable": portable,
             "verify_instructions": verify_instructions, "steps": steps, "flags": flags, "database": database,
             "device": device, "gpu": gpu or GpuOptions(),
+            "scratchpad": scratchpad or ScratchpadOptions(),
             "tiling": tiling, "emission": replace(emission, **wanted),
             "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
             "source": replace(source or SourceOptions(), **changed.get("source", {}))}
@@ -180,12 +186,17 @@ class PipelineOptions:
         if self.device is None:
             if self.gpu != GpuOptions():
                 raise UsageError("blocks of work items are for a device, not for this machine's cores",
-                                 witness=str(self.gpu), hint=f"name a device: {', '.join(DEVICES)}")
+                                 witness=str(self.gpu), hint=f"name a device: {', '.join(INTERFACES)}")
+            if self.scratchpad != ScratchpadOptions():
+                raise UsageError("buffers are those of an accelerator, not of this machine's cores",
+                                 witness=str(self.scratchpad), hint=f"name one: {', '.join(SCRATCHPADS)}")
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
         instruction = self.tensorize is not None and self.tensorize.is_asked
-        by_hand = [*self._by_hand(), *(["tile"] if self.tile not in ("auto", "off") else [])]
+        accelerator = self._check_accelerator()
+        tiled = self.tile not in ("auto", "off") and not accelerator
+        by_hand = [*self._by_hand(), *(["tile"] if tiled else [])]
         refused = [name for name, given in (
             ("scheduler best", self.scheduler == BEST), ("an instruction", instruction), ("safe", self.safe),
             ("portable", self.portable), ("database", self.database is not None), ("one thread", not self.parallel),
@@ -196,6 +207,22 @@ class PipelineOptions:
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",
                              hint="leave it out, or leave the device out")
+
+    def _check_accelerator(self) -> bool:
+        """Whether the device is an accelerator whose buffers a program fills."""
+        if self.device not in SCRATCHPADS:
+            if self.scratchpad != ScratchpadOptions():
+                raise UsageError(f"the buffers of {self.device} are no user's to fill", witness=str(self.scratchpad),
+                                 hint=f"they are with --target {' or '.join(SCRATCHPADS)}")
+            return False
+        if self.gpu != GpuOptions():
+            raise UsageError(f"{self.device} has no blocks of work items", witness=str(self.gpu), hint="leave them out")
+        for name, given in (("a scheduler", self.scheduler != "pluto" or self.strategy is not None),
+                            ("a step by hand", bool(self.steps)), ("--tile off", self.tile == "off")):
+            if given:
+                raise UsageError(f"{name} is for this machine's cores, not for {self.device}",
+                                 hint="leave it out; --tile has the edges of its tiles")
+        return True
 
     def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
         """These options with some fields of their parts changed, in the short form that type checkers know."""

@@ -29,6 +29,7 @@ from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
+from polysched.pipeline.accelerator_way import accelerator_region
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.device_way import device_region
 from polysched.pipeline.instructed import (
@@ -45,6 +46,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
 from polysched.scop.scop import Scop
+from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
@@ -66,6 +68,8 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     ------
     PolyschedError : any stage refuses.
     """
+    if options.device in SCRATCHPADS:
+        return _with_guard(accelerator_region(scop, options, seconds))
     if options.device is not None:
         return _with_guard(device_region(scop, options, seconds))
     return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))

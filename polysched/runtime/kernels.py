@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from polysched.dependence import analyse
+from polysched.dependence.questions.restarting import Restart, restartable
 from polysched.emit_c import EmitOptions, emit_function
 from polysched.emit_c.function import CFunction
 from polysched.errors import UsageError
@@ -41,10 +42,19 @@ class PreemptibleKernel(Shown):
     ----------
     function : the C, whose region was emitted with `EmitOptions(preemptible=True)`.
     library : the shared object.
+    restart : whether a run overwrites what it reads from before, with a witness.
     """
 
     function: CFunction
     library: ctypes.CDLL
+    restart: Restart
+
+    @property
+    def resettable(self) -> bool:
+        """Whether a run may be left at any place and begun anew: nothing that it reads from before is overwritten, and
+        it has no memory of its own that would be lost.
+        """
+        return bool(self.restart) and self.function.signature.return_type == "void"
 
     @property
     def scop(self) -> Scop:
@@ -149,13 +159,15 @@ def preemptible(scop: Scop, *, tiles: int | str | tuple[int, ...] = "auto",
             if not access.exact:
                 raise UsageError("a kernel that is stopped has affine subscripts", where=f"kernel {scop.name}",
                                  witness=f"{statement.name} at {access.array}")
-    tiled = tile(pluto(analyse(scop)), TilingOptions(sizes=tiles))  # type: ignore[arg-type]
+    dependences = analyse(scop)
+    tiled = tile(pluto(dependences), TilingOptions(sizes=tiles))  # type: ignore[arg-type]
     function = emit_function(tiled, name=FUNCTION, options=EmitOptions(preemptible=True, comments=False))
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         compile_shared(function.text + _entry(function), name="kernel", folder=Path(folder),
                        compiler=find_compiler(cc), flags=FLAGS, openmp=False, what=f"the code of {scop.name}")
         library = ctypes.CDLL(str(Path(folder) / "kernel.so"))
-    return PreemptibleKernel(function=function, library=library)
+    return PreemptibleKernel(function=function, library=library,
+                             restart=restartable(dependences, scop.domain))
 
 
 def _entry(function: CFunction) -> str:

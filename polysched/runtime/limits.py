@@ -19,9 +19,25 @@ class RuntimeLimits:
     most_yields: int = constant(
         1 << 16, unit="yields", source="whose times are kept; more are counted only")
     most_workers: int = constant(64, unit="threads", source="first guess: of one machine")
+    reset_seconds: float = constant(
+        4.3e-5, unit="s", source="of a reset by signal and siglongjmp, median under SCHED_FIFO; shorter tiles yield")
+    most_resets: int = constant(
+        3, unit="resets", source="of a run in a row, so that it ends; first guess")
     # scheduler_source.py
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
+    # dataflow/cluster.py
+    most_cluster_workers: int = constant(
+        4096, unit="processes", source="first guess; 4 were tried")
+    most_losses: int = constant(
+        3, unit="losses", source="of a node's process while the node may have run: then its code is to blame")
+    most_ran: int = constant(
+        1 << 20, unit="nodes", source="whose times a cluster keeps: some 100 MB")
+    store_bytes: int = constant(
+        1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
+    # dataflow/ray_workers.py
+    calls_at_once: int = constant(
+        2, unit="threads", source="of a worker: one runs a node while another unpacks the inputs of the next")
 
 
 LIMITS = RuntimeLimits()

@@ -8,6 +8,8 @@ SCHEDULER = """\
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,13 +23,17 @@ struct job {
   long real_time;   /* 1, or 0 for best effort */
   long requests;    /* of real time: how many; of best effort: runs, or -1 for as many as there is time for */
   double first, period;   /* seconds from the start to the first request, and between two */
+  long resettable;        /* a run may be thrown away at any place, and begun anew */
+  double tile_seconds;    /* expected of a tile; 0 for unknown: what yields took until now says it */
   double *latency, *waiting;   /* of each request: from its release to its end, and to its start */
-  long runs, stops, failed;
+  long runs, stops, failed, resets;
   double seconds;   /* in which it ran */
   long released, taken, done;
+  long in_a_row;          /* resets of the run that goes on */
+  double yield_seconds;   /* of the longest yield */
 };
 
-struct options { long workers, preempt, pad, fifo, most_yields; };
+struct options { long workers, preempt, pad, fifo, most_yields, reset, most_in_a_row; double reset_seconds; };
 struct told { double *yields; long yield_count, fifo; double seconds; };
 
 struct state {
@@ -46,8 +52,22 @@ struct worker {
   struct state *state;
   struct job *job;       /* of best effort, while it runs */
   double asked;          /* when it was asked to stop; 0 for not */
+  pthread_t thread;
+  sigjmp_buf back;                     /* behind the run, for a reset */
+  volatile sig_atomic_t inside, reset; /* it runs a job that may be reset; it shall be */
   int flag __attribute__((aligned(64)));
 };
+
+static _Thread_local struct worker *own;
+
+/* leaves the run where it is; a signal that comes too late finds nothing to leave */
+static void leave(int signal) {
+  (void)signal;
+  if (own && own->inside && own->reset) {
+    own->inside = 0;
+    siglongjmp(own->back, 1);
+  }
+}
 
 static const int never = 0;
 static struct worker *team;
@@ -107,8 +127,15 @@ static int all_done(const struct state *s) {
 
 static void ask(struct worker *w) {
   if (!w->asked) {
+    const struct options *o = &w->state->options;
+    const struct job *j = w->job;
+    double tile = j->tile_seconds > 0 ? j->tile_seconds : j->yield_seconds;
     w->asked = now();
     __atomic_store_n(&w->flag, 1, __ATOMIC_RELAXED);
+    if (o->reset && j->resettable && tile > o->reset_seconds && j->in_a_row < o->most_in_a_row) {
+      w->reset = 1;
+      pthread_kill(w->thread, RESET_SIGNAL);
+    }
   }
 }
 
@@ -123,11 +150,20 @@ static void ended(struct state *s) {
 static void ran(struct worker *w, struct job *j, int status, double begin, double end) {
   struct state *s = w->state;
   j->seconds += end - begin;
-  if (w->asked && status == 1) {
+  if (w->asked && (status == 1 || status == 3)) {
+    if (status == 1 && end - w->asked > j->yield_seconds)
+      j->yield_seconds = end - w->asked;
     if (s->told->yield_count < s->options.most_yields)
       s->told->yields[s->told->yield_count] = end - w->asked;
     s->told->yield_count++;
   }
+  if (status == 3) {
+    j->done = 0;
+    j->resets++;
+    j->in_a_row++;
+  }
+  if (status == 0)
+    j->in_a_row = 0;
   if (j->real_time && status != 1) {
     double release = release_of(j, s, j->runs);
     j->latency[j->runs] = end - release;
@@ -139,6 +175,7 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
   j->taken = 0;
   w->job = 0;
   w->asked = 0;
+  w->reset = 0;
   if (!s->ended && all_done(s))
     ended(s);
 }
@@ -146,7 +183,9 @@ static void ran(struct worker *w, struct job *j, int status, double begin, doubl
 static void *work(void *given) {
   struct worker *w = given;
   struct state *s = w->state;
+  own = w;
   pthread_mutex_lock(&s->lock);
+  w->thread = pthread_self();
   for (;;) {
     struct job *j = urgent(s);
     if (!j)
@@ -163,8 +202,17 @@ static void *work(void *given) {
     w->job = j->real_time ? 0 : j;
     __atomic_store_n(&w->flag, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&s->lock);
-    double begin = now();
-    int status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
+    const double begin = now();
+    volatile int status = 3;
+    if (!j->resettable)
+      status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
+    else if (!sigsetjmp(w->back, 1)) {
+      w->inside = 1;
+      __atomic_signal_fence(__ATOMIC_SEQ_CST);
+      status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
+      __atomic_signal_fence(__ATOMIC_SEQ_CST);
+      w->inside = 0;
+    }
     double end = now();
     pthread_mutex_lock(&s->lock);
     ran(w, j, status, begin, end);
@@ -235,6 +283,10 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   int policy;
   pthread_getschedparam(pthread_self(), &policy, &before);
   told->fifo = options->fifo && !pthread_setschedparam(pthread_self(), SCHED_FIFO, &high);
+  struct sigaction leaves = {.sa_handler = leave}, kept;
+  sigemptyset(&leaves.sa_mask);
+  if (options->reset)
+    sigaction(RESET_SIGNAL, &leaves, &kept);
   s.start = now();
   s.ended = all_done(&s);
   long started = 0;
@@ -255,6 +307,8 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   for (long n = 0; n < started; n++)
     pthread_join(threads[n], 0);
   told->seconds = now() - s.start;
+  if (options->reset)
+    sigaction(RESET_SIGNAL, &kept, 0);
   if (told->fifo)
     pthread_setschedparam(pthread_self(), policy, &before);
   pthread_mutex_destroy(&s.lock);
@@ -262,5 +316,6 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   free(team);
   return started < options->workers;
 }
-""".replace("MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
+""".replace("RESET_SIGNAL", "SIGUSR2").replace(
+    "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit the policy of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -38,6 +38,8 @@ class Job:
     first : seconds to the first request.
     requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
         done.  Its arrays are in between then.
+    tile_seconds : that a tile is expected to take, for the choice between yield and reset; unless given, the longest
+        yield so far.
 
     Raises
     ------
@@ -50,9 +52,12 @@ class Job:
     period: float | None = None
     first: float = 0.0
     requests: int | None = None
+    tile_seconds: float | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.name}"
+        if self.tile_seconds is not None and not (_is_time(self.tile_seconds) and self.tile_seconds > 0):
+            raise UsageError("a tile takes a positive number of seconds", where=where, witness=repr(self.tile_seconds))
         if self.period is not None and not (_is_time(self.period) and self.period > 0):
             raise UsageError("a period is a positive number of seconds", where=where, witness=repr(self.period))
         if not _is_time(self.first):
@@ -91,6 +96,9 @@ class ServeOptions:
     preempt : a job of best effort yields behind its tile when a request finds no idle thread; otherwise requests wait
         for whole runs.
     pad : best effort goes on beside requests, on threads that these leave; otherwise all of it stops meanwhile.
+    reset : where a tile is expected to take long, a run is thrown away in the middle of one and begun anew, if the
+        kernel allows it (`PreemptibleKernel.restart`); after a few times in a row it yields.  It takes the signal
+        SIGUSR2 while jobs are served.
     fifo : ask for SCHED_FIFO; `Served.fifo` says whether the system gave it.
     """
 
@@ -98,6 +106,7 @@ class ServeOptions:
     preempt: bool = True
     pad: bool = True
     fifo: bool = False
+    reset: bool = False
 
     def __post_init__(self) -> None:
         if not _is_count(self.workers, LIMITS.most_workers):
@@ -113,6 +122,7 @@ class JobResult:
     name, real_time : of the job.
     runs : to the end.
     stops : times that it yielded.
+    resets : times that a run was thrown away.
     seconds : in which it ran, waits of its thread included.
     latencies, waits : of each request, seconds from its release to its end, and to its start.
     """
@@ -121,6 +131,7 @@ class JobResult:
     real_time: bool
     runs: int
     stops: int
+    resets: int
     seconds: float
     latencies: np.ndarray = field(default_factory=lambda: np.zeros(0))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -133,7 +144,7 @@ class Served(Shown):
     Parameters
     ----------
     jobs : in the order given.
-    yields : seconds from asking a job to stop until its thread was free.
+    yields : seconds from asking a job to stop until its thread was free, by yield or by reset.
     seconds : from the start to the end.
     fifo : threads ran under SCHED_FIFO.
     """
@@ -168,7 +179,7 @@ class Served(Shown):
     def __str__(self) -> str:
         lines = [self.headline()]
         for j in self.jobs:
-            text = f"  {j.name}: {j.runs} runs, {j.stops} stops, {j.seconds:.3g} s"
+            text = f"  {j.name}: {j.runs} runs, {j.stops} stops, {j.resets} resets, {j.seconds:.3g} s"
             if j.real_time:
                 middle, late = np.quantile(j.latencies, (0.5, 0.99))
                 text += f", latency median {1e6 * middle:.0f} us, p99 {1e6 * late:.0f} us"
@@ -181,14 +192,17 @@ class Served(Shown):
 class _Job(ctypes.Structure):
     _fields_ = [("run", RUN), ("arguments", ctypes.POINTER(ctypes.c_void_p)),
                 *((n, ctypes.c_long) for n in ("real_time", "requests")),
-                *((n, ctypes.c_double) for n in ("first", "period")),
+                *((n, ctypes.c_double) for n in ("first", "period")), ("resettable", ctypes.c_long),
+                ("tile_seconds", ctypes.c_double),
                 *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
-                *((n, ctypes.c_long) for n in ("runs", "stops", "failed")), ("seconds", ctypes.c_double),
-                *((n, ctypes.c_long) for n in ("released", "taken", "done"))]
+                *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
+                *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
+                ("yield_seconds", ctypes.c_double)]
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_long) for n in ("workers", "preempt", "pad", "fifo", "most_yields")]
+    _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "pad", "fifo", "most_yields", "reset",
+                                               "most_in_a_row")), ("reset_seconds", ctypes.c_double)]
 
 
 class _Told(ctypes.Structure):
@@ -215,7 +229,8 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     yields = np.zeros(LIMITS.most_yields)
     told = _Told(yields=_doubles(yields))
     own = _Options(workers=options.workers, preempt=options.preempt, pad=options.pad, fifo=options.fifo,
-                   most_yields=LIMITS.most_yields)
+                   most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
+                   reset_seconds=LIMITS.reset_seconds)
     with _ONE_AT_A_TIME:
         failed = _library().polysched_serve(rows, len(jobs), ctypes.byref(own), ctypes.byref(told))
     if failed:
@@ -224,14 +239,15 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
         if row.failed:
             raise RunFailedError("a kernel had no memory for its temporaries", where=f"job {job.name}")
     return Served(jobs=tuple(
-        JobResult(name=j.name, real_time=j.real_time, runs=r.runs, stops=r.stops, seconds=r.seconds, latencies=t[0],
-                  waits=t[1]) for j, r, t in zip(jobs, rows, times, strict=True)),
+        JobResult(name=j.name, real_time=j.real_time, runs=r.runs, stops=r.stops, resets=r.resets, seconds=r.seconds,
+                  latencies=t[0], waits=t[1]) for j, r, t in zip(jobs, rows, times, strict=True)),
         yields=yields[:min(told.yield_count, len(yields))], seconds=told.seconds, fifo=bool(told.fifo))
 
 
 def _row(job: Job, packed: PackedArguments, times: np.ndarray) -> _Job:
     return _Job(run=job.kernel.entry, arguments=packed.addresses, real_time=job.real_time,
                 requests=-1 if job.requests is None else job.requests, first=job.first, period=job.period or 0.0,
+                resettable=not job.real_time and job.kernel.resettable, tile_seconds=job.tile_seconds or 0.0,
                 latency=_doubles(times[0]), waiting=_doubles(times[1]))
 
 

@@ -9,6 +9,7 @@ from math import log2
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
+from polysched.scheduling.solving.cp_sat import cp_sat
 from polysched.search.limits import LIMITS
 
 
@@ -88,7 +89,7 @@ def _cost(ratio: float) -> int:
 def _solved(costs: Mapping[tuple[int, int], int], flags: Sequence[tuple[str, ...]], sizes: Sequence[int],
             most: int) -> dict[int, int] | None:
     """Per size the number of its recipe; None where so few recipes of the same flags do not reach all sizes."""
-    from ortools.sat.python import cp_model
+    cp_model = cp_sat()
     model, count = cp_model.CpModel(), len(flags)
     kept = [model.new_bool_var(f"kept{k}") for k in range(count)]
     takes = {pair: model.new_bool_var(f"takes{pair}") for pair in costs}

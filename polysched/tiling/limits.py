@@ -14,6 +14,17 @@ from polysched.target.constant import constant
 class TilingLimits:
     """By the module that asks for them."""
 
+    # footprints/bound_formula.py
+    longest_chain: int = constant(
+        3, unit="dependences", source="of a path from a statement to itself; fdtd-2d needs two")
+    most_projections: int = constant(6, unit="projections", source="of a statement; the subspaces of more are too many")
+    largest_weight_denominator: int = constant(
+        64, unit="1", source="the weights of projections are fractions of subspaces' dimensions, which are small")
+    large_size: int = constant(
+        10**7, unit="elements", source="a size that is large beside fast memory, to compare terms")
+    fast_memory: int = constant(10**4, unit="elements", source="S, to compare terms")
+    lower_term: int = constant(100, unit="1", source="a term that many times smaller than the largest is left out")
+
     # footprints/box_shares.py
     counting_operations: int = constant(
         3_000_000, unit="isl operations", source="to count the instances of a part of a box")
@@ -28,6 +39,12 @@ class TilingLimits:
         source="a statement with one iteration in a loop of others puts a condition around it")
     loop_overhead: float = constant(
         0.01, unit="lines per instance", source="per innermost loop, so that a nest is not distributed without gain")
+
+    # footprints/leading_terms.py
+    structure_size: int = constant(
+        10, unit="iterations", source="at which relations are looked at, and from which points are counted")
+    size_step: int = constant(
+        2, unit="iterations", source="between counted sizes; even, for loops that depend on parity")
 
     # footprints/lower_bound.py
     most_subspaces: int = constant(200, unit="subspaces", source="of iterations that bounds are derived from")

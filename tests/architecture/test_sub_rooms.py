@@ -20,9 +20,10 @@ SUB_ROOMS = {
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "search": ["rewriting", "packages"],
-    "cli": ["shown", "questions"],
+    "cli": ["shown", "python_programs", "questions"],
     "pipeline": ["whole_files"],
     "notebook": ["tutorial"],
+    "runtime": ["dataflow"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25

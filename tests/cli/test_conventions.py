@@ -105,7 +105,7 @@ def test_shared_spellings_mean_the_same_everywhere():
 @pytest.mark.parametrize("command", list(PARSERS))
 def test_a_usage_error_is_two_lines_with_the_usage_of_the_command(command, tmp_path):
     words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x"),
-             "db": ("list", "a.db"), "onnx": ("a.onnx",), "place": ("a.json", "--mesh", "2x2")}
+             "db": ("list", "a.db"), "onnx": ("a.onnx",), "block": ("a:f",), "place": ("a.json", "--mesh", "2x2")}
     done = polysched(command, *words.get(command, ("a.c",) if command in READING_C else ()), "--quite",
                      folder=tmp_path)
     first, second = done.stderr.splitlines()

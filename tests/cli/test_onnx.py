@@ -56,6 +56,26 @@ def test_a_size_stays_open_and_the_model_is_saved(folder: Path) -> None:
     assert all((folder / name).exists() for name in ("m.so", "m.h", "m.weights", "source/main.c", "source/build.sh"))
 
 
+@pytest.mark.parametrize(("file", "what"), [("plan.svg", "saved by fusion"), ("plan.txt", "5 kernels")])
+def test_the_plan_is_written(file: str, what: str, folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", file, folder=folder)
+    assert f"wrote {file}" in done.stdout
+    assert what in (folder / file).read_text()
+
+
+def test_a_condition_is_decided_when_the_model_runs(folder: Path) -> None:
+    """With the values of inputs bound, the plan had no branch."""
+    c, x, y = (helper.make_tensor_value_info(n, t, s) for n, t, s in (
+        ("c", TensorProto.BOOL, []), ("x", TensorProto.FLOAT, [4]), ("y", TensorProto.FLOAT, [4])))
+    sides = [helper.make_graph([helper.make_node(op, ["x"], [op])], op, [], [
+        helper.make_tensor_value_info(op, TensorProto.FLOAT, [4])]) for op in ("Relu", "Neg")]
+    node = helper.make_node("If", ["c"], ["y"], then_branch=sides[0], else_branch=sides[1])
+    graph = helper.make_graph([node], "small", [c, x], [y])
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 18)]), folder / "if.onnx")
+    polysched("onnx", "if.onnx", "--islands", "refuse", "--verify", "onnxruntime", "--plan", "plan.txt", folder=folder)
+    assert "y = if c" in (folder / "plan.txt").read_text()
+
+
 def test_a_node_that_is_not_compiled_is_an_island(folder: Path) -> None:
     x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_value_info("y", onnx.TypeProto())
     graph = helper.make_graph([helper.make_node("NonZero", ["x"], ["y"])], "small", [x], [y])

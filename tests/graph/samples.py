@@ -9,7 +9,8 @@ import numpy as np
 from polysched.graph import Graph, Node, TensorType
 from polysched.graph.operators.moves import moved
 from polysched.graph.planning.expressions import scop_of
-from polysched.graph.planning.plan import Kernel, Plan
+from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Kernel
 from polysched.scop.interpreter import execute
 
 RNG = np.random.default_rng(7)

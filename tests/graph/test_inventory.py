@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,32 @@ WHOLE = RNG.integers(1, 9, (2, 6)).astype(np.int32)
 B = np.array([[True, False], [True, True]])
 W = RNG.uniform(-1, 1, (3, 6)).astype(np.float32)
 C = np.array([1, 2, 3], np.float32)
+V = RNG.uniform(-2, 2, (1, 2, 4, 4, 4)).astype(np.float32)
+S = RNG.uniform(-1, 1, (4, 64)).astype(np.float32)
+S[0, :3] = 0   # whose bit is set, as TOPI has it
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    return np.vectorize(math.erf)(x).astype(np.float32)
+
+
+def _lrn(x: np.ndarray) -> np.ndarray:
+    """Squares of a channel and its neighbours."""
+    squares = np.pad(x ** 2, ((0, 0), (1, 1), (0, 0), (0, 0)))
+    near = squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:]
+    return x / (1.5 + 0.1 / 3 * near) ** 0.5
+
+
+def _signs(x: np.ndarray) -> np.ndarray:
+    return np.where(x >= 0, 1, -1).astype(np.int32)
+
+
+def _packed(x: np.ndarray) -> np.ndarray:
+    """One bit a sign, the first element in the highest."""
+    bits = (x.reshape(len(x), -1, 32) >= 0).astype(np.uint64)
+    return (bits << np.arange(31, -1, -1, dtype=np.uint64)).sum(-1).astype(np.uint32)
+
+
 Case = tuple[str, list[np.ndarray], Callable[..., Value], Callable[..., Any]]
 
 
@@ -88,7 +115,18 @@ CASES: list[Case] = [
     plain("dilate", [M], lambda x: np.kron(x, np.array([[1, 0], [0, 0]], np.float32))[:-1, :-1], strides=(2, 2)),
     plain("space_to_batch_nd", [M], lambda x: np.concatenate([x[:, ::2], x[:, 1::2]]), block_shape=(2,)),
     plain("batch_to_space_nd", [M], lambda x: np.stack([x[:2], x[2:]], -1).reshape(2, 12), block_shape=(2,)),
-    plain("nll_loss", [np.log(F[0, 0]), np.array([0, 3, 1, 2])], lambda x, t: -x[np.arange(4), t].mean())]
+    plain("nll_loss", [np.log(F[0, 0]), np.array([0, 3, 1, 2])], lambda x, t: -x[np.arange(4), t].mean()),
+    plain("erf", [M], _erf), plain("fast_erf", [M], _erf),
+    ("full", [M], lambda g, x: g.add(x, g.full((4, 6), "float32", 2.5)), lambda x: x + np.float32(2.5)),
+    plain("lrn", [F], _lrn, size=3, alpha=0.1, beta=0.5, bias=1.5),
+    plain("adaptive_pool3d", [V], lambda x: x.reshape(1, 2, 2, 2, 2, 2, 2, 2).max((3, 5, 7)), output_size=(2, 2, 2)),
+    plain("pool3d", [V], lambda x: x.reshape(1, 2, 2, 2, 2, 2, 2, 2).mean((3, 5, 7)), kernel=(2, 2, 2),
+          stride=(2, 2, 2), pool_type="avg"),
+    plain("binarize_pack", [S], _packed),
+    plain("binary_dense", [_packed(S), _packed(S[:3])], lambda a, b: _signs(S) @ _signs(S[:3]).T),
+    plain("pool_grad", [np.ones((2, 3, 2, 2), np.float32), F], lambda d, x: (x == np.kron(
+        x.reshape(2, 3, 2, 2, 2, 2).max((3, 5)), np.ones((1, 1, 2, 2)))).astype(np.float32), kernel=(2, 2),
+          stride=(2, 2), padding=(0, 0, 0, 0))]
 
 
 def built(case: Case) -> Any:
@@ -97,6 +135,10 @@ def built(case: Case) -> Any:
     g = GraphBuilder(name)
     values = [g.input(f"x{k}", a.dtype.name, a.shape) for k, a in enumerate(arrays)]
     return g.graph(y=make(g, *values)), {f"x{k}": a for k, a in enumerate(arrays)}, np.asarray(wanted(*arrays))
+
+
+def test_every_name_has_a_case() -> None:
+    assert {case[0] for case in CASES} == NAMES
 
 
 def test_every_name_is_there_and_its_operators_are_in_the_registry() -> None:

@@ -74,20 +74,26 @@ def attention(Q, K, V, out, scale, BM=16, BN=16, D=16):
     bl.store(bl.block(out, (S, D), (i, 0), (BM, D)), total / weight[:, None])
 
 
-def dropout(x, out, key, limit, keep, BLOCK=16):
+def dropout(x, out, key, limit, keep, BLOCK=16, ROUNDS=10):
     n = out.shape[0]
     at = bl.program_id(0, bl.cdiv(n, BLOCK)) * BLOCK
-    first = bl.uint64(at + bl.arange(0, BLOCK)) * key   # Widynski, "Squares: a fast counter-based RNG", 2020
-    second = first + key
-    a = first * first + first
-    b = (a >> 32) | (a << 32)
-    c = b * b + second
-    d = (c >> 32) | (c << 32)
-    e = d * d + first
-    f = (e >> 32) | (e << 32)
-    drawn = (f * f + second) >> 32
+    low = 4294967295
+    counter = bl.uint64(at + bl.arange(0, BLOCK))   # Philox 4x32-10 of (low, high, 0, 0) under the key (key, 0)
+    a = counter & low
+    b = counter >> 32
+    c = counter & 0
+    d = counter & 0
+    for r in range(ROUNDS):
+        wide = a * 3528531795
+        other = c * 3449720151
+        first = ((other >> 32) ^ b ^ (key + bl.uint64(r) * 2654435769)) & low
+        third = ((wide >> 32) ^ d ^ (bl.uint64(r) * 3144134277)) & low
+        b = other & low
+        d = wide & low
+        a = first
+        c = third
     values = bl.load(bl.block(x, (n,), (at,), (BLOCK,))) / keep
-    bl.store(bl.block(out, (n,), (at,), (BLOCK,)), bl.where(drawn < limit, values, 0.0))
+    bl.store(bl.block(out, (n,), (at,), (BLOCK,)), bl.where(a < limit, values, 0.0))
 
 
 def grouped_matmul(A, B, C, rows, BM=16, BN=16, BK=16):
@@ -135,19 +141,22 @@ def _attention(Q, K, V, scale, **_):
     return _softmax(Q @ K.T * scale) @ V
 
 
-def squares(counter: int, key: int) -> int:
-    """A random number of 32 bits by its counter, in Python's own integers."""
-    mask = 2**64 - 1
-    x = y = counter * key & mask
-    z = (y + key) & mask
-    for add in (y, z, y):
-        x = (x * x + add) & mask
-        x = (x >> 32 | x << 32) & mask
-    return ((x * x + z) & mask) >> 32
+def philox(counter: int, key: int) -> int:
+    """The first word of Philox 4x32-10, in Python's own integers.
+
+    Source: J. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3, and Random123.
+    """
+    low = 2**32 - 1
+    a, b, c, d = counter & low, counter >> 32, 0, 0
+    for r in range(10):
+        wide, other = a * 0xD2511F53, c * 0xCD9E8D57
+        keys = (key + r * 0x9E3779B9) & low, (r * 0xBB67AE85) & low
+        a, b, c, d = (other >> 32) ^ b ^ keys[0], other & low, (wide >> 32) ^ d ^ keys[1], wide & low
+    return a
 
 
 def _dropout(x, key, limit, keep, **_):
-    kept = np.array([squares(i, int(key)) < int(limit) for i in range(len(x))])
+    kept = np.array([philox(i, int(key)) < int(limit) for i in range(len(x))])
     return np.where(kept, x / keep, 0)
 
 
@@ -167,7 +176,7 @@ def _arguments(name: str) -> Callable[[int, np.random.Generator], dict[str, Any]
                                    "Y": np.zeros((5, n)), "count": float(n), "epsilon": 1e-5},
             "attention": lambda: {"Q": r.random((n, 16)), "K": r.random((n, 16)), "V": r.random((n, 16)),
                                   "out": np.zeros((n, 16)), "scale": 0.25},
-            "dropout": lambda: {"x": r.random(n), "out": np.zeros(n), "key": np.uint64(0xC58EFD154CE32F6D),
+            "dropout": lambda: {"x": r.random(n), "out": np.zeros(n), "key": np.uint64(0xA4093822),
                                 "limit": np.uint64(2**31), "keep": 0.5},
             "grouped_matmul": lambda: {"A": r.random((3, n, n - 2)), "B": r.random((3, n - 2, n)),
                                        "C": np.zeros((3, n, n)), "rows": np.array([n, 3, n // 2])}}[name]()

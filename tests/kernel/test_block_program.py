@@ -1,9 +1,7 @@
-"""Block programs beside NumPy: as loops in Python, compiled, on a device, and in Triton's interpreter."""
+"""Block programs beside NumPy: as loops in Python, compiled, and on devices."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import polysched
 import polysched.scop.block_frontend.language as bl
 from polysched.errors import UnsupportedScopError, UsageError
 from tests.emit_gpu.emitted import EXACT, needs_device
-from tests.kernel.block_programs import EXAMPLES, softmax, vector_add
+from tests.kernel.block_programs import EXAMPLES, philox, softmax, vector_add
 from tests.tiers import and_campaign
 
 
@@ -51,6 +49,19 @@ def test_on_a_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     program = polysched.block_program(EXAMPLES[name].function, target="opencl")
     for size in (7, 33):
         assert difference(name, program, size) < 1e-13
+
+
+@pytest.mark.parametrize("name", and_campaign(["dropout"], [
+    "vector_add", "softmax", "matmul", "layer_norm", "attention", "grouped_matmul"]))
+def test_on_cuda_by_the_headers_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    monkeypatch.setenv("POLYSCHED_CUDA_BUILD", "--fmad=false")
+    program = polysched.block_program(EXAMPLES[name].function, target="cuda")
+    assert difference(name, program, 17) < 1e-13
+
+
+def test_the_words_of_philox() -> None:
+    assert philox(0, 0) == 0x6627E8D5   # the known answers of Random123
 
 
 def twice(x, out, before, BLOCK=8):
@@ -139,23 +150,3 @@ def test_it_says_what_it_is() -> None:
 def test_words_have_no_meaning_outside() -> None:
     with pytest.raises(UsageError, match="load has a meaning only in a block program"):
         bl.load(None)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_in_tritons_interpreter(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("triton", reason="no Triton: pip install triton")
-    torch = pytest.importorskip("torch", reason="Triton's interpreter needs PyTorch: pip install torch")
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        pytest.skip("Triton reads TRITON_INTERPRET=1 when it is imported; set it")
-    path = tmp_path / f"{name}.py"
-    path.write_text(polysched.block_program(EXAMPLES[name].function).to_triton())
-    found = importlib.util.spec_from_file_location(name, path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-
-    def run(**arguments: Any) -> None:
-        getattr(module, name)(**{k: torch.from_numpy(v) if isinstance(v, np.ndarray) else int(v)
-                                 if isinstance(v, np.integer) else v for k, v in arguments.items()})
-    assert difference(name, run, 33) < 1e-13

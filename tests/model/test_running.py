@@ -12,7 +12,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.graph import from_text, interpret
-from polysched.graph.planning.plan import Kernel
+from polysched.graph.planning.steps import Kernel
 from polysched.model import compile_graph
 from polysched.model.driver import outputs_by_step
 from polysched.model.running import RunningModel

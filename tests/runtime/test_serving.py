@@ -96,7 +96,7 @@ def test_there_are_some_threads(workers) -> None:
 
 def faked(name: str, run, **own) -> Job:
     """A job that runs a function of Python in place of machine code."""
-    kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library)
+    kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library, restart=sweeps().restart)
     vars(kernel)["entry"] = RUN(run)
     return Job(name=name, kernel=kernel, arguments={"steps": 1, "a": np.zeros((5, 5))}, **own)
 
@@ -141,3 +141,59 @@ def test_results_are_asked_for_by_name() -> None:
     assert "other" not in served
     with pytest.raises(UsageError, match="no job is called so"):
         served["other"]
+
+
+def running(size: int = 300) -> tuple[PreemptibleKernel, dict[str, np.ndarray]]:
+    """A product that is one tile, and may be done again."""
+    kernel = product(4096)
+    name = next(a.name for a in kernel.scop.arrays if a.name not in ("a", "b"))
+    return kernel, {"a": RNG.random((size, size), dtype=np.float32), "b": RNG.random((size, size), dtype=np.float32),
+                    name: np.zeros((size, size), np.float32)}
+
+
+def test_a_run_that_is_thrown_away_is_done_again_with_the_same_result() -> None:
+    kernel, arguments = running()
+    name = next(n for n in arguments if n not in ("a", "b"))
+    serve([Job(name="alone", kernel=kernel, arguments=arguments, requests=1)])
+    expected = arguments[name].copy()
+    arguments[name][:] = -1
+    served = serve([real_time(40, period=0.001), Job(name="patient", kernel=kernel, arguments=arguments, requests=6,
+                                                     tile_seconds=0.01)], ServeOptions(reset=True))
+    assert kernel.resettable
+    assert (served["urgent"].runs, served["patient"].runs) == (40, 6)
+    assert served["patient"].resets >= 1
+    assert f"{served['patient'].resets} resets" in str(served)
+    assert arguments[name].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("options", "own"), [(ServeOptions(), {"tile_seconds": 1.0}),
+                                              (ServeOptions(reset=True), {"tile_seconds": 1e-6}),
+                                              (ServeOptions(reset=True, preempt=False), {"tile_seconds": 1.0})])
+def test_without_leave_or_with_short_tiles_nothing_is_thrown_away(options, own) -> None:
+    kernel, arguments = running(100)
+    served = serve([real_time(10), Job(name="patient", kernel=kernel, arguments=arguments, **own)], options)
+    assert served["patient"].resets == 0
+
+
+def test_a_kernel_that_overwrites_its_input_only_yields() -> None:
+    start, expected = swept(60, 90, 2)
+    assert not sweeps().resettable
+    assert "overwrites" in str(sweeps().restart)
+    served = serve([real_time(30, period=0.0005), Job(name="patient", kernel=sweeps(), requests=2, tile_seconds=1.0,
+                                                      arguments={"steps": 60, "a": start})], ServeOptions(reset=True))
+    assert served["patient"].resets == 0
+    assert start.tobytes() == expected.tobytes()
+
+
+def test_a_run_that_is_always_interrupted_ends() -> None:
+    """After some resets in a row it yields; a kernel without tiles then runs to its end."""
+    kernel, arguments = running(500)
+    served = serve([real_time(400, period=0.0005), Job(name="patient", kernel=kernel, arguments=arguments, requests=2,
+                                                       tile_seconds=1.0)], ServeOptions(reset=True))
+    assert served["patient"].runs == 2
+    assert served["patient"].resets <= 6
+
+
+def test_a_time_of_a_tile_is_checked() -> None:
+    with pytest.raises(UsageError, match="a tile takes a positive"):
+        real_time(tile_seconds=0.0)

@@ -61,4 +61,5 @@ def region_report(region: Optimized) -> dict[str, Any]:
         "fallbacks": [*region.tiled.fallbacks, *region.source.fallbacks],
         "steps": list(region.steps()),
         "listing": asdict(region.listing()),
+        **({} if region.accelerator is None else {"accelerator": region.accelerator.to_json()}),
         "seconds": dict(region.seconds)}

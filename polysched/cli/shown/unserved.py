@@ -70,10 +70,14 @@ def _is_by_hand(arguments: argparse.Namespace) -> bool:
     return not pipeline_options(arguments).is_by_model
 
 
+ON_NO_DEVICE = ("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
+                "verify_order")
+"""Options of this machine's cores."""
 SITUATIONS = (
-    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target opencl or cuda",
-             names=("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
-                    "verify_order")),
+    Unserved(holds=lambda a: chosen_device(a) in ("opencl", "cuda"), why="does nothing with --target opencl or cuda",
+             names=ON_NO_DEVICE),
+    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
+             names=ON_NO_DEVICE),
     Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
              names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget")),
     Unserved(holds=lambda a: str(a.target) == RANKS and not hasattr(a, "pairs") and (

@@ -10,12 +10,14 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.control import CALL, IF, check_regions
+from polysched.graph.operators.control import BRANCH, CALL, IF, REPEAT, Repeated, check_regions, repeated
 from polysched.graph.operators.generation import by_shape
 from polysched.graph.operators.operator import Operator, Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BOOL, INT64
 
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
                       "Add", "Sub", "Mul", "Div", "Split"})
@@ -77,6 +79,7 @@ class Inference:
     def __init__(self, graph: Graph) -> None:
         self.types: dict[str, TensorType] = dict(graph.inputs)
         self.known: dict[str, np.ndarray] = {}
+        self.folded = 0
         for name, array in graph.constants.items():
             self.bind(name, array)
 
@@ -86,21 +89,28 @@ class Inference:
 
     def take(self, node: Node) -> None:
         """One more node, whose operands are known by now."""
-        if node.op in (IF, CALL):
+        if node.op in (IF, CALL, BRANCH):
             check_regions(node)
-            self.bind_results(node, [self.region(r, node.inputs if node.op == CALL else ()) for r in node.regions])
+            given = {IF: (), CALL: node.inputs, BRANCH: node.inputs[1:]}[node.op]
+            self.bind_results(node, [self.region(r, given) for r in node.regions])
+            return
+        if node.op == REPEAT:
+            check_regions(node)
+            self.types |= self.repeat(node)
             return
         site = self.site(node)
         for name, its_type in zip(node.outputs, site.outputs, strict=False):
             if name:
                 self.types[name] = its_type
-        self.known |= _known_results(node, operator_of(node), site)
+        found = _known_results(node, operator_of(node), site, LIMITS.most_folded_in_all - self.folded)
+        self.folded += sum(value.size for value in found.values())
+        self.known |= found
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node whose operands are known by now, with the types of the results."""
         operator, site = operator_of(node), site_of(node, self.types, self.known)
         with at_node(node):
-            results = operator.types(site)
+            results = operator.checked_types(site)
         _check(node, results)
         return replace(site, outputs=results)
 
@@ -120,6 +130,47 @@ class Inference:
         for node in region.nodes:
             inner.take(node)
         return Inferred(inner.types, inner.known)
+
+    def repeat(self, node: Node) -> dict[str, TensorType]:
+        """The types of the results of a loop.
+
+        Raises
+        ------
+        UnsupportedGraphError : an iteration changes the type of a carried value, or how many rows are stacked depends
+            on data.
+        """
+        own = repeated(node)
+        carried, made = [self.types[n] for n in own.carried], self._made_by(node, own)
+        for name, before, after in zip(own.results, carried, made, strict=False):
+            if before != after:
+                raise UnsupportedGraphError("an iteration changes the type of a value that the loop carries",
+                                            where=node.where, witness=f"{name}: {before} becomes {after}")
+        if not own.stacked:
+            return {o: t for o, t in zip(own.results, carried, strict=True) if o}
+        if not own.steady or own.limit not in self.known:
+            raise UnsupportedGraphError("how many rows a loop stacks depends on data", where=node.where,
+                                        witness=", ".join(own.stacked))
+        extent = Size.of(self.known[own.limit].ravel()[0])
+        extent = Size(max(extent.constant, 0)) if extent.is_constant else extent
+        stacks = [TensorType(t.dtype, (extent, *t.shape)) for t in made[len(carried):]]
+        return {o: t for o, t in zip(node.outputs, [*carried, *stacks], strict=True) if o}
+
+    def parameters(self, own: Repeated) -> list[TensorType]:
+        """The types of the parameters of a loop's body."""
+        rows = [TensorType(t.dtype, t.shape[1:]) for t in (self.types[n] for n in own.sliced)]
+        return [TensorType.of(INT64, ()), TensorType.of(BOOL, ()), *(self.types[n] for n in own.carried), *rows,
+                *(self.types[n] for n in own.captured)]
+
+    def _made_by(self, node: Node, own: Repeated) -> list[TensorType]:
+        """The types of what the body of a loop makes, without the condition."""
+        region = node.regions[0]
+        inner, named = Inference(region), len(region.parameters) - len(own.captured)
+        inner.types |= dict(zip(region.parameters, self.parameters(own), strict=True))
+        inner.known |= {p: self.known[n] for p, n in zip(region.parameters[named:], own.captured, strict=True)
+                        if n in self.known}
+        for each in region.nodes:
+            inner.take(each)
+        return [inner.types[o] for o in region.outputs[1:]]
 
     def bind_results(self, node: Node, regions: Sequence[Inferred]) -> None:
         """The types of the results of a branch, where both sides make the same ones, or of a function.
@@ -163,6 +214,9 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
         raise UnsupportedGraphError(f"the operator has {len(results)} results, not {len(node.outputs)}",
                                     where=node.where)
     for its_type in results:
+        if its_type.rank > LIMITS.most_dimensions:
+            raise UnsupportedGraphError(f"a result has {its_type.rank} dimensions", where=node.where,
+                                        hint=f"at most {LIMITS.most_dimensions}")
         if any(e.is_constant and e.constant < 0 for e in its_type.shape):
             raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
         elements = 1
@@ -173,7 +227,7 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
                                         witness=f"{its_type}, {elements * its_type.dtype.bytes} bytes")
 
 
-def _is_computable(node: Node, site: Site) -> bool:
+def _is_computable(node: Node, site: Site, most: int) -> bool:
     """Whether every operand is known, the operator takes sizes where there are some, and the results are small.
 
     Sizes are whole numbers: what is computed from them as floats is not known.  What is stored in a short type to save
@@ -186,15 +240,15 @@ def _is_computable(node: Node, site: Site) -> bool:
     symbolic = any(k is not None and k.dtype == object for k in site.known)
     if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
         return False
-    return all(t.is_static and int(t.elements) <= LIMITS.most_folded_elements for t in site.outputs)
+    return all(t.is_static and int(t.elements) <= min(LIMITS.most_folded_elements, most) for t in site.outputs)
 
 
-def _known_results(node: Node, operator: Operator, site: Site) -> dict[str, np.ndarray]:
-    """The results that follow from what is known."""
+def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dict[str, np.ndarray]:
+    """The results that follow from what is known, of so many elements at most."""
     shaped = by_shape(site)
     if shaped is not None:
         return {node.outputs[0]: shaped}
-    if not _is_computable(node, site):
+    if not _is_computable(node, site, most):
         return {}
     results = operator.reference(site, *site.known)
     listed = results if isinstance(results, tuple) else (results,)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
-from polysched.graph.operators.control import CALL, IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
@@ -57,7 +58,7 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
     operator = operator_of(node)
     types = {n: TensorType.of_array(values[n]) for n in node.inputs if n in values}
     site = site_of(node, types, values)
-    promised = operator.types(site)
+    promised = operator.checked_types(site)
     site = Site(node=node, inputs=site.inputs, known=site.known, outputs=promised)
     results = operator.reference(site, *(values[n] if n else None for n in node.inputs))
     listed = results if isinstance(results, tuple) else (results,)
@@ -74,7 +75,8 @@ def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
 def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """The results of a node with regions."""
     check_regions(node)
-    return {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan, CALL: _run_call}[node.op](node, values)
+    runs = {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan, CALL: _run_call, BRANCH: _run_branch, REPEAT: _run_repeat}
+    return runs[node.op](node, values)
 
 
 def _stacked(node: Node, rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
@@ -131,3 +133,35 @@ def _run_scan(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     back = node.attribute("scan_output_directions", (0,) * len(collected))
     stacked = [_stacked(node, c[::-1] if b else c, a) for c, a, b in zip(collected, out_axes, back, strict=True)]
     return [*states, *stacked]
+
+
+def _run_branch(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    yes, no = node.regions
+    taken = yes if bool(values[node.inputs[0]].ravel()[0]) else no
+    return _region(taken, [values[n] for n in node.inputs[1:]], {})
+
+
+def _run_repeat(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    own, body = repeated(node), node.regions[0]
+    carried, captured = [values[n] for n in own.carried], [values[n] for n in own.captured]
+    rows = [values[n][::-1 if b else 1] for n, b in zip(own.sliced, own.backwards, strict=True)]
+    limit, condition = (values[n].ravel()[0] if n else None for n in (own.limit, own.condition))
+    collected: list[list[np.ndarray]] = [[] for _ in own.stacked]
+    goes_on, step = own.steady or condition is None or bool(condition), 0
+    while goes_on and (limit is None or step < limit):
+        given = (np.array(step, np.int64), np.array(goes_on), *carried, *(r[step] for r in rows), *captured)
+        results = _region(body, given, {})
+        goes_on = own.steady or bool(results[0].ravel()[0])
+        carried = results[1:1 + len(carried)]
+        _append(collected, results[1 + len(carried):])
+        step += 1
+    return [*carried, *map(partial(_filled, node), collected, own.stacked_backwards)]
+
+
+def _filled(node: Node, rows: Sequence[np.ndarray], backwards: bool) -> np.ndarray:
+    return _stacked(node, rows[::-1] if backwards else rows)
+
+
+def _append(collected: list[list[np.ndarray]], row: Sequence[np.ndarray]) -> None:
+    for column, result in zip(collected, row, strict=True):
+        column.append(result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -19,12 +19,14 @@ from polysched.scop.expression.tensors import Constant, Convert
 
 
 def several(name: str, element: Callable[..., Expression], reference: Callable[..., Any], *, takes: str = NUMBERS,
-            truth: bool = False, least: int = 2, most: int | None = 2) -> Operator:
+            truth: bool = False, least: int = 2, most: int | None = 2,
+            words: Mapping[str, tuple[str, ...]] | None = None) -> Operator:
     """An operator of operands of one type that broadcast.
 
     Parameters
     ----------
     least, most : the number of operands; None for any.
+    words : see `Operator`.
     """
     def types(site: Site) -> tuple[TensorType, ...]:
         count = len(site.inputs)
@@ -41,7 +43,8 @@ def several(name: str, element: Callable[..., Expression], reference: Callable[.
             result: np.ndarray = np.asarray(reference(site, *operands))
         return result if truth or result.dtype == object else result.astype(operands[0].dtype)
 
-    return Operator(name=name, kind=Kind.BROADCAST, types=types, reference=computed, element=element)
+    return Operator(name=name, kind=Kind.BROADCAST, types=types, reference=computed, element=element,
+                    words=words or {})
 
 
 def zero_of(dtype: DType) -> Expression:
@@ -163,7 +166,7 @@ ARITHMETIC = (
             least=1, most=None),
     several("Mean", _mean, lambda site, *o: reduce(np.add, o) / len(o), takes=FLOATS, least=1, most=None),
     several("PRelu", lambda site, x, slope: where(x < 0, x * slope, x), lambda site, x, s: np.where(x < 0, x * s, x)),
-    several("BitShift", _shift, _np_shift, takes=INTEGERS),
+    several("BitShift", _shift, _np_shift, takes=INTEGERS, words={"direction": ("", "LEFT", "RIGHT")}),
     several("BitwiseAnd", lambda site, a, b: a & b, lambda site, a, b: a & b, takes=INTEGERS),
     several("BitwiseOr", lambda site, a, b: a | b, lambda site, a, b: a | b, takes=INTEGERS),
     several("BitwiseXor", lambda site, a, b: a ^ b, lambda site, a, b: a ^ b, takes=INTEGERS))

@@ -1,10 +1,23 @@
-"""Control flow and functions: nodes with regions. What they do follows from values that are known while compiling.
+"""Control flow and functions: nodes with regions.
+
+`If`, `Loop` and `Scan` are ONNX's; what they do follows from values that are known while compiling, or they become a
+`Branch` or a `Repeat`, which decide when the model runs.  Regions of these two see nothing around them: what they read
+are operands of the node.
+
+    Branch(condition, captured...) { yes(captured...) no(captured...) }
+    Repeat(limit, condition, carried..., sliced..., captured...; carried=n, sliced=m, steady=0, sliced_backwards=[...],
+           stacked_backwards=[...]) { body(iteration, condition, carried..., slices..., captured...) }
+
+The body of a `Repeat` makes the next condition, the next carried values, and rows that are stacked.  Conditions
+never end a `steady` one.  Rows are stacked where it is steady and its limit is known while compiling.
 
 A `Call` binds the parameters of its only region to its operands: a function that stands where it is used.  Passes make
 it (a group of nodes for one compiler, a fused kernel), and `inline_calls` puts its nodes back.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +27,9 @@ from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 
 IF, LOOP, SCAN, CALL = "If", "Loop", "Scan", "Call"
+BRANCH, REPEAT = "Branch", "Repeat"
+CLOSED = frozenset({BRANCH, REPEAT})
+"""Decided when the model runs; their regions see nothing around them."""
 
 
 def check_regions(node: Node) -> None:
@@ -23,7 +39,7 @@ def check_regions(node: Node) -> None:
     ------
     UnsupportedGraphError : it has too few operands, or a region takes or makes another number of values.
     """
-    if node.op not in (IF, LOOP, SCAN, CALL):
+    if node.op not in (IF, LOOP, SCAN, CALL, *CLOSED):
         raise UnsupportedGraphError(f"the regions of {node.op} are not had", where=node.where)
     operands, (least, count, taken, made) = len(node.inputs), _form(node)
     if not least <= operands or len(node.regions) != count:
@@ -42,6 +58,11 @@ def _form(node: Node) -> tuple[int, int, int, int]:
         return 1, 2, 0, len(node.outputs)
     if node.op == CALL:
         return 0, 1, operands, len(node.outputs)
+    if node.op == BRANCH:
+        return 1, 2, operands - 1, len(node.outputs)
+    if node.op == REPEAT:
+        least = 2 + node.attribute("carried", 0) + node.attribute("sliced", 0)
+        return least, 1, operands, 1 + len(node.outputs)
     if node.op == LOOP:
         return 2, 1, operands, operands - 1
     scanned = node.attribute("num_scan_inputs", 0)
@@ -50,7 +71,8 @@ def _form(node: Node) -> tuple[int, int, int, int]:
 
 def _on_data(site: Site) -> tuple[TensorType, ...]:
     """Refuse what is still there when all that is known was resolved."""
-    what = {IF: "a condition", LOOP: "a number of iterations", SCAN: "a scan", CALL: "a function"}[site.node.op]
+    what = {IF: "a condition", LOOP: "a number of iterations", SCAN: "a scan", CALL: "a function", BRANCH: "a branch",
+            REPEAT: "a loop"}[site.node.op]
     raise site.refusal(f"{what} depends on data", witness=", ".join(n for n in site.node.inputs if n)[:200],
                        hint="give the value by values= when the graph is compiled")
 
@@ -61,4 +83,43 @@ def _no_reference(site: Site, *operands: np.ndarray) -> np.ndarray:
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_on_data, reference=_no_reference, steering=steering)
-                  for name, steering in ((IF, (0,)), (LOOP, (0, 1)), (SCAN, ()), (CALL, ())))
+                  for name, steering in ((IF, (0,)), (LOOP, (0, 1)), (SCAN, ()), (CALL, ()), (BRANCH, ()),
+                                         (REPEAT, ())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated:
+    """The operands and results of a `Repeat` by their role.
+
+    Parameters
+    ----------
+    limit, condition : names; empty where there is none.
+    carried, sliced, captured : operands.
+    backwards : of each sliced operand, whether its rows are taken from the end.
+    results, stacked : of the node: the last carried values, and stacked rows.
+    stacked_backwards : of each stack, whether it is filled from the end.
+    steady : whether no condition ends it.
+    """
+
+    limit: str
+    condition: str
+    carried: tuple[str, ...]
+    sliced: tuple[str, ...]
+    captured: tuple[str, ...]
+    backwards: tuple[bool, ...]
+    results: tuple[str, ...]
+    stacked: tuple[str, ...]
+    stacked_backwards: tuple[bool, ...]
+    steady: bool
+
+
+def repeated(node: Node) -> Repeated:
+    """The operands and results of a `Repeat`."""
+    carried, sliced = node.attribute("carried", 0), node.attribute("sliced", 0)
+    first, last = 2 + carried, 2 + carried + sliced
+    stacked = node.outputs[carried:]
+    return Repeated(limit=node.inputs[0], condition=node.inputs[1], carried=node.inputs[2:first],
+                    sliced=node.inputs[first:last], captured=node.inputs[last:], results=node.outputs[:carried],
+                    backwards=tuple(map(bool, node.attribute("sliced_backwards", (0,) * sliced))), stacked=stacked,
+                    stacked_backwards=tuple(map(bool, node.attribute("stacked_backwards", (0,) * len(stacked)))),
+                    steady=bool(node.attribute("steady", 0)))

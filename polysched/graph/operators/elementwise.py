@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,13 @@ def _allowed(site: Site, wanted: str) -> TensorType:
 
 
 def unary(name: str, element: Callable[..., Expression], reference: Callable[..., Any], *, takes: str = FLOATS,
-          truth: bool = False) -> Operator:
+          truth: bool = False, words: Mapping[str, tuple[str, ...]] | None = None) -> Operator:
     """An operator of one operand; `element` and `reference` may take the site as second argument.
 
     Parameters
     ----------
     truth : the result is a truth value.
+    words : see `Operator`.
     """
     def types(site: Site) -> tuple[TensorType, ...]:
         own = _allowed(site, takes)
@@ -50,7 +51,8 @@ def unary(name: str, element: Callable[..., Expression], reference: Callable[...
             result: np.ndarray = np.asarray(reference(site, x))
         return result if truth else result.astype(x.dtype)
 
-    return Operator(name=name, kind=Kind.ELEMENTWISE, types=types, reference=computed, element=element)
+    return Operator(name=name, kind=Kind.ELEMENTWISE, types=types, reference=computed, element=element,
+                    words=words or {})
 
 
 def _math(name: str, function: str, reference: Callable[[np.ndarray], np.ndarray]) -> Operator:
@@ -221,7 +223,7 @@ ACTIVATIONS = (
     unary("Mish", _mish, lambda site, x: x * np.tanh(_np_softplus(x))),
     unary("Swish", lambda site, x: x * _sigmoid(x * site.attribute("alpha", 1.0)),
           lambda site, x: x * _np_sigmoid(x * site.attribute("alpha", 1.0))),
-    unary("Gelu", _gelu, _np_gelu),
+    unary("Gelu", _gelu, _np_gelu, words={"approximate": ("none", "tanh")}),
     unary("Shrink", _shrink, _np_shrink, takes=NUMBERS))
 
 OPERATORS = (*FUNCTIONS, *ARITHMETIC, *ACTIVATIONS)

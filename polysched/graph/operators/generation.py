@@ -73,6 +73,8 @@ def _range_types(site: Site) -> tuple[TensorType, ...]:
     if any(isinstance(v, Size) for v in (start, limit, step)):
         raise site.refusal("the end of a range follows from an open size", witness=str(limit),
                            hint="fix the size by sizes=")
+    if not all(np.isfinite(v) for v in (start, limit, step)):
+        raise site.refusal("a range of numbers that are not finite", witness=f"{start}, {limit}, {step}")
     count = max(int(np.ceil((limit - start) / step)), 0)
     return (TensorType.of(site.type().dtype, (count,)),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,27 @@ def _indices(site: Site, place: int) -> TensorType:
     return own
 
 
+def _check_known(site: Site, place: int, extents: Sequence[Size]) -> None:
+    """Refuse indices that are known and lie outside; others are tested when the model runs.
+
+    Parameters
+    ----------
+    extents : of the dimensions that the last dimension of the indices counts; of one for all indices.
+    """
+    known = site.known[place]
+    if known is None or known.dtype == object or not known.size:
+        return
+    columns = [known] if len(extents) == 1 else [known[..., d] for d in range(len(extents))]
+    for column, extent in zip(columns, extents, strict=True):
+        if extent.is_constant and not -extent.constant <= column.min() <= column.max() < extent.constant:
+            raise site.refusal("an index is outside the dimension that it counts", witness=(
+                f"{column.min()} to {column.max()} of {extent} elements"))
+
+
 def _gather_types(site: Site) -> tuple[TensorType, ...]:
     own, index = site.type(), _indices(site, 1)
     axis = site.axis(site.attribute("axis", 0))
+    _check_known(site, 1, own.shape[axis:axis + 1])
     return (own.with_shape((*own.shape[:axis], *index.shape, *own.shape[axis + 1:])),)
 
 
@@ -52,6 +71,7 @@ def _elements_types(site: Site) -> tuple[TensorType, ...]:
             a.is_constant and b.is_constant and int(a) > int(b)
             for d, (a, b) in enumerate(zip(index.shape, own.shape, strict=True)) if d != axis):
         raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}")
+    _check_known(site, 1, own.shape[axis:axis + 1])
     return (own.with_shape(index.shape),)
 
 
@@ -82,6 +102,7 @@ def _gather_nd_types(site: Site) -> tuple[TensorType, ...]:
         raise site.refusal("the indices do not fit the data", witness=f"{own} and {index}, {batch} dimensions of batch")
     if own.shape[:batch] != index.shape[:batch]:
         raise site.refusal("the dimensions of the batch differ", witness=f"{own} and {index}")
+    _check_known(site, 1, own.shape[batch:batch + depth])
     return (own.with_shape((*index.shape[:-1], *own.shape[batch + depth:])),)
 
 
@@ -114,9 +135,10 @@ def _combination(site: Site) -> str:
 def _scatter_types(site: Site) -> tuple[TensorType, ...]:
     own, index, updates = site.type(), _indices(site, 1), site.type(2)
     one_type(site, (0, 2))
-    site.axis(site.attribute("axis", 0))
+    axis = site.axis(site.attribute("axis", 0))
     if _combination(site) and own.dtype == BOOL:
         raise site.refusal("truth values are not reduced")
+    _check_known(site, 1, own.shape[axis:axis + 1])
     if index.shape != updates.shape or index.rank != own.rank:
         raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
     return (own,)
@@ -149,6 +171,7 @@ def _scatter_nd_types(site: Site) -> tuple[TensorType, ...]:
     depth = int(index.shape[-1]) if index.rank else 0
     if not 1 <= depth <= own.rank or updates.shape != (*index.shape[:-1], *own.shape[depth:]):
         raise site.refusal("indices and updates do not fit the data", witness=f"{own}, {index} and {updates}")
+    _check_known(site, 1, own.shape[:depth])
     return (own,)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.limits import LIMITS
 from polysched.graph.operators.moves import Move
 from polysched.graph.values.graph import Node
 from polysched.graph.values.sizes import Size
@@ -29,6 +30,11 @@ class Kind(Enum):
     OUTPUT_FUSABLE = "output-elementwise-fusable"
     TUPLE = "tuple"
     OPAQUE = "opaque"
+
+
+def _short(words: str) -> str:
+    """Words of which a reader sees the start: what a model file says may be long."""
+    return words if len(words) <= LIMITS.longest_witness else f"{words[:LIMITS.longest_witness]}..."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +152,8 @@ class Site:
 
     def refusal(self, problem: str, *, witness: str | None = None, hint: str | None = None) -> UnsupportedGraphError:
         """What to raise where the node is not had."""
-        return UnsupportedGraphError(problem, where=self.node.where, witness=witness, hint=hint)
+        return UnsupportedGraphError(_short(problem), where=self.node.where, hint=hint,
+                                     witness=None if witness is None else _short(witness))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -185,6 +192,7 @@ class Operator:
     view : whether the result has the elements of the first operand in their order, in another shape.
     composition : the results by other operators: adds nodes to a builder and returns the names of the results.
     steering : positions of the operands that decide about shapes, and so must be known while compiling.
+    words : attributes that are one of some words, the first of which holds where none is given.
     room : sizes that are not negative where the operator takes its operands: open ones are tested when the model runs.
     """
 
@@ -198,12 +206,25 @@ class Operator:
     view: bool = False
     composition: Callable[..., str | tuple[str, ...]] | None = None
     steering: tuple[int, ...] = field(default=())
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     room: Callable[[Site], Sequence[Size]] | None = None
 
     def __post_init__(self) -> None:
         ways = [self.element, self.expression, self.moves, self.view or None, self.composition]
         if sum(way is not None for way in ways) > 1:
             raise ValueError(f"{self.name} is compiled in two ways")
+
+    def checked_types(self, site: Site) -> tuple[TensorType, ...]:
+        """The types of the results, where every attribute that is a word is one of those that there are.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is another word, or the operator does not take its operands.
+        """
+        for name, allowed in self.words.items():
+            if (given := site.attribute(name, allowed[0])) not in allowed:
+                raise site.refusal(f"the attribute {name} is none of {', '.join(allowed)}", witness=repr(given)[:80])
+        return self.types(site)
 
 
 def broadcast(site: Site, types: Sequence[TensorType]) -> tuple[Size, ...]:

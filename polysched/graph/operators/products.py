@@ -120,13 +120,13 @@ def _pack(site: Site, x: Tensor) -> Tensor:
     def element(*i: Expression) -> Expression:
         read = x[tuple(v * WORD + bit if d == place else v for d, v in enumerate(i))]
         amount = (WORD - 1 - bit).astype(UINT32)
-        return sum_of(where(read > 0, _number(1) << amount, _number(0)), over=bit)
+        return sum_of(where(read >= 0, _number(1) << amount, _number(0)), over=bit)
     return compute([extent_of(e) for e in site.output.shape], element, name="y", dtype=UINT32)
 
 
 def _np_pack(site: Site, x: np.ndarray) -> np.ndarray:
     place = site.attribute("axis", -1) % x.ndim
-    words = np.moveaxis(x > 0, place, -1)
+    words = np.moveaxis(x >= 0, place, -1)
     words = words.reshape(*words.shape[:-1], -1, WORD)
     bits = words.astype(np.uint32) << np.arange(WORD - 1, -1, -1, dtype=np.uint32)
     return np.moveaxis(bits.sum(axis=-1, dtype=np.uint32), -1, place)

@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
-from polysched.graph.values.sizes import SizeLike
+from polysched.graph.values.sizes import Size, SizeLike
 from polysched.graph.values.types import TensorType
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -33,12 +33,20 @@ def _activations(site: Site) -> tuple[str, ...]:
     return first
 
 
+def _hidden_size(site: Site) -> Size:
+    """The extent of a state; refused where the attribute says another."""
+    hidden = site.type(R).shape[2]
+    if hidden != site.attribute("hidden_size", hidden):
+        raise site.refusal(f"the hidden size is {hidden}", witness=f"hidden_size={site.attribute('hidden_size')}")
+    return hidden
+
+
 def _types(site: Site) -> tuple[TensorType, ...]:
     x, w, r = site.type(X), site.type(W), site.type(R)
     directions, gates = _directions(site), GATES[site.node.op]
     if x.rank != 3 or w.rank != 3 or r.rank != 3 or not x.dtype.is_float:
         raise site.refusal("floating data, weights and recurrences of three dimensions are wanted", witness=f"{x}, {w}")
-    hidden = r.shape[2]
+    hidden = _hidden_size(site)
     if w != w.with_shape((directions, hidden * gates, x.shape[2])) or (
             r != r.with_shape((directions, hidden * gates, hidden))):
         raise site.refusal("the weights do not fit", witness=f"{w} and {r}")
@@ -259,4 +267,5 @@ def _reference(site: Site, *operands: np.ndarray | None) -> tuple[np.ndarray, ..
 
 
 OPERATORS = tuple(Operator(name=name, kind=Kind.OPAQUE, types=_types, reference=_reference, composition=_composition,
-                           steering=(LENGTHS,)) for name in GATES)
+                           steering=(LENGTHS,), words={"direction": ("forward", "reverse", "bidirectional")})
+                  for name in GATES)

@@ -42,6 +42,8 @@ def _asked(site: Site) -> tuple[list[int], list[float], list[int]]:
     scales, sizes = _operand(site, SCALES), _operand(site, SIZES)
     if scales is not None:
         factors = [float(v) for v in scales.ravel()]
+        if not all(math.isfinite(f) for f in factors):
+            raise site.refusal("a scale is not finite", witness=str(factors))
         return axes, factors, [math.floor(b * f) for b, f in zip(before, factors, strict=True)]
     if sizes is None:
         raise site.refusal("neither scales nor sizes are given")
@@ -210,7 +212,7 @@ def _np_resize(site: Site, x: np.ndarray, *_: Any) -> Any:
 def _upsample_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
     factors = [float(v) for v in site.value(1).ravel()]
-    if len(factors) != own.rank or any(f < 1 for f in factors):
+    if len(factors) != own.rank or not all(1 <= f < math.inf for f in factors):
         raise site.refusal("a scale of at least 1 per dimension is wanted", witness=str(factors))
     return (own.with_shape([math.floor(int(e) * f) for e, f in zip(own.shape, factors, strict=True)]),)
 
@@ -231,6 +233,8 @@ def _np_upsample(site: Site, x: np.ndarray, scales: np.ndarray) -> Any:
 
 OPERATORS = (
     Operator(name="Resize", kind=Kind.INJECTIVE, types=_types, reference=_np_resize, composition=_resize,
-             steering=(ROI, SCALES, SIZES)),
+             steering=(ROI, SCALES, SIZES), words={
+                 "mode": ("nearest", "linear", "cubic"),
+                 "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller")}),
     Operator(name="Upsample", kind=Kind.INJECTIVE, types=_upsample_types, reference=_np_upsample,
-             composition=_upsample, steering=(1,)))
+             composition=_upsample, steering=(1,), words={"mode": ("nearest", "linear")}))

@@ -479,7 +479,7 @@ OPERATORS = (
     Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv,
              room=room_in(2)),
     Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
-             expression=_transposed_conv),
+             expression=_transposed_conv, words={"auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")}),
     Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=np_max_pool,
              expression=_max_pool, room=room_in(2)),
     Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,

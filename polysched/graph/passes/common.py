@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from polysched.graph.operators.control import CLOSED
 from polysched.graph.passes.calls import with_regions
 from polysched.graph.passes.control import renamed
 from polysched.graph.passes.rewriting import with_outputs
@@ -54,7 +55,7 @@ class _Scope:
             own = renamed(node, self.names)
             key: Result = (own.op, own.inputs, repr(own.attributes), tuple(o != "" for o in own.outputs))
             if node.regions:
-                nodes.append(self.with_regions(own))
+                nodes.append(own if node.op in CLOSED else self.with_regions(own))
             elif key in self.results:
                 self.names |= {o: first for o, first in zip(node.outputs, self.results[key], strict=True) if o}
             else:

@@ -1,8 +1,8 @@
-"""Control flow that is known while compiling: branches are chosen, loops are unrolled."""
+"""Control flow: branches that are known are chosen, loops unrolled; the others are decided when the model runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,19 +10,22 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.control import CALL, IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.control import CALL, CLOSED, IF, LOOP, SCAN, check_regions
+from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size
 
 
 def resolve_control(graph: Graph) -> Graph:
-    """Put the nodes of regions in place of the nodes that have them.
+    """Put the nodes of regions in place of the nodes that have them; what depends on data becomes `Branch` or `Repeat`.
 
     Rewrite:  const c = true; let y = If(c) { yes: let a = Exp(x); return a ... }  ->  let y = Exp(x)
 
     Raises
     ------
-    UnsupportedGraphError : a condition or a number of iterations depends on data, or a loop is too long to unroll.
+    UnsupportedGraphError : a side or a body is not compiled, an iteration changes a shape, how many rows a loop stacks
+        depends on data, or a loop is too long to unroll.
     """
     return graph if not any(n.regions for n in graph.nodes) else Resolving(graph).run()
 
@@ -43,7 +46,7 @@ class Resolving(TypedBuilder):
 
     def take(self, node: Node) -> None:
         """One node: kept, or its regions in its place."""
-        if not node.regions:
+        if not node.regions or node.op in CLOSED:
             self.emit(node)
             return
         check_regions(node)
@@ -74,8 +77,8 @@ class Resolving(TypedBuilder):
         """The results of the side that a condition takes."""
         condition = self.value(node.inputs[0])
         if condition is None:
-            raise UnsupportedGraphError("a condition depends on data", where=node.where, witness=node.inputs[0],
-                                        hint="give the value by values= when the graph is compiled")
+            return self.closing("a condition depends on data", node,
+                                lambda: closed_branch(node, self, resolve_control))
         yes, no = node.regions
         return self.region(yes if bool(condition.ravel()[0]) else no, (), node.where)
 
@@ -83,23 +86,82 @@ class Resolving(TypedBuilder):
         """The results of a function."""
         return self.region(node.regions[0], node.inputs, node.where)
 
+    def closing(self, reason: str, node: Node, close: Callable[[], list[str]]) -> list[str]:
+        """The results of a node that is decided when the model runs.
+
+        Raises
+        ------
+        UnsupportedGraphError : it cannot be; the reason says why that is asked, and why not.
+        """
+        before = len(self.nodes)
+        try:
+            return close()
+        except UnsupportedGraphError as error:
+            del self.nodes[before:]
+            raise UnsupportedGraphError(f"{reason}, and it is not compiled: {error.problem}", where=node.where,
+                                        witness=error.witness,
+                                        hint="give the value by values= when the graph is compiled") from None
+
+    def is_long(self, count: Size | None, region: Graph) -> bool:
+        """Whether a loop is rather run than unrolled."""
+        return count is None or not count.is_constant or (
+            count.constant * max(len(region.nodes), 1) > LIMITS.most_unrolled_nodes)
+
+    def run_or_unrolled(self, node: Node, form: Form, unroll: Callable[[], list[str]]) -> list[str]:
+        """The results of a long loop: run, where that is possible."""
+        before = len(self.nodes)
+        try:
+            return closed_loop(node, form, self, resolve_control)
+        except UnsupportedGraphError:
+            del self.nodes[before:]
+            return unroll()
+
     def loop(self, node: Node) -> list[str]:
-        """The results of all iterations; their number, and every condition, is known."""
-        limit, condition, carried = self.value(node.inputs[0]), node.inputs[1], list(node.inputs[2:])
-        if node.inputs[0] and limit is None:
-            raise UnsupportedGraphError("a number of iterations depends on data", where=node.where,
-                                        witness=node.inputs[0])
-        count = int(limit.ravel()[0]) if limit is not None else None
-        condition = condition or self.constant(np.array(True))
-        body, step = node.regions[0], 0
+        """The results of all iterations."""
+        limit, condition, carried = node.inputs[0], node.inputs[1], node.inputs[2:]
+        region = node.regions[0]
+        stacked = [k for k in range(1 + len(carried), len(region.outputs)) if "".join(node.outputs[k - 1:k])]
+        made = region.outputs[:1 + len(carried)] + tuple(region.outputs[k] for k in stacked)
+        form = Form(limit=limit, condition=condition, carried=carried, region=region.but(outputs=made),
+                    stacked_backwards=(False,) * len(stacked))
+        results = self._loop(node, form)
+        places = [*range(len(carried)), *(k - 1 for k in stacked)]
+        named = dict(zip(places, results, strict=True))
+        return [named.get(k, "") for k in range(len(node.outputs))]
+
+    def _loop(self, node: Node, form: Form) -> list[str]:
+        """The results of a form, run or unrolled."""
+        def close() -> list[str]:
+            return closed_loop(node, form, self, resolve_control)
+        known = self.inference.known.get(form.limit) if form.limit else None
+        if form.limit and (known is None or known.dtype == object):
+            return self.closing("a number of iterations depends on data", node, close)
+        if form.condition and self.value(form.condition) is None:
+            return self.closing("whether a loop goes on depends on data", node, close)
+        count = int(known.ravel()[0]) if known is not None else None
+        if count is not None and self.is_long(Size(max(count, 0)), form.region):
+            return self.run_or_unrolled(node, form, lambda: self.unrolled(node, form, count))
+        before, entered = len(self.nodes), self.entered
+        try:
+            return self.unrolled(node, form, count)
+        except _RunsRather as reason:
+            del self.nodes[before:]
+            self.entered = entered
+            return self.closing(str(reason), node, close)
+
+    def unrolled(self, node: Node, form: Form, count: int | None) -> list[str]:
+        """The results of a loop whose number of iterations, and every condition, is known."""
+        condition, carried = form.condition or self.constant(np.array(True)), list(form.carried)
+        body, step = form.region, 0
         collected: list[list[str]] = [[] for _ in range(len(body.outputs) - 1 - len(carried))]
         while count is None or step < count:
             goes_on = self.value(condition)
             if goes_on is None:
-                raise UnsupportedGraphError("whether a loop goes on depends on data", where=node.where,
-                                            witness=condition)
+                raise _RunsRather("whether a loop goes on depends on data")
             if not bool(goes_on.ravel()[0]):
                 break
+            if count is None and self.is_long(Size(step), body):
+                raise _RunsRather("the loop is too long to unroll")
             results = self.region(body, (self.constant(np.array(step, np.int64)), condition, *carried), node.where)
             condition, carried = results[0], results[1:1 + len(carried)]
             for column, result in zip(collected, results[1 + len(carried):], strict=True):
@@ -117,7 +179,18 @@ class Resolving(TypedBuilder):
         out_axes = node.attribute("scan_output_axes", (0,) * results_count)
         out_backwards = node.attribute("scan_output_directions", (0,) * results_count)
         types = [self.inference.types[name] for name in scanned]
-        steps = int(types[0].shape[axes[0] % types[0].rank])
+        extent = types[0].shape[axes[0] % types[0].rank]
+        if self.is_long(extent, body):
+            def run() -> list[str]:
+                return self.scan_loop(node, scanned, axes, backwards, out_axes, out_backwards)
+            if not extent.is_constant:
+                return self.closing("a number of iterations is open", node, run)
+            before = len(self.nodes)
+            try:
+                return run()
+            except UnsupportedGraphError:
+                del self.nodes[before:]
+        steps = int(extent)
         collected: list[list[str]] = [[] for _ in range(results_count)]
         for step in range(steps):
             places = [self.constant(np.array(steps - 1 - step if back else step, np.int64)) for back in backwards]
@@ -130,12 +203,42 @@ class Resolving(TypedBuilder):
         return [*states, *(self.stacked(column[::-1] if back else column, axis, node)
                            for column, axis, back in zip(collected, out_axes, out_backwards, strict=True))]
 
+    def scan_loop(self, node: Node, scanned: Sequence[str], axes: Sequence[int], backwards: Sequence[int],
+                  out_axes: Sequence[int], out_backwards: Sequence[int]) -> list[str]:
+        """The results of a scan that runs when the model does."""
+        states = node.inputs[:-len(scanned)]
+        first = [self.moved(name, axis, 0) for name, axis in zip(scanned, axes, strict=True)]
+        limit = self.op("Squeeze", self.op("Gather", self.op("Shape", first[0]), self.constant([0]), axis=0))
+        region, names = node.regions[0], self.fresh
+        index, before, behind = names("iteration"), names("condition"), names("condition")
+        region = region.but(parameters=(index, before, *region.parameters), outputs=(behind, *region.outputs),
+                            constants={**region.constants, behind: np.array(True)})
+        form = Form(limit=limit, condition="", carried=states, region=region,
+                    sliced=tuple((n, bool(b)) for n, b in zip(first, backwards, strict=True)),
+                    stacked_backwards=tuple(map(bool, out_backwards)))
+        results = closed_loop(node, form, self, resolve_control)
+        return [*results[:len(states)], *(self.moved(r, 0, axis) for r, axis in zip(results[len(states):], out_axes,
+                                                                                  strict=True))]
+
+    def moved(self, name: str, source: int, target: int) -> str:
+        """A value with one axis at another place."""
+        rank = self.inference.types[name].rank
+        if source % rank == target % rank:
+            return name
+        order = [d for d in range(rank) if d != source % rank]
+        order.insert(target % rank, source % rank)
+        return self.op("Transpose", name, perm=tuple(order))
+
     def stacked(self, values: Sequence[str], axis: int, node: Node) -> str:
         """Values of all iterations along a new axis."""
         if not values:
             raise UnsupportedGraphError("a loop without iterations stacks values of no known type", where=node.where)
         place = self.constant(np.array([axis], np.int64))
         return self.op("Concat", *(self.op("Unsqueeze", v, place) for v in values), axis=axis)
+
+
+class _RunsRather(Exception):
+    """A loop cannot be unrolled, or is long: why."""
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.graph.operators.control import CALL, IF, LOOP, SCAN
+from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN
 from polysched.graph.values.graph import Attribute, Graph, Node
 
 
@@ -29,7 +29,7 @@ def _with_less(node: Node, needed: set[str]) -> Node:
     """A node with regions, whose results that nothing needs are not made any more."""
     first = _first_optional(node)
     kept = [place for place, o in enumerate(node.outputs) if place < first or o in needed]
-    behind = 1 if node.op == LOOP else 0    # a loop's body says first whether it goes on
+    behind = 1 if node.op in (LOOP, REPEAT) else 0    # a loop's body says first whether it goes on
     regions = []
     for region in node.regions:
         own = [*range(min(first + behind, len(region.outputs))), *(p + behind for p in kept if p >= first)]
@@ -41,8 +41,10 @@ def _with_less(node: Node, needed: set[str]) -> Node:
 
 def _first_optional(node: Node) -> int:
     """The first result that may go by itself: a value that a loop carries is needed by the next iteration."""
-    if node.op in (IF, CALL):
+    if node.op in (IF, CALL, BRANCH):
         return 0
+    if node.op == REPEAT:
+        return int(node.attribute("carried", 0))
     if node.op == LOOP:
         return len(node.inputs) - 2
     return len(node.inputs) - int(node.attribute("num_scan_inputs", 0))
@@ -50,10 +52,11 @@ def _first_optional(node: Node) -> int:
 
 def _attributes(node: Node, kept: list[int], first: int) -> tuple[tuple[str, Attribute], ...]:
     """The attributes; of a scan, those about results that are left."""
-    if node.op != SCAN:
+    if node.op not in (SCAN, REPEAT):
         return node.attributes
     places = [p - first for p in kept if p >= first]
-    return tuple((name, tuple(value[p] for p in places) if isinstance(value, tuple) and name.startswith("scan_output_")
+    about = ("scan_output_", "stacked_")
+    return tuple((name, tuple(value[p] for p in places) if isinstance(value, tuple) and name.startswith(about)
                   else value) for name, value in node.attributes)
 
 

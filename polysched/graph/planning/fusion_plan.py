@@ -26,6 +26,7 @@ from polysched.graph.planning.expressions import has_stages
 from polysched.graph.planning.partition import Group, fragment_of, is_inlined, partition
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
+from polysched.scheduling.solving.cp_sat import cp_sat
 from polysched.target.target import Target, host
 
 
@@ -291,7 +292,7 @@ class _Patterns:
 
 def _cover(count: int, patterns: Sequence[Pattern]) -> tuple[list[Pattern], bool]:
     """Patterns that hold every node once, at least cost; whether that is proven."""
-    from ortools.sat.python import cp_model
+    cp_model = cp_sat()
     model = cp_model.CpModel()
     taken = [model.new_bool_var(str(k)) for k in range(len(patterns))]
     of: list[list[int]] = [[] for _ in range(count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,42 @@ def _absorb(node: Node, members: list[Node], producers: dict[str, Node], sites: 
         if len(members) < LIMITS.most_fused_nodes and is_inlined(producer, sites[id(producer)]):
             members.append(producer)
             _absorb(producer, members, producers, sites, users, outputs)
+
+
+def why_apart(graph: Graph, groups: Sequence[Group], inferred: Inferred) -> tuple[tuple[str, str], ...]:
+    """The producers and users that are kernels of their own though one reads the other's result, and why.
+
+    Parameters
+    ----------
+    groups : of `partition`.
+    """
+    home = {o: group for group in groups for node in group.nodes for o in node.outputs if o}
+    makers, users = {o: n for n in graph.nodes for o in n.outputs if o}, graph.users
+    edges = [(node, name) for group in groups for node in group.nodes for name in dict.fromkeys(node.inputs)
+             if home.get(name, group) is not group]
+    found: dict[tuple[str, str], None] = {}
+    for node, name in edges:
+        maker = makers[name]
+        if not operator_of(maker).view and not operator_of(node).view:
+            site = site_of(maker, inferred.types, inferred.known, results=True)
+            why = _why_not(maker, node, len(users[name]), name in graph.outputs, site)
+            found[f"{maker.op} {node.op}", f"{name}: {why}"] = None
+    return tuple(found)
+
+
+def _why_not(maker: Node, node: Node, users: int, is_output: bool, site: Site) -> str:
+    """Why elementwise fusion leaves two nodes apart."""
+    if is_output:
+        return "the value is an output"
+    if users > 1:
+        return f"{users} nodes read the value"
+    if operator_of(node).element is None:
+        return f"{node.op} reads elements more than once, or in another order"
+    if node.inputs.count(maker.outputs[0]) > 1:
+        return f"{node.op} reads the value twice"
+    if not is_inlined(maker, site):
+        return f"an element of {maker.op} is no expression of single elements"
+    return f"a kernel has {LIMITS.most_fused_nodes} nodes at most"
 
 
 def is_inlined(node: Node, site: Site) -> bool:

@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
-from polysched.graph.operators.moves import Move
-from polysched.graph.operators.operator import Site
+from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
-from polysched.graph.planning.partition import Group, fragment_of, partition
+from polysched.graph.planning.nested import Nesting
+from polysched.graph.planning.partition import Group, fragment_of, partition, why_apart
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, walked
 from polysched.graph.values.graph import Graph, Node
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel:
-    """A step that runs a compiled fragment.
-
-    Parameters
-    ----------
-    fragment : what it computes, with canonical names.
-    inputs, outputs : values of the graph.
-    symbols : of the graph's sizes, in the order of the fragment's own.
-    """
-
-    fragment: Graph
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    symbols: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Copies:
-    """A step that copies elements.
-
-    Parameters
-    ----------
-    moves : one after the other.
-    inputs : the values that the moves' operands name.
-    output : the value that is made.
-    """
-
-    moves: tuple[Move, ...]
-    inputs: tuple[str, ...]
-    output: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,18 +24,25 @@ class Plan:
 
     Parameters
     ----------
-    graph : with types, compositions expanded; its symbols are known when it runs.
-    steps : in the order in which they run.
+    graph : with types, compositions expanded; its symbols are known when it runs.  Values and constants of regions have
+        names in it, too.
+    steps : in the order in which they run; control flow has steps of its own.
     roots : the value whose memory each value uses: itself, or the one that it is a view of.
     copied : outputs that are made by a copy of another value, because that is an input, a constant, or an output, too.
-    lives : the steps that write first and read last each value that is neither an input, a constant, nor an output.
+    lives : the steps that write first and read last each value that is neither an input, a constant, nor an output;
+        steps of regions count, and so do their ends.
+    room : sizes that are not negative where operators take their operands, those of regions included.
+    refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
+        elementwise fusion leaves.
     """
 
     graph: Graph
-    steps: tuple[Kernel | Copies, ...]
+    steps: tuple[Step, ...]
     roots: Mapping[str, str]
     copied: Mapping[str, str]
     lives: Mapping[str, tuple[int, int]]
+    room: tuple[Size, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def arena(self) -> Arena:
@@ -89,59 +65,114 @@ class Plan:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The steps that run compiled fragments."""
-        return tuple(s for s in self.steps if isinstance(s, Kernel))
+        return tuple(s for s in self.walked if isinstance(s, Kernel))
+
+    @cached_property
+    def walked(self) -> tuple[Step, ...]:
+        """All steps, those of control flow behind the step that has them."""
+        return tuple(walked(self.steps))
 
     def type_of(self, name: str) -> TensorType:
         """The type of a value."""
         return self.graph.type_of(name)
 
-    def site_of(self, node: Node) -> Site:
-        """The use of an operator by a node, as far as types say it."""
-        types = {n: self.type_of(n) for n in (*node.inputs, *node.outputs) if n}
-        return site_of(node, types, self.graph.constants, results=True)
+    def _repr_html_(self) -> str:
+        from polysched.graph.planning.drawing import svg_of_plan
+        return svg_of_plan(self)
 
     def __str__(self) -> str:
         symbols = self.graph.symbols
         arena = (f"sizes {', '.join(symbols)} open" if symbols else
                  f"arena {self.arena.bytes} bytes, {self.arena.peak_bytes} live at most")
-        lines = [f"{len(self.kernels)} kernels, {len(self.steps) - len(self.kernels)} copies, {arena}"]
+        copies = sum(isinstance(s, Copies) for s in self.walked)
+        control = sum(isinstance(s, Either | Repetition) for s in self.walked)
+        said = f", {control} branches and loops" if control else ""
+        lines = [f"{len(self.kernels)} kernels, {copies} copies{said}, {arena}"]
         for step in self.steps:
-            if isinstance(step, Kernel):
-                ops = " ".join(n.op for n in step.fragment.nodes)
-                lines.append(f"  {', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})")
-            else:
-                lines.append(f"  {step.output} = copy({', '.join(step.inputs)})")
+            lines += _lines(step, "  ")
         return "\n".join(lines)
 
 
-def plan(graph: Graph, groups: Sequence[Group] | None = None) -> Plan:
+def _lines(step: Step, indent: str) -> list[str]:
+    """A step as text."""
+    if isinstance(step, Kernel):
+        ops = " ".join(n.op for n in step.fragment.nodes)
+        return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})"]
+    if isinstance(step, Copies):
+        return [f"{indent}{step.output} = copy({', '.join(step.inputs)})"]
+    if isinstance(step, Sizes):
+        return [f"{indent}{step.output} = sizes {', '.join(map(str, step.values))}"]
+    outputs = ", ".join(step.outputs)
+    if isinstance(step, Either):
+        return [f"{indent}{outputs} = if {step.condition}", *_part_lines(step.yes, indent), f"{indent}else",
+                *_part_lines(step.no, indent)]
+    often = f" at most {step.limit} times" if step.limit else ""
+    often = often.replace("at most ", "") if not step.next_condition else f"{often} while {step.goes_on}"
+    return [f"{indent}{outputs} = loop{often}", *_part_lines(step.body, indent)]
+
+
+def _part_lines(part: Part, indent: str) -> list[str]:
+    lines = [line for step in part.steps for line in _lines(step, f"{indent}  ")]
+    return [*lines, *(f"{indent}  {target} = all of {source}" for target, source in part.copied)]
+
+
+def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
+         regions: Callable[[Graph], Plan] | None = None) -> Plan:
     """The plan of a graph with types.
 
     Parameters
     ----------
     groups : what becomes one kernel, in an order in which every value is made before it is used; None for elementwise
         nodes with the producers that only they use.
+    regions : the plan of a region, as a graph whose inputs are its parameters; None for this function behind type
+        inference.
     """
     inferred = infer(graph)
-    groups = [g for g in (partition(graph, inferred) if groups is None else groups) if not operator_of(g.last).view]
-    steps = tuple(step for group in groups for step in _steps(graph, group, inferred))
+    refused: tuple[tuple[str, str], ...] = ()
+    if groups is None:
+        groups = partition(graph, inferred)
+        refused = why_apart(graph, groups, inferred)
+    groups = [g for g in groups if not operator_of(g.last).view]
+    nesting = Nesting(inferred, regions or _plan_of_region, graph.constants)
+    steps = tuple(step for group in groups for step in _steps(graph, group, inferred, nesting))
     roots, copied = _storage(graph)
-    return Plan(graph=graph, steps=steps, roots=roots, copied=copied,
-                lives=_lives(graph, steps, roots))
+    whole = graph.but(constants={**graph.constants, **nesting.constants}, types={**nesting.types, **graph.types})
+    roots = _resolved({**nesting.roots, **{name: name for name in nesting.constants}, **roots})
+    return Plan(graph=whole, steps=steps, roots=roots, copied=copied, lives=_lives(whole, steps, roots),
+                room=(*_room(graph, inferred), *nesting.room), refused=refused)
 
 
-def _steps(graph: Graph, group: Group, inferred: Inferred) -> list[Kernel | Copies]:
+def _plan_of_region(region: Graph) -> Plan:
+    return plan(region.but(types=infer(region).types))
+
+
+def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> list[Step]:
     """The steps of a group; none where nothing is made."""
     node = group.last
     operator = operator_of(node)
     if all(0 in graph.types[o].shape for o in node.outputs if o):
         return []
+    if node.op in CLOSED:
+        return [nesting.step(node)]
+    sizes = _sizes(node, inferred)
+    if sizes:
+        return [*sizes]
     if operator.moves is None or len(group.nodes) > 1:
         fragment, inputs, symbols = fragment_of(graph, group, inferred)
         return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o), symbols=symbols)]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]
+
+
+def _sizes(node: Node, inferred: Inferred) -> list[Sizes]:
+    """The steps of a node whose results are open sizes."""
+    outputs = [o for o in node.outputs if o]
+    known = [inferred.known[o] for o in outputs if o in inferred.known]
+    if len(known) < len(outputs) or any(value.dtype != object for value in known):
+        return []
+    return [Sizes(output=o, values=tuple(Size.of(v) for v in value.ravel()))
+            for o, value in zip(outputs, known, strict=True)]
 
 
 def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, str]]:
@@ -162,13 +193,86 @@ def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, str]]:
     return roots, copied
 
 
-def _lives(graph: Graph, steps: tuple[Kernel | Copies, ...], roots: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+def _lives(graph: Graph, steps: tuple[Step, ...], roots: Mapping[str, str]) -> dict[str, tuple[int, int]]:
     """The values that stand in the arena, with their lives in steps."""
     elsewhere = {*dict(graph.inputs), *graph.constants, *(roots[o] for o in graph.outputs)}
-    found: dict[str, tuple[int, int]] = {}
-    for place, step in enumerate(steps):
-        made = step.outputs if isinstance(step, Kernel) else (step.output,)
-        for name in (*step.inputs, *made):
-            if name and roots[name] not in elsewhere:
-                found[roots[name]] = (found.get(roots[name], (place, place))[0], place)
+    found = _Lives(roots, elsewhere)
+    for step in steps:
+        found.take(step)
+    return found.lives
+
+
+class _Lives:
+    """Counts steps, those of regions and the ends of regions, too.
+
+    Parameters
+    ----------
+    elsewhere : values that need no place: what iterations read and make stands in buffers of the loop.
+    """
+
+    def __init__(self, roots: Mapping[str, str], elsewhere: set[str]) -> None:
+        self.roots, self.elsewhere = roots, elsewhere
+        self.lives: dict[str, tuple[int, int]] = {}
+        self.place = 0
+
+    def touch(self, *names: str) -> None:
+        """Values that are read or written now."""
+        for name in names:
+            if name and self.roots[name] not in self.elsewhere:
+                root = self.roots[name]
+                self.lives[root] = (self.lives.get(root, (self.place, 0))[0], self.place)
+
+    def take(self, step: Step) -> None:
+        """One step."""
+        if isinstance(step, Kernel | Copies | Sizes):
+            self.touch(*step.inputs, *step.outputs)
+        elif isinstance(step, Either):
+            self.touch(step.condition, *step.outputs)
+            for part in step.parts:
+                self.part(part)
+            self.touch(*step.outputs)
+        else:
+            self.repetition(step)
+        self.place += 1
+
+    def part(self, part: Part) -> None:
+        """The steps of a region, and what is copied behind them."""
+        self.place += 1
+        for step in part.steps:
+            self.take(step)
+        self.touch(*(name for pair in part.copied for name in pair))
+
+    def repetition(self, step: Repetition) -> None:
+        """A loop: what was there before it and is used in it is needed by every iteration."""
+        first = self.place
+        self.elsewhere |= {step.iteration, step.goes_on, *(r.row for r in (*step.sliced, *step.stacked)),
+                           *(n for c in step.carried for n in (c.now, c.next))}
+        around = [*step.outputs, *(r.whole for r in step.sliced), *(c.other for c in step.carried)]
+        self.touch(step.limit, step.condition, *(c.first for c in step.carried), *around)
+        self.part(step.body)
+        self.touch(step.next_condition)
+        self.place += 1
+        self.touch(*around)
+        for name, (start, end) in self.lives.items():
+            if start <= first and first < end:
+                self.lives[name] = (start, self.place)
+
+
+def _room(graph: Graph, inferred: Inferred) -> list[Size]:
+    """What operators want room for."""
+    found: list[Size] = []
+    for node in graph.nodes:
+        room = operator_of(node).room
+        found += [] if room is None else room(site_of(node, inferred.types, inferred.known, results=True))
+    return found
+
+
+def _resolved(roots: Mapping[str, str]) -> dict[str, str]:
+    """Roots that are roots: what a region reads may be a view around it."""
+    found = {}
+    for name in roots:
+        root = name
+        while roots[root] != root:
+            root = roots[root]
+        found[name] = root
     return found

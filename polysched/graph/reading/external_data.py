@@ -46,8 +46,8 @@ def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.nd
     if folder is None:
         raise ModelFileError("the constant lies in another file, and the model in none", where=where)
     location = entries.get("location", "")
-    path = (folder / location).resolve() if "\0" not in location else None
-    if path is None or not path.is_relative_to(folder) or not path.is_file():
+    path = _inside(folder, location)
+    if path is None:
         raise ModelFileError("the constant's data must lie in a file in the model's folder", where=where,
                              witness=location[:200])
     try:
@@ -60,3 +60,14 @@ def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.nd
                              witness=f"{size} bytes from {offset} on")
     return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=tuple(tensor.dims)) if count else np.empty(
         tuple(tensor.dims), dtype)
+
+
+def _inside(folder: Path, location: str) -> Path | None:
+    """A file in a folder, links followed; None where it is none, lies outside, or no system has such a name."""
+    if "\0" in location:
+        return None
+    try:
+        path = (folder / location).resolve()
+        return path if path.is_relative_to(folder) and path.is_file() else None
+    except (OSError, RuntimeError):   # names that are too long; links in a circle
+        return None

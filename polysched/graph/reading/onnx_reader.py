@@ -16,8 +16,9 @@ import numpy as np
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import tensor_array
+from polysched.graph.reading.functions import STANDARD, check_text, inlined
 from polysched.graph.reading.older_forms import modernised
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     import onnx
 
 NO_ONNX = "the package onnx is missing; install it: python -m pip install 'polysched[onnx]'"
-STANDARD = ("", "ai.onnx")
 UNKNOWN = -1
 """What some exporters write as an extent that is not known."""
 
@@ -51,12 +51,22 @@ def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
     except ImportError:
         raise ModelFileError(NO_ONNX) from None
     proto, folder = _parsed(model, onnx)
-    proto = _inlined(proto)
-    versions = {o.domain: o.version for o in proto.opset_import}
-    version = versions.get("", versions.get("ai.onnx", 1))
+    version = _version(proto, onnx)
+    proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
     return _Reader(version, folder).graph(proto.graph)
+
+
+def _version(proto: Any, onnx: Any) -> int:
+    """The version of the standard operator set; refused where it is none that onnx knows."""
+    versions = {o.domain: o.version for o in proto.opset_import}
+    version = int(versions.get("", versions.get("ai.onnx", 1)))
+    newest = onnx.defs.onnx_opset_version()
+    if not 1 <= version <= newest:
+        raise ModelFileError(f"the operator set {version} is not known",
+                             hint=f"1 to {newest}; a newer onnx may have it")
+    return version
 
 
 def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
@@ -82,36 +92,6 @@ def _parsed(model: Any, onnx: Any) -> tuple[Any, Path | None]:
     return proto, folder
 
 
-def _inlined(proto: Any) -> Any:
-    """The model without functions, where the registry does not have them."""
-    import onnx
-    from onnx import inliner
-    known = [(domain, name) for name in OPERATORS for domain in STANDARD]
-    if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
-        return proto
-    own = onnx.ModelProto()
-    own.CopyFrom(proto)   # the caller's model stays as it is
-    _with_defaults(own.graph, onnx)
-    try:
-        return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
-    except (RuntimeError, ValueError) as error:
-        raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None
-
-
-def _with_defaults(graph: Any, onnx: Any) -> None:
-    """Write the default attributes of nodes that are functions: the inliner leaves them out of the bodies."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _with_defaults(attribute.g, onnx)
-        if node.op_type in OPERATORS or node.domain not in STANDARD or not onnx.defs.has(node.op_type):
-            continue
-        given = {a.name for a in node.attribute}
-        for name, wanted in onnx.defs.get_schema(node.op_type).attributes.items():
-            if name not in given and wanted.default_value.name:
-                node.attribute.append(wanted.default_value)
-
-
 @dataclass(eq=False)
 class _Reader:
     """Makes graphs of protobuf graphs.
@@ -129,6 +109,8 @@ class _Reader:
 
     def graph(self, proto: Any, *, region: bool = False) -> Graph:
         """One graph, or the body of a control-flow node, whose inputs have the types of what they are given."""
+        for named in (proto, *proto.initializer, *proto.input, *proto.output):
+            check_text(named.name)
         constants = {t.name: self.array(t) for t in proto.initializer}
         if len(proto.sparse_initializer):
             raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}")
@@ -158,8 +140,11 @@ class _Reader:
         tensor = value.type.tensor_type
         dtype = from_numpy(_numpy_type(onnx, tensor.elem_type))
         if dtype is None or dtype == BFLOAT16:
-            name = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
-            raise UnsupportedGraphError(f"elements of type {name} are not had", where=f"input {value.name!r}")
+            raise UnsupportedGraphError(f"elements of type {element_name(onnx, tensor.elem_type)} are not had",
+                                        where=f"input {value.name!r}")
+        if len(tensor.shape.dim) > LIMITS.most_dimensions:
+            raise ModelFileError(f"a value has {len(tensor.shape.dim)} dimensions", where=f"input {value.name!r}",
+                                 hint=f"at most {LIMITS.most_dimensions}")
         if not tensor.HasField("shape"):
             raise UnsupportedGraphError("the number of dimensions is not known", where=f"input {value.name!r}")
         return TensorType.of(dtype, [self.extent(value.name, d) for d in tensor.shape.dim])
@@ -177,7 +162,10 @@ class _Reader:
         where = f"node {proto.name or next(iter(proto.output), '')!r} ({proto.op_type})"
         if proto.domain not in STANDARD:
             raise UnsupportedGraphError(f"operators of the domain {proto.domain} are not had", where=where)
+        check_node(proto, where)
         if proto.op_type == "Constant":
+            if len(proto.output) != 1:
+                raise ModelFileError("a constant has one result", where=where, witness=f"{len(proto.output)} results")
             constants[proto.output[0]] = self.constant(proto, where)
             return
         attributes: dict[str, Attribute] = {}
@@ -200,6 +188,8 @@ class _Reader:
 
     def constant(self, proto: Any, where: str) -> np.ndarray:
         """The value of a Constant node."""
+        if len(proto.attribute) != 1:
+            raise ModelFileError("a constant has one value", where=where, witness=f"{len(proto.attribute)} attributes")
         for a in proto.attribute:
             if a.name == "value":
                 return self.array(a.t)
@@ -249,5 +239,10 @@ def type_name(onnx: Any, element: int) -> str:
     dtype = from_numpy(_numpy_type(onnx, element))
     if dtype is not None:
         return dtype.name
+    return element_name(onnx, element)
+
+
+def element_name(onnx: Any, element: int) -> str:
+    """ONNX's name of an element type; `undefined` for a number that is none."""
     known: dict[int, str] = {number: name for name, number in onnx.TensorProto.DataType.items()}
     return known.get(element, "undefined").lower()

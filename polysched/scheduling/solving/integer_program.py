@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from polysched.scheduling.solving.cp_sat import cp_sat
+
 Terms: TypeAlias = Mapping[int, int]
 """A sparse linear expression: coefficient by variable."""
 
@@ -214,8 +216,7 @@ def _solve_groups(program: IntegerProgram, groups: list[dict[int, int]], limit: 
 def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Terms, int]],
                limit: _Limit) -> Outcome:
     """One CP-SAT call; `fixed` holds the objectives that are already decided, with their values."""
-    from ortools.sat.python import cp_model
-
+    cp_model = cp_sat()
     model = cp_model.CpModel()
     variables = [model.new_int_var(least, largest, "") for least, largest in program.bounds]
     for (row, equal), least in program.rows.items():

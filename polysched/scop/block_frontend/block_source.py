@@ -78,6 +78,13 @@ class BlockSource:
         written = {self.same.get(array, array) for block in found if (array := _first_name(block))}
         return frozenset(a for a in self.arguments if self.same.get(a, a) in written)
 
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """The arrays of which there are blocks, with their dimensions."""
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and self.called(node) == "block"]
+        return {name: len(node.args[3].elts) if isinstance(node.args[3], ast.Tuple | ast.List) else 1
+                for node in calls if len(node.args) > 3 and (name := _first_name(node)) in self.arguments}
+
     @property
     def _nodes(self) -> Iterator[ast.AST]:
         return (node for top in self.body for node in ast.walk(top))

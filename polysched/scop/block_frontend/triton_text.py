@@ -43,27 +43,63 @@ class _Printer(ast.NodeTransformer):
         """The module."""
         self._check()
         written = [made for statement in self.tree.body if (made := self._statement(statement)) is not None]
-        names, arrays = self._size_names(), list(self.ranks)
+        names, arrays, numbers = self._size_names(), list(self.ranks), self._numbers()
         strides = [f"{a}_stride_{k}" for a, rank in self.ranks.items() for k in range(rank)]
-        form = [*self.source.arguments, *names, *strides, *(f"{c}: tl.constexpr" for c in self.source.constants)]
+        form = [*self.source.arguments, *names, *strides, *(f"{n}_is_stored: tl.constexpr" for n in numbers),
+                *(f"{c}: tl.constexpr" for c in self.source.constants)]
         body = ast.unparse(ast.fix_missing_locations(ast.Module(body=written, type_ignores=[])))
+        body = "".join(f"if {n}_is_stored:\n    {n} = tl.load({n})\n" for n in numbers) + body
         given = [*self.source.arguments, *names, *(f"{a}.stride({k})" for a in arrays for k in range(self.ranks[a])),
-                 *self.source.constants]
+                 *(f"not isinstance({n}, int)" for n in numbers), *self.source.constants]
         defaults = [f"{c}={v}" for c, v in self.source.constants.items()]
         grid = [ast.unparse(self.programs[axis]) for axis in sorted(self.programs)]
         name, arguments = self.source.name, ", ".join([*self.source.arguments, *defaults])
-        launch = [*map(ast.unparse, self.sizes), f"{name}_kernel[({', '.join(grid)},)]({', '.join(given)})"]
-        return (f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {name}_kernel({', '.join(form)}):\n"
-                f"{indent(body, '    ')}\n\n\ndef {name}({arguments}):\n" + indent("\n".join(launch), "    ") + "\n")
+        launch = [*map(ast.unparse, self.sizes), *self._stored(numbers, arrays),
+                  f"{name}_kernel[({', '.join(grid)},)]({', '.join(given)})"]
+        head = "import torch\n" * bool(numbers) + "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        return (f"{head}def {name}_kernel({', '.join(form)}):\n{indent(body, '    ')}\n\n\n"
+                f"def {name}({arguments}):\n" + indent("\n".join(launch), "    ") + "\n")
+
+    def _numbers(self) -> list[str]:
+        return [a for a in self.source.arguments if a not in self.ranks]
+
+    def _stored(self, numbers: list[str], arrays: list[str]) -> list[str]:
+        """Lines of the launcher that put floats into memory: Triton rounds one that is an argument to 32 bits."""
+        every = "".join(f"{a}.dtype, " for a in arrays)
+        found = [f"real = next((t for t in ({every}) if t.is_floating_point), torch.float64)"] if numbers else []
+        return found + [f"{n} = torch.tensor([{n}], dtype=real, device={arrays[0]}.device) if isinstance({n}, float) "
+                        f"else {n}" for n in numbers]
 
     def _check(self) -> None:
         """Refuse edges that Triton does not have, and note the arrays."""
-        for name, value in self.source.constants.items():
-            if value & (value - 1):
-                self.source.refuse(self.tree, f"Triton's tiles have powers of two as edges, {name} is {value}")
         for node in ast.walk(self.tree):
-            if self.source.called(node) == "block" and isinstance(node, ast.Call):
+            if not isinstance(node, ast.Call):
+                continue
+            word = self.source.called(node)
+            if word == "block":
                 self._array(node)
+            for edge in self._edges(node, word):
+                value = self._constant(edge)
+                if value & (value - 1):
+                    self.source.refuse(edge, f"Triton's tiles have powers of two as edges, "
+                                             f"{ast.unparse(edge)} is {value}")
+
+    def _edges(self, node: ast.Call, word: str | None) -> list[ast.expr]:
+        """The edges of a tile that a call makes."""
+        given = {k.arg: k.value for k in node.keywords}
+        position = {"block": 3, "zeros": 0, "full": 0}.get(word or "")
+        if word == "arange":
+            first, end = node.args
+            return [end if self._constant(first) == 0 else ast.copy_location(ast.BinOp(end, ast.Sub(), first), node)]
+        if position is None:
+            return []
+        shape = node.args[position] if len(node.args) > position else given["shape"]
+        return [e for e in _items(shape) if not (isinstance(e, ast.Constant) and e.value is None)]
+
+    def _constant(self, node: ast.expr) -> int:
+        """The value of an edge, which the loops of the program have read before."""
+        return int(eval(compile(ast.Expression(node), "<edge>", "eval"), {"__builtins__": {}},
+                        dict(self.source.constants)))
 
     def _first(self) -> str:
         """The array whose type tiles of zeros have."""
@@ -121,7 +157,7 @@ class _Printer(ast.NodeTransformer):
         if word == "program_id":
             axis = node.args[0]
             self.programs[int(ast.literal_eval(axis))] = self._grid(node.args[1])
-            return _parsed(f"tl.program_id({ast.unparse(axis)})")
+            return _parsed(f"tl.program_id({ast.unparse(axis)}).to(tl.int64)")
         if word in ("load", "store"):
             return self._access(node, word, given)
         node = copy.copy(node)
@@ -182,7 +218,8 @@ class _Printer(ast.NodeTransformer):
             at = f"({ast.unparse(self.visit(start))}"
             lanes = ", ".join(":" if k == d else "None" for d in kept)
             at += f" + tl.arange(0, {ast.unparse(shape[k])}))[{lanes}]" if k in kept else ")"
-            pointer += f" + {at} * {name}_stride_{k}"
+            place = f"tl.cast({at}, tl.int64)" if k in kept else at   # no place has 32 bits, however large the array
+            pointer += f" + {place} * {name}_stride_{k}"
             if k not in kept and kept:   # a tile of one lane: & of a number and a tile is no mask for the interpreter
                 place = ", ".join(["None"] * (len(kept) - 1) + [":"])
                 at_mask = f"({ast.unparse(self.visit(start))} + tl.arange(0, 1))[{place}]"

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.description.kept_readings import keep, recall
 
 
 @cache
 def shipped() -> tuple[Intrinsic, ...]:
     """The instructions; their texts are read when somebody first asks, which takes as long as many imports."""
+    known = recall("all")
     from polysched.tensorize.intrinsics import (
         accelerators,
         amx,
@@ -38,12 +40,13 @@ def shipped() -> tuple[Intrinsic, ...]:
     files = (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
              arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas, avx2_elementwise,
              avx512_elementwise, arm_elementwise)
-    return tuple(intrinsic for file in files for intrinsic in file.ALL)
+    return _kept_as("all", known, tuple(intrinsic for file in files for intrinsic in file.ALL))
 
 
 @cache
 def shipped_for_x86() -> tuple[Intrinsic, ...]:
     """Those of x86; reading the texts of other machines takes as long as reading these."""
+    known = recall("x86")
     from polysched.tensorize.intrinsics import (
         amx,
         avx2,
@@ -59,7 +62,14 @@ def shipped_for_x86() -> tuple[Intrinsic, ...]:
 
     files = (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, x86_psadbw, avx2_elementwise,
              avx512_elementwise)
-    return tuple(intrinsic for file in files for intrinsic in file.ALL)
+    return _kept_as("x86", known, tuple(intrinsic for file in files for intrinsic in file.ALL))
+
+
+def _kept_as(name: str, known: bool, instructions: tuple[Intrinsic, ...]) -> tuple[Intrinsic, ...]:
+    """The instructions; their readings are kept under a name unless they are `known`."""
+    if not known:
+        keep(name, {i.semantics: i.parsed for i in instructions})
+    return instructions
 
 
 def shipped_for(machine: str) -> tuple[Intrinsic, ...]:

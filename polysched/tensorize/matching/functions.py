@@ -47,6 +47,8 @@ def functions(intrinsic: Intrinsic, results: Sequence[Assigned], pool: Sequence[
         return
     try:
         agreeing = _agreeing(intrinsic, results, pool, large=False)
+        if not agreeing.any():
+            return
         sure = _agreeing(intrinsic, results, pool, large=True) & agreeing
     except NotEvaluable:
         if len(pool) ** count > MOST_TRIED:

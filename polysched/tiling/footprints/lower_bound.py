@@ -120,11 +120,15 @@ def _by_array(references: list[Reference]) -> dict[str, list[Reference]]:
 
 
 def _weights(references: list[Reference], depth: int) -> tuple[float, ...]:
-    """The least s; all ones when the subspaces are too many (then nothing is claimed beyond the compulsory part)."""
-    kernels = [null_space(r.linear, depth) for r in references]
+    """The least s; a single one when the subspaces are too many: nothing is claimed beyond the compulsory part then."""
+    return weights_of([null_space(r.linear, depth) for r in references], depth)
+
+
+def weights_of(kernels: list[Rows], depth: int) -> tuple[float, ...]:
+    """The least s of projections along these kernels; a single 1 when the subspaces are too many."""
     subspaces = _generated(kernels, depth)
-    if subspaces is None or not references:
-        return (1.0,) * min(1, len(references))
+    if subspaces is None or not kernels:
+        return (1.0,) * min(1, len(kernels))
     return _solve(kernels, subspaces, depth)
 
 

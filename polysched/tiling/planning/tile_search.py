@@ -17,6 +17,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from polysched.scheduling.solving.cp_sat import cp_sat
 from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.references import Reference
@@ -68,8 +69,7 @@ def exceeded(problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...
 
 
 def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> TileChoice | None:
-    from ortools.sat.python import cp_model  # takes half a second to import
-
+    cp_model = cp_sat()
     builder = _Builder(cp_model.CpModel(), problem, order)
     limits = builder.limits()
     cost = builder.cost()
@@ -356,6 +356,4 @@ def _length(row: tuple[int, ...], span: int, edges: list[_Quantity]) -> _Quantit
 
 
 def _domain(values: list[int]) -> Any:
-    from ortools.sat.python import cp_model
-
-    return cp_model.Domain.from_values(sorted(set(values)))
+    return cp_sat().Domain.from_values(sorted(set(values)))

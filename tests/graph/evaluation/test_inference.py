@@ -1,9 +1,12 @@
 """Types, and shape arithmetic as sizes."""
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import Size, from_text
+from polysched.graph.evaluation import inference
 from polysched.graph.evaluation.inference import infer
 
 TEXT = """graph f(x: float32[N, 6]) {
@@ -41,6 +44,13 @@ def test_sizes_as_floats_are_not_known() -> None:
       return c
     }""")
     assert set(infer(graph).known) == {"half", "s"}
+
+
+def test_what_is_computed_while_compiling_has_a_limit_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "LIMITS", replace(inference.LIMITS, most_folded_in_all=10))
+    doubled = "".join(f"  let a{k + 1} = Add(a{k}, a{k})\n" for k in range(8))
+    graph = from_text(f"graph g() {{\n  const a0: float32[4] = [1.0, 2.0, 3.0, 4.0]\n{doubled}  return a8\n}}")
+    assert set(infer(graph).known) == {"a0", "a1", "a2"}
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), [

@@ -1,5 +1,6 @@
 """What operators of this family refuse."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UnsupportedGraphError
@@ -9,6 +10,8 @@ from tests.graph.samples import Sample, floats, graph_of, sample, whole
 
 
 @pytest.mark.parametrize(("case", "problem"), [
+    (sample("Range", np.float32(0), np.float32(np.nan), np.float32(1)), "numbers that are not finite"),
+    (sample("Range", np.float32(0), np.float32(np.inf), np.float32(1)), "numbers that are not finite"),
     (sample("Range", whole(0), whole(5), whole(0)), "in steps of 0"),
     (sample("EyeLike", floats(3, 3), dtype="string"), "elements of type string"),
     (sample("EyeLike", floats(3)), "a matrix is wanted"),

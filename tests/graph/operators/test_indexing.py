@@ -28,6 +28,19 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
 
 
 @pytest.mark.parametrize("case", [
+    sample("Gather", floats(3, 2), whole(3), axis=0), sample("Gather", floats(3, 2), whole(1, -3, 0), axis=1),
+    sample("Gather", floats(0), whole(0)), sample("GatherElements", floats(3, 2), np.array([[0, 2]]), axis=1),
+    sample("GatherND", floats(3, 2), np.array([[2, 2]])), sample("GatherND", floats(3, 2), np.array([[-4, 1]])),
+    sample("GatherND", floats(2, 3), np.array([[1], [3]]), batch_dims=1),
+    sample("ScatterElements", floats(3), whole(3), floats(1)),
+    sample("ScatterND", floats(3, 2), np.array([[0, -3]]), floats(1))], ids=lambda c: c[0])
+def test_an_index_outside_that_is_known_is_refused_before_anything_is_compiled(case: Sample) -> None:
+    graph, _ = graph_of(case, (1,))
+    with pytest.raises(UnsupportedGraphError, match="an index is outside the dimension"):
+        infer(graph)
+
+
+@pytest.mark.parametrize("case", [
     sample("Gather", floats(3, 2), ints(2, dtype="int64"), axis=0),
     sample("ScatterElements", floats(3, 2), ints(2, 2, dtype="int64"), floats(2, 2))], ids=lambda c: c[0])
 def test_an_index_outside_is_refused_when_it_is_met(case: Sample) -> None:

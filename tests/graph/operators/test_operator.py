@@ -40,6 +40,13 @@ def test_operands_that_do_not_fit_are_refused() -> None:
         site(A).value(0)
 
 
+def test_a_refusal_quotes_the_start_of_what_is_long() -> None:
+    site = Site(node=Node.of("Exp", ("x",), ("y",)), inputs=(), known=())
+    refusal = site.refusal("a" * 10 ** 6, witness="b" * 10 ** 6)
+    assert len(str(refusal)) < 1000
+    assert site.refusal("short", witness="too").witness == "too"
+
+
 def test_an_operator_is_compiled_in_one_way() -> None:
     with pytest.raises(ValueError, match="two ways"):
         Operator(name="Odd", kind=Kind.OPAQUE, types=lambda s: (), reference=lambda s: (), view=True,

@@ -16,6 +16,9 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample
     (sample("Resize", floats(3, 0), None, None, np.array([3, 2])), "a scale or a size per axis"),
     (sample("Resize", floats(3, 2), floats(3), None, np.array([3, 2])), "a start and an end per axis"),
     (sample("Upsample", floats(3, 2), np.array([0.5, 1], np.float32)), "a scale of at least 1"),
+    (sample("Upsample", floats(3, 2), np.array([np.nan, 1], np.float32)), "a scale of at least 1"),
+    (sample("Resize", floats(3, 2), None, np.array([np.inf, 1], np.float32)), "a scale is not finite"),
+    (sample("Resize", floats(3, 2), None, np.array([1, np.nan], np.float32)), "a scale is not finite"),
 ])
 def test_it_is_refused(case: Sample, problem: str) -> None:
     graph, _ = graph_of(case, OPERATORS[case[0]].steering)

@@ -24,7 +24,7 @@ def test_elements_beside_the_model_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("tensor", "problem"), [
     (external("../w.bin"), "in the model's folder"), (external("/etc/passwd"), "in the model's folder"),
-    (external("w\0.bin"), "in the model's folder"),
+    (external("w\0.bin"), "in the model's folder"), (external("w" * 5000), "in the model's folder"),
     (external("w.bin", (6,)), "not wholly in its file"), (external("w.bin", offset=-4), "not wholly in its file"),
     (external("w.bin", (2 ** 40,)), "larger than a model may have"), (external("w.bin", length=4), "not wholly"),
     (TensorProto(name="w", data_type=TensorProto.FLOAT, dims=(3,), raw_data=b"1234"), "does not fit its type"),
@@ -45,6 +45,13 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (folder / "link.bin").symlink_to(tmp_path / "w.bin")
     with pytest.raises(ModelFileError, match="in the model's folder"):
         tensor_array(external("link.bin"), folder)
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    for one, other in ("ab", "ba"):
+        (tmp_path / one).symlink_to(tmp_path / other)
+    with pytest.raises(ModelFileError, match="in the model's folder"):
+        tensor_array(external("a"), tmp_path)
 
 
 def test_elements_in_the_model_itself() -> None:

@@ -83,6 +83,40 @@ def test_a_cycle_and_a_value_bound_twice_are_refused() -> None:
         load(model([helper.make_node("Exp", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["y"])]))
 
 
+@pytest.mark.parametrize(("made", "problem"), [
+    (model([helper.make_node("Exp", ["x"], ["y"])], version=0), "the operator set 0 is not known"),
+    (model([helper.make_node("Exp", ["x"], ["y"])], version=10 ** 6), "the operator set 1000000 is not known"),
+    (model([helper.make_node("Exp", ["x"], ["y"])], shape=(1,) * 40), "a value has 40 dimensions"),
+    (model([helper.make_node("Constant", [], [], value_int=3)]), "a constant has one result"),
+    (model([helper.make_node("Constant", [], ["y"], value_int=3, value_float=1.0)]), "a constant has one value"),
+    (model([helper.make_node("Transpose", ["x"], ["y"], perm="ab")]), "the attribute perm is no INTS")])
+def test_what_a_writer_of_models_never_writes_is_refused(made: onnx.ModelProto, problem: str) -> None:
+    with pytest.raises(ModelFileError, match=problem):
+        load(made)
+
+
+@pytest.mark.parametrize("name", [b"Exp", b"node", b"x", b"y"])
+def test_names_that_are_no_text_are_refused(name: bytes) -> None:
+    made = model([helper.make_node("Exp", ["x"], ["y"], name="node")]).SerializeToString()
+    length = bytes([len(name)])
+    assert length + name in made
+    with pytest.raises(ModelFileError, match="no UTF-8"):
+        load(made.replace(length + name, length + b"\xff" * len(name)))
+
+
+def test_an_element_type_that_onnx_has_not_is_refused() -> None:
+    made = model([helper.make_node("Exp", ["x"], ["y"])])
+    made.graph.input[0].type.tensor_type.elem_type = 999
+    with pytest.raises(UnsupportedGraphError, match="elements of type undefined"):
+        load(made)
+
+
+def test_results_of_many_dimensions_are_refused() -> None:
+    axes = onnx.numpy_helper.from_array(np.arange(40), "s")
+    with pytest.raises(UnsupportedGraphError, match="a result has 42 dimensions"):
+        infer(load(model([helper.make_node("Unsqueeze", ["x", "s"], ["y"])], initializer=[axes])))
+
+
 def test_sizes_that_no_machine_holds_are_refused() -> None:
     wide = [helper.make_node("Expand", ["x", "s"], ["y"])]
     shape = onnx.numpy_helper.from_array(np.array([2 ** 40, 2 ** 40, 3]), "s")

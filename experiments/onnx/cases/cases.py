@@ -1,7 +1,7 @@
 """ONNX's node tests against the compiled path: one JSON line per case, in processes that may crash.
 
-    python experiments/onnx/cases.py RESULTS.jsonl [--kind node|simple|pytorch-operator] [--match WORD]
-    python experiments/onnx/cases.py RESULTS.jsonl --table
+    python experiments/onnx/cases/cases.py RESULTS.jsonl [--kind node|simple|pytorch-operator|...] [--match WORD]
+    python experiments/onnx/cases/cases.py RESULTS.jsonl --table
 
 A case passes where every output has the type, the shape and, within ONNX's own tolerances, the values of the case.
 """
@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,30 @@ import numpy as np
 
 from polysched.errors import PolyschedError
 
+KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted", "light")
+
+
+@dataclass(frozen=True)
+class LightModel:
+    """A model of onnx's wheel whose weights are made by its nodes; its input is a ramp, as onnx's runner has it."""
+
+    path: Path
+    rtol: float = 1e-3
+    atol: float = 1e-7
+    model: None = None
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return self.path.stem
+
 
 def cases(kind: str) -> list[Any]:
     """The cases of a kind; node cases are made by onnx itself."""
     warnings.simplefilter("ignore")
+    if kind == "light":
+        import onnx.backend.test
+        return [LightModel(path) for path in sorted(Path(onnx.backend.test.__file__).parent.glob("data/light/*.onnx"))]
     if kind == "node":
         from onnx.backend.test.case.node import collect_testcases
         return list(collect_testcases(None))
@@ -40,6 +61,8 @@ def data_sets(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
         def plain(values: Any) -> list[Any]:
             return [onnx.numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else v for v in values]
         return case.model, [(plain(i), plain(o)) for i, o in case.data_sets]
+    if isinstance(case, LightModel):
+        return light(case.path)
     folder = Path(case.model_dir)
     model = onnx.load(folder / "model.onnx")
     found = []
@@ -53,6 +76,22 @@ def data_sets(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
             return arrays
         found.append((values("input"), values("output")))
     return model, found
+
+
+def light(path: Path) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
+    """A light model with its ramp and its outputs."""
+    import onnx
+    model = onnx.load(path)
+    constants = {t.name for t in model.graph.initializer}
+    inputs = []
+    for value in model.graph.input:
+        if value.name not in constants:
+            shape = [d.dim_value if d.HasField("dim_value") else 1 for d in value.type.tensor_type.shape.dim]
+            count = int(np.prod(shape))
+            inputs.append((np.arange(count).reshape(shape) / count).astype(np.float32))
+    wanted = [onnx.TensorProto.FromString(path.with_name(f"{path.stem}_output_{k}.pb").read_bytes())
+              for k in range(len(model.graph.output))]
+    return model, [(inputs, [onnx.numpy_helper.to_array(t) for t in wanted])]
 
 
 def difference(result: np.ndarray, wanted: Any, rtol: float, atol: float) -> str | None:

@@ -1,0 +1,166 @@
+"""Worker processes from Ray, as a gang: all at once or none.  The only module that knows Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from polysched.errors import RunFailedError, UsageError
+from polysched.runtime.dataflow.codes import Code
+from polysched.runtime.dataflow.executor import Executor
+from polysched.runtime.limits import LIMITS
+
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "1",
+             "RAY_raylet_start_wait_time_s": "120"}
+_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+Told = tuple[float, float]
+"""When a node began, and how many seconds it took."""
+
+
+def ray_module() -> Any:
+    """Ray, without its reports to its makers.
+
+    Raises
+    ------
+    UsageError : it is not installed.
+    """
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("dataflow over workers needs Ray", hint="python -m pip install 'polysched[ray]'") from None
+    return ray
+
+
+class RayWorkers:
+    """A gang of worker processes in a Ray cluster.
+
+    Parameters
+    ----------
+    count : processes; each takes one core of the cluster.
+    address : of a running Ray cluster, or None: one is started on this machine.
+    seconds : to wait for the gang's places.
+    store : bytes of the object store of a cluster that is started here.
+
+    Raises
+    ------
+    UsageError : Ray is not installed, or no cluster answers.
+    RunFailedError : the cluster has no places for the whole gang.
+    """
+
+    def __init__(self, count: int, *, address: str | None, seconds: float, store: int) -> None:
+        self.ray = ray_module()
+        self._joined = not self.ray.is_initialized()
+        if self._joined:
+            self._join(count, address, store)
+        self._group = self.ray.util.placement_group([{"CPU": 1}] * count, strategy="SPREAD")
+        if not self._group.wait(seconds):
+            self.ray.util.remove_placement_group(self._group)
+            free = self.ray.available_resources().get("CPU", 0)
+            self.close()
+            raise RunFailedError(f"the cluster has no places for {count} workers at once",
+                                 witness=f"{free:g} cores are free", hint="fewer workers, or more machines")
+        self._kind = _worker_class(self.ray)
+        self.actors: list[Any] = [self.start(place) for place in range(count)]
+
+    def _join(self, count: int, address: str | None, store: int) -> None:
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address is None:
+            self.ray.init(num_cpus=count, include_dashboard=False, object_store_memory=store, **quiet)
+            return
+        try:
+            self.ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise UsageError("no Ray cluster answers", where=address, witness=str(error).splitlines()[0],
+                             hint="`ray start --head` starts one") from None
+
+    def start(self, place: int) -> Any:
+        """A new process at a place of the gang."""
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+        return self._kind.options(scheduling_strategy=PlacementGroupSchedulingStrategy(
+            placement_group=self._group, placement_group_bundle_index=place)).remote()
+
+    def put(self, value: Any) -> Any:
+        """A reference to a value in the object store."""
+        return self.ray.put(value)
+
+    def run(self, actor: Any, key: str, code: Any, results: int, arguments: Sequence[Any],
+            done: Callable[[Told | None, Exception | None], None]) -> list[Any]:
+        """Start a node; references to its values at once, and `done` is called with when it ran, or its error."""
+        values: list[Any]
+        told, *values = actor.run.options(num_returns=1 + results).remote(key, [code], *arguments)
+
+        def ended(future: Any) -> None:
+            error = future.exception()
+            done(None if error else future.result(), error)
+        told.future().add_done_callback(ended)
+        return values
+
+    def load(self, actors: Sequence[Any], code: Any) -> None:
+        """Load code on processes, and wait for it."""
+        self.ray.get([a.load.remote([code]) for a in actors])
+
+    def get(self, reference: Any) -> Any:
+        """The value."""
+        return self.ray.get(reference)
+
+    def crash(self, actor: Any) -> None:
+        """Kill the process, whatever it does."""
+        actor.crash.remote()
+
+    def lost_actor(self, error: BaseException) -> str | None:
+        """The process whose loss an error tells of; "" where a value was lost; None where it is another error."""
+        from ray import exceptions
+        if isinstance(error, exceptions.RayActorError):
+            return str(error.actor_id or "")
+        return "" if isinstance(error, (exceptions.ObjectLostError, exceptions.WorkerCrashedError)) else None
+
+    @staticmethod
+    def plain(error: BaseException) -> BaseException:
+        """The error that code raised on a worker, without Ray's around it."""
+        cause = getattr(error, "cause", None)
+        return cause if isinstance(cause, BaseException) else error
+
+    @staticmethod
+    def name(actor: Any) -> str:
+        """As `lost_actor` names it."""
+        return str(actor._actor_id.hex())
+
+    def close(self) -> None:
+        """End the processes; a cluster that was started here ends, too."""
+        for actor in getattr(self, "actors", []):
+            self.ray.kill(actor)
+        self.ray.util.remove_placement_group(self._group)
+        if self._joined:
+            self.ray.shutdown()
+
+
+def _worker_class(ray: Any) -> Any:
+    """An `Executor` as Ray's actor; a second thread can end it while a node runs."""
+    class Worker:
+        def __init__(self) -> None:
+            os.environ.update(_THREADS)
+            self.executor = Executor()
+
+        def load(self, code: list[Any]) -> int:
+            return self.executor.load(_fetched(code))
+
+        def run(self, key: str, code: list[Any], *arguments: Any) -> Any:
+            return self.executor.run(key, lambda: _fetched(code), arguments)
+
+        def crash(self) -> None:
+            self.executor.crash()
+
+    Worker.crash = ray.method(concurrency_group="control")(Worker.crash)  # type: ignore[method-assign]
+    return ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={"control": 1},
+                      max_concurrency=LIMITS.calls_at_once,
+                      allow_out_of_order_execution=True)(Worker)
+
+
+def _fetched(code: list[Any]) -> Code:
+    import ray
+    found: Code = ray.get(code[0])
+    return found

@@ -1,0 +1,126 @@
+"""The C of accelerators computes what the original does; a move that is missing, or a life that is too short, shows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import islpy as isl
+import pytest
+
+from polysched.errors import UnsupportedScopError
+from polysched.gpu.scratchpad import ScratchpadMapping
+from polysched.gpu.scratchpad.placement import place
+from polysched.gpu.scratchpad.plan import Home
+from polysched.target.scratchpads import SCRATCHPADS
+from tests.gpu.scratchpad.accelerated import chain, emitted, is_same, mapped, norm, product, program, read
+
+MOVE = re.compile(r"^\s*(?P<move>[\w\[\]\-+() *]+\] = [\w\[\]\-+() *]+\];)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", SCRATCHPADS)
+@pytest.mark.parametrize("edges", [(), (16, 16), (16, 48), (17, 33)])
+def test_products_of_any_tile_are_those_of_the_original(target: str, edges: tuple[int, ...]) -> None:
+    text = product(33, 50, 37, integers=target == "gemmini")
+    assert is_same(text, mapped(text, target, tile=edges))
+
+
+@pytest.mark.parametrize("double_buffering", [True, False])
+@pytest.mark.parametrize("share", [True, False])
+def test_a_chain_is_that_of_the_original(double_buffering: bool, share: bool) -> None:
+    text = chain(40, 33, 20, 18)
+    mapping = mapped(text, double_buffering=double_buffering, share=share, tile=(16,))
+    assert is_same(text, mapping)
+    assert len(mapping.groups) in ((1, 2) if share else (2,))
+
+
+def test_rows_on_the_vector_unit() -> None:
+    text = norm(19, 23)
+    for tile in ((), (1,), (7,), (19,)):
+        assert is_same(text, mapped(text, tile=tile))
+
+
+def test_a_sum_that_starts_from_what_was_there() -> None:
+    text = program("float C[20][20], const _Float16 A[20][20], const _Float16 B[20][20]",
+                   "for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) for (int k = 0; k < 20; k++)\n"
+                   "  C[i][j] += (float)A[i][k] * (float)B[k][j];")
+    mapping = mapped(text, tile=(16, 16))
+    assert "sums of S0" in str([run.instruction.name for run in mapping.timeline.runs])
+    assert is_same(text, mapping)
+
+
+@pytest.mark.parametrize(("target", "text"), [
+    ("davinci", product(20, 18, 40)), ("gemmini", product(20, 18, 40, integers=True)),
+    ("davinci", norm(9, 8))])
+def test_every_move_is_needed(target: str, text: str) -> None:
+    mapping = mapped(text, target, tile=(16,))
+    whole = emitted(text, mapping)
+    moves = list(MOVE.finditer(whole))
+    assert len(moves) >= 3
+    for own in moves:
+        assert not is_same(text, mapping, lambda c, own=own: c[:own.start("move")] + ";" + c[own.end("move"):]), own[0]
+
+
+@pytest.mark.parametrize("array", ["X", "m", "v"])
+def test_a_life_that_ends_too_early_shows(array: str) -> None:
+    text = norm(16, 16)
+    mapping = mapped(text, double_buffering=False, tile=(16,))
+    assert is_same(text, mapping)
+    assert not is_same(text, _shortened(mapping, array))
+
+
+def _shortened(mapping: ScratchpadMapping, array: str) -> ScratchpadMapping:
+    """The life of one buffer ends with its first stage, in a memory as small as then suffices."""
+    name, placed = next(iter(mapping.groups.items()))
+    homes = {own: replace(home, buffer=replace(home.buffer, last=home.buffer.first)) if own == array else home
+             for own, home in placed.plan.homes.items()}
+    plan = replace(placed.plan, homes=homes)
+    again = place(mapping.target, plan.buffers, where="a test")
+    return replace(mapping, groups={name: replace(placed, plan=plan, placement=again)})
+
+
+def test_what_is_not_loaded_or_stored_shows() -> None:
+    text = norm(16, 16)
+    mapping = mapped(text, tile=(8,))
+    name, placed = next(iter(mapping.groups.items()))
+    for array, home in placed.plan.homes.items():
+        for field in ("loaded", "stored"):
+            elements: isl.Set = getattr(home, field)
+            if elements.is_empty():
+                continue
+            changed: Home = replace(home, **{field: isl.Set.empty(elements.get_space())})
+            plan = replace(placed.plan, homes={**placed.plan.homes, array: changed})
+            assert not is_same(text, replace(mapping, groups={name: replace(placed, plan=plan)})), (array, field)
+
+
+def test_other_sizes_run_the_original_code() -> None:
+    text = program("int n, float x[n], const float y[n]", "for (int i = 0; i < n; i++) x[i] = 2.0f * y[i] + x[i];")
+    mapping = mapped(text, sizes={"n": 21})
+    whole = emitted(text, mapping)
+    assert "if (n == 21)" in whole
+    assert is_same(text, mapping, sizes={"n": 21})
+    assert is_same(text, mapping, sizes={"n": 20})
+
+
+def test_loops_of_the_host_stay_outside() -> None:
+    text = program("float A[20], float B[20]",
+                   "for (int t = 0; t < 5; t++) { for (int i = 1; i < 19; i++) B[i] = A[i - 1] + A[i + 1];\n"
+                   "for (int i = 1; i < 19; i++) A[i] = B[i]; }")
+    for target in SCRATCHPADS:
+        assert is_same(text, mapped(text, target, tile=(7,)))
+
+
+def test_names_of_the_emitted_c_are_refused() -> None:
+    text = program("float polysched_tile0[9]", "for (int i = 0; i < 9; i++) polysched_tile0[i] = 1.0f;")
+    with pytest.raises(UnsupportedScopError, match="polysched_tile0 is a name"):
+        emitted(text, mapped(text))
+
+
+def test_arrays_of_the_region_stay_on_the_chip() -> None:
+    text = program("float y[12][9], const float x[12][9]",
+                   "for (int i = 0; i < 12; i++) { float s = 0.0f; for (int j = 0; j < 9; j++) s += x[i][j];\n"
+                   "for (int j = 0; j < 9; j++) y[i][j] = x[i][j] / s; }")
+    for target in SCRATCHPADS:
+        mapping = mapped(text, target)
+        assert is_same(text, mapping)
+    assert read(text).statements

@@ -1,0 +1,54 @@
+"""Functions of ONNX with an operand left out before the last."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from polysched.errors import ModelFileError, UnsupportedGraphError
+from polysched.graph import interpret, load
+from polysched.graph.reading.schema_bodies import with_bodies
+
+SHAPES = {"q": (1, 2, 3, 4), "k": (1, 2, 5, 4), "v": (1, 2, 5, 6), "past_k": (1, 2, 2, 4), "past_v": (1, 2, 2, 6)}
+
+
+def attention(*operands: str, version: int = 23, **attributes: object) -> onnx.ModelProto:
+    """Attention with a cache and no mask."""
+    node = helper.make_node("Attention", operands, ["y", "present_k", "present_v"], **attributes)
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in SHAPES.items() if n in operands]
+    outputs = [helper.make_value_info(n, onnx.TypeProto()) for n in node.output]
+    return helper.make_model(helper.make_graph([node], "g", inputs, outputs),
+                             opset_imports=[helper.make_opsetid("", version)])
+
+
+@pytest.mark.parametrize("version", [23, 24])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_attention_without_a_mask_and_with_a_cache_is_that_of_onnx(version: int, causal: int) -> None:
+    rng = np.random.default_rng(0)
+    arrays = {n: rng.normal(size=s).astype(np.float32) for n, s in SHAPES.items()}
+    model = attention("q", "k", "v", "", "past_k", "past_v", version=version, is_causal=causal)
+    wanted = ReferenceEvaluator(model).run(None, arrays)
+    found = interpret(load(model), arrays)
+    for name, value in zip(("y", "present_k", "present_v"), wanted, strict=True):
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_the_type_of_an_operand_is_needed() -> None:
+    model = attention("q", "k", "v", "", "past_k", "nowhere")
+    with pytest.raises(ModelFileError, match=r"the type of an operand is not known|do not fit together"):
+        with_bodies(model, 23)
+
+
+def test_other_nodes_stay() -> None:
+    model = attention("q", "k", "v")
+    before = model.SerializeToString(deterministic=True)
+    with_bodies(model, 23)
+    assert model.SerializeToString(deterministic=True) == before
+
+
+def test_a_node_of_a_later_operator_set_is_refused() -> None:
+    with pytest.raises((ModelFileError, UnsupportedGraphError)):
+        interpret(load(attention("q", "k", "v", "", "past_k", "past_v", version=17)), {})

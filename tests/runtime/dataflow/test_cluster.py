@@ -1,0 +1,104 @@
+"""Workers die before every node in turn; nothing is lost, and at most one node runs twice."""
+
+import numpy as np
+import pytest
+
+from polysched.errors import RunFailedError, UsageError
+from polysched.runtime.dataflow import Cluster, FunctionCode
+
+ADD = FunctionCode(function=lambda x, y: x + y)
+SPLIT = FunctionCode(function=lambda x: (x[:2], x[2:]), results=2)
+
+
+def diamond(cluster: Cluster) -> np.ndarray:
+    """Ten nodes on two workers, sent before any has a value."""
+    program = cluster.program("diamond")
+    x = np.arange(4.0)
+    for _ in range(3):
+        low, high = program.call(SPLIT, x, worker=0)
+        other = program.call(ADD, high, 1.0, worker=1)
+        x = program.call(FunctionCode(function=lambda a, b: np.concatenate([b, a])), low, other, worker=0)
+    return program.call(ADD, x, x, worker=1).result(30)
+
+
+def test_a_process_that_dies_before_any_node_costs_nothing_that_was_done(in_process) -> None:
+    expected = diamond(in_process())
+    for number in range(10):
+        cluster = in_process(crash_before={number})
+        assert diamond(cluster).tobytes() == expected.tobytes()
+        assert [(loss.worker, loss.spare) for loss in cluster.losses] == [(0 if number % 3 != 1 and number < 9 else 1,
+                                                                         True)]
+        assert cluster.sent_again >= 1
+
+
+def test_several_processes_die_one_after_the_other(in_process) -> None:
+    cluster = in_process(crash_before={1, 4, 8}, spares=1)
+    assert diamond(cluster).tobytes() == diamond(in_process()).tobytes()
+    assert len(cluster.losses) == 3
+    assert "3 lost" in repr(cluster)
+
+
+def test_without_a_spare_a_new_process_is_started(in_process) -> None:
+    cluster = in_process(spares=0, crash_before={2})
+    assert diamond(cluster).tobytes() == diamond(in_process()).tobytes()
+    assert not cluster.losses[0].spare
+
+
+def test_a_spare_that_dies_is_replaced(in_process) -> None:
+    cluster = in_process(crash_before={0})
+    spare = cluster._spares[0][0]
+    spare.alive = False
+    program = cluster.program("p")
+    assert program.call(ADD, 1, 2).result(30) == 3
+    assert len(cluster.losses) == 2
+
+
+def test_code_that_ends_its_process_is_given_up(in_process) -> None:
+    cluster = in_process(crash_before=range(100))
+    program = cluster.program("bad")
+    first = program.call(ADD, 1, 2)
+    then = program.call(ADD, first, 2, worker=1)
+    with pytest.raises(RunFailedError, match="lost 3 times while it ran a node"):
+        first.result(30)
+    with pytest.raises(RunFailedError, match="lost 3 times"):
+        then.result(30)
+
+
+def test_an_error_of_code_reaches_who_asks_and_who_depends(in_process) -> None:
+    cluster = in_process()
+    program = cluster.program("p")
+    bad = program.call(ADD, "a", 1)
+    then = program.call(ADD, bad, 1, worker=1)
+    with pytest.raises(TypeError):
+        bad.result(30)
+    with pytest.raises(TypeError):
+        then.result(30)
+    assert not cluster.losses
+    assert program.call(ADD, 1, 1).result(30) == 2
+
+
+def test_values_that_were_done_are_not_computed_again(in_process) -> None:
+    ran = []
+    code = FunctionCode(function=lambda x: ran.append(x) or x)
+    code.load()
+    cluster = in_process(crash_before={3})
+    program = cluster.program("p")
+    note = FunctionCode(function=lambda x: x + 1)
+    x = 0
+    for at in range(6):
+        x = program.call(note, x, worker=at % 2)
+    assert x.result(30) == 6
+    assert cluster.sent_again == 3   # the one that ran, and two that were sent ahead; the three before stay
+    assert x.node.attempt == 2
+
+
+@pytest.mark.parametrize(("workers", "spares"), [(0, 0), (1, -1), (100000, 0)])
+def test_numbers_are_checked(workers: int, spares: int) -> None:
+    with pytest.raises(UsageError, match="a cluster has 1 to"):
+        Cluster(workers=workers, spares=spares)
+
+
+@pytest.mark.parametrize("workers", [(), (2,), (-1,), (0, 0)])
+def test_a_program_runs_on_workers_that_are_there(in_process, workers) -> None:
+    with pytest.raises(UsageError, match="different workers from 0 to 1"):
+        in_process().program("p", workers)

@@ -1,0 +1,76 @@
+"""Real processes: values pass before they exist, processes are killed, errors come back."""
+
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from polysched.distribute import distribute
+from polysched.errors import UsageError
+from polysched.runtime.dataflow import Cluster, FunctionCode, kernel_code, run_distributed
+from polysched.runtime.dataflow.ray_workers import ray_module
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
+from tests.distribute.programs import scop_of
+from tests.runtime.dataflow.test_ranks import given_to
+
+
+def test_programs_share_workers_and_neither_waits_for_the_other(ray_cluster) -> None:
+    wait = FunctionCode(function=lambda x, s: (time.sleep(s), x)[1])
+    first, second = ray_cluster.program("first"), ray_cluster.program("second")
+    first.load(wait)
+    slow = first.call(wait, 1, 1.0, worker=0)
+    behind = first.call(wait, slow, 0.0, worker=1)
+    assert second.call(wait, 2, 0.0, worker=1).result(60) == 2
+    assert not behind.done
+    assert behind.result(60) == 1
+
+
+def test_an_error_comes_back_as_it_was_raised(ray_cluster) -> None:
+    def refuse(_: int) -> None:
+        raise UsageError("not this one", witness="a number", hint="another one")
+
+    program = ray_cluster.program("p")
+    with pytest.raises(UsageError, match="not this one") as caught:
+        program.call(FunctionCode(function=refuse), 1).result(60)
+    assert caught.value.hint == "another one"
+
+
+def test_a_killed_process_changes_no_result(ray_cluster) -> None:
+    scop = scop_of("jacobi")
+    sizes = {"n": 40, "t": 15}
+    arrays = given_to(scop, sizes)
+    expected = {n: v.copy() for n, v in arrays.items()}
+    execute(scop, sizes, expected)
+    before = len(ray_cluster.losses)
+    run = run_distributed(ray_cluster.program("p"), distribute(scop, "i"), arrays, sizes,
+                          before_step=lambda at: ray_cluster.crash(1) if at == 9 else None)
+    assert run.result("A", 100).tobytes() == expected["A"].tobytes()
+    assert len(ray_cluster.losses) == before + 1
+
+
+def test_kernels_run_on_large_arrays_of_other_workers(ray_cluster) -> None:
+    code = kernel_code(from_c_text("""void f(int n, double a[n]) {
+#pragma scop
+for (int i = 0; i < n; i++) a[i] += 1.0;
+#pragma endscop
+}"""))
+    program, x = ray_cluster.program("p"), np.zeros(200_000)
+    for at in range(5):
+        x = program.call(code, 200_000, x, worker=at % 2)
+    assert (x.result(60) == 5).all()
+
+
+def test_a_cluster_that_does_not_answer() -> None:
+    ray = ray_module()
+    if ray.is_initialized():
+        pytest.skip("this process has joined another cluster")
+    with pytest.raises(UsageError, match="no Ray cluster answers"):
+        Cluster(workers=1, spares=0, address="127.0.0.1:1")
+
+
+def test_without_ray(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match="needs Ray"):
+        ray_module()
