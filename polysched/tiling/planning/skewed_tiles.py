@@ -66,14 +66,11 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     """
     model = _usable(target)
     order, last = problem.orders[0], model.target.caches[-1]
-    last_bytes = last.size_bytes // last.shared_by
     whole = tuple(transfer_once(problem.nest, model))
     known = faces is not None and problem.nest.expected[faces.space]
     best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
-        kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
-        rows_are_whole = edges[problem.innermost] >= problem.nest.extents[problem.innermost]
-        if kept > (max(problem.capacity_bytes, last_bytes) if rows_are_whole else problem.capacity_bytes):
+        if not _fits(problem, edges, last.size_bytes // last.shared_by):
             continue
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
@@ -94,6 +91,13 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         in_pieces = split_seconds(plan, faces, model, problem.threads, whole)
         return replace(choice, split=in_pieces is not None and in_pieces < seconds)
     return choice
+
+
+def _fits(problem: TileProblem, edges: tuple[int, ...], common_bytes: int) -> bool:
+    """Whether two steps of a tile stay in its cache; of tiles of whole rows, in a core's share of the common cache."""
+    kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
+    rows_are_whole = edges[problem.innermost] >= problem.nest.extents[problem.innermost]
+    return kept <= (max(problem.capacity_bytes, common_bytes) if rows_are_whole else problem.capacity_bytes)
 
 
 def _usable(target: Target) -> Projected:

@@ -182,7 +182,7 @@ def test_statements_of_a_step_do_not_crowd_each_other_out_of_a_cache():
     first, second = nest.one_by_one
     assert {first.deepest, second.deepest} == {(name,) for name in nest.deepest}
     assert len(first.references) == len(second.references) == 2
-    crowded = replace(SMALL, caches=(replace(SMALL.caches[0], size_bytes=48 << 10), SMALL.caches[1]))
+    crowded = replace(SMALL, caches=(replace(SMALL.caches[0], size_bytes=40 << 10), SMALL.caches[1]))
     plan = BandPlan(nest=nest, edges=(4, 64, None), order=(0, 1))
     dependent = replace(nest, row_independent=(False, False, False))
     apart, together = (skewed_tiles._step_transfers(own, tile_of(own), Projected(target=crowded), structure_of_rows())
