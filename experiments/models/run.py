@@ -171,7 +171,6 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 def decoded(threads: int, report: Report) -> dict[str, Any]:
     """The model whose loop ends by data, compiled whole, beside ONNX Runtime."""
     import onnx
-
     from decoding import decode_inputs, decode_loop
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "decode.onnx"
