@@ -321,11 +321,19 @@ def table(records: Sequence[Record]) -> str:
     return "\n\n".join(parts)
 
 
-def plot(records: Sequence[Record]) -> Figure | None:
+def nothing(why: str) -> Figure:
+    """A figure that says why it is empty."""
+    figure, axes = new_figure(width=5.0, height=1.0)
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, why, ha="center", va="center")
+    return figure
+
+
+def plot(records: Sequence[Record]) -> Figure:
     """Who ran what when: the plain run, and each run with a kill."""
     found = next((r for r in records if "killed" in r.parameters and r.values), None)
     if found is None:
-        return None
+        return nothing("no run with a kill was recorded")
     runs = found.values["runs"][1:]
     figure, first = new_figure(width=8.0, height=1.2 * len(runs) + 0.8)
     first.remove()

@@ -147,11 +147,14 @@ def table(records: Sequence[Record]) -> str:
                         "best effort kept"], rows)])
 
 
-def plot(records: Sequence[Record]) -> Figure | None:
+def plot(records: Sequence[Record]) -> Figure:
     """Distributions of latencies per tile and policy; the trade of latency against throughput, and REEF's."""
     rows = [r for r in records if "way" in r.parameters and r.values]
     if not rows:
-        return None
+        figure, axes = new_figure(width=5.0, height=1.0)
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "no latencies were recorded", ha="center", va="center")
+        return figure
     panels = list(dict.fromkeys((r.parameters["fifo"], r.parameters["tiles"]) for r in rows))
     columns = min(3, len(panels))
     height = -(-len(panels) // columns)

@@ -81,11 +81,35 @@ def check_graph(seed: int) -> GraphRecord:
         _check_passes(graph, inputs, wanted)
         check(compile_graph(graph).run(inputs), wanted, "the interpreter")
         check(compile_graph(graph, fusion="cost").run(inputs), wanted, "the interpreter, kernels by cost")
+        return GraphRecord(seed, RIGHT, _check_open(graph, seed))
     except WrongResultError as error:
         return GraphRecord(seed, WRONG, str(error))
     except PolyschedError as error:
         return GraphRecord(seed, REFUSED, error.problem)
-    return GraphRecord(seed, RIGHT)
+
+
+def _check_open(fixed: Graph, seed: int) -> str:
+    """The graph with an open size, at the one that was drawn and at a larger one; why it is had for fixed sizes only.
+
+    A size for which the interpreter refuses the graph (an index is outside) is left out.
+    """
+    graph = random_graph(seed, open_sizes=True)
+    drawn = [e.constant for (_, own), (_, other) in zip(fixed.inputs, graph.inputs, strict=True)
+             for e, o in zip(own.shape, other.shape, strict=True) if not o.is_constant]
+    if not drawn:
+        return ""
+    try:
+        model = compile_graph(graph)
+    except UnsupportedGraphError as error:
+        return f"for fixed sizes: {error.problem}"
+    for size in (drawn[0], drawn[0] + 2):
+        inputs = graph_inputs(graph, seed, size)
+        try:
+            wanted = interpret(graph, inputs)
+        except (UnsupportedGraphError, IndexError):
+            continue
+        check(model.run(inputs), wanted, f"the interpreter, size {size} of an open one")
+    return "at open sizes"
 
 
 def _check_passes(graph: Graph, inputs: Arrays, wanted: Arrays) -> None:
@@ -145,9 +169,10 @@ def _ended(seed: int, end: ChildEnd) -> GraphRecord:
 
 def summary(records: Sequence[GraphRecord]) -> str:
     """Why graphs were refused, and a last line of counts."""
-    reasons = Counter(r.reason for r in records if r.verdict == REFUSED)
+    reasons = Counter(f"refused: {r.reason}" for r in records if r.verdict == REFUSED)
+    reasons += Counter(r.reason for r in records if r.verdict == RIGHT and r.reason)
     counts = Counter(r.verdict for r in records)
-    lines = [f"  {count:5} refused: {reason}" for reason, count in reasons.most_common()]
+    lines = [f"  {count:5} {reason}" for reason, count in reasons.most_common()]
     return "\n".join([*lines, f"{len(records)} graphs, " + ", ".join(
         f"{counts[v]} {v}" for v in (RIGHT, REFUSED, *FAULTS))])
 

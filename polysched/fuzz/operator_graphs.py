@@ -1,5 +1,5 @@
 """Random operator graphs: elementwise operators, broadcasts, movement, reductions, products, convolutions, gathers,
-pools, branches and loops.
+pools, branches and loops; behind them what `wide_graphs` draws.
 
     graph = random_graph(seed)
     arrays = graph_inputs(graph, seed)
@@ -9,68 +9,26 @@ Every draw is a graph that the interpreter runs; values stay small, so that diff
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.inference import Inference
-from polysched.graph.values.graph import Attribute, Graph, Node
-from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+from polysched.fuzz.graph_drawing import (
+    COMPARED,
+    EXTENTS,
+    NUMBERS,
+    PAIRS,
+    PLAIN,
+    SIZED,
+    SMOOTH,
+    counts,
+    moves,
+)
+from polysched.fuzz.wide_graphs import Wide, opened
+from polysched.graph.values.graph import Graph, Node
+from polysched.scop.dtypes import BOOL
 
-EXTENTS = (1, 2, 3, 5, 7, 8, 9)
-NUMBERS = (FLOAT32, FLOAT64, INT32, INT64)
-SMOOTH = ("Tanh", "Sigmoid", "Sin", "Cos", "Erf", "Softsign", "Atan")
-PLAIN = ("Neg", "Abs", "Sign", "Relu")
-PAIRS = ("Add", "Sub", "Max", "Min")
-COMPARED = ("Less", "Greater", "Equal", "LessOrEqual")
-SIZED = 600
 
-
-class _Drawing:
-    """A graph that grows by one operator at a time."""
-
-    def __init__(self, seed: int) -> None:
-        self.draw = Random(seed)
-        self.nodes: list[Node] = []
-        self.constants: dict[str, np.ndarray] = {}
-        self.inputs: list[tuple[str, TensorType]] = []
-        self.inference = Inference(Graph(name="drawn", inputs=(), nodes=(), outputs=()))
-        for number in range(self.draw.randint(1, 3)):
-            rank = self.draw.randint(1, 4)
-            own = TensorType.of(self.draw.choice(NUMBERS), [self.draw.choice(EXTENTS) for _ in range(rank)])
-            if int(own.elements) <= SIZED:
-                self.inputs.append((f"x{number}", own))
-        self.inputs = self.inputs or [("x", TensorType.of(FLOAT32, (3, 5)))]
-        self.inference.types |= dict(self.inputs)
-
-    def any(self, wanted: Callable[[TensorType], bool] = lambda t: t.dtype != BOOL) -> str | None:
-        """A value of a kind; the newest are drawn the most."""
-        fitting = [n for n, t in self.inference.types.items() if n not in self.constants and wanted(t)]
-        return self.draw.choice(fitting[-6:]) if fitting else None
-
-    def constant(self, values: object, dtype: DType = INT64) -> str:
-        """The name of a constant."""
-        name = f"c{len(self.constants)}"
-        self.constants[name] = np.array(values, dtype.name)
-        self.inference.bind(name, self.constants[name])
-        return name
-
-    def add(self, op: str, *inputs: str, results: int = 1, **attributes: Attribute) -> None:
-        """One more node, where its results are small and its operator takes the operands."""
-        outputs = [f"v{len(self.nodes)}_{r}" for r in range(results)]
-        node = Node.of(op, inputs, outputs, attributes)
-        try:
-            self.inference.take(node)
-        except UnsupportedGraphError:
-            return
-        if any(int(self.inference.types[o].elements) > SIZED for o in outputs):
-            for output in outputs:
-                del self.inference.types[output]
-            return
-        self.nodes.append(node)
+class _Drawing(Wide):
+    """All ways of drawing."""
 
     def elementwise(self) -> None:
         x = self.any()
@@ -104,14 +62,14 @@ class _Drawing:
             self.add("Where", c, x, self.constant(1, self.inference.types[x].dtype))
 
     def convert(self) -> None:
-        x = self.any()
+        x = self.any(moves)
         if x is not None:
             own = self.inference.types[x].dtype
             to = self.draw.choice([d for d in NUMBERS if d.is_float or own.is_integer])
             self.add("Cast", x, to=to.name)
 
     def reshape(self) -> None:
-        x = self.any()
+        x = self.any(moves)
         if x is None:
             return
         own = self.inference.types[x]
@@ -126,7 +84,7 @@ class _Drawing:
             self.add("Flatten", x, axis=self.draw.randint(0, own.rank))
 
     def cut(self) -> None:
-        x = self.any(lambda t: t.rank > 0)
+        x = self.any(lambda t: moves(t) and t.rank > 0)
         if x is None:
             return
         own = self.inference.types[x]
@@ -147,7 +105,7 @@ class _Drawing:
             self.add("Gather", x, self.constant(index), axis=axis)
 
     def reduce(self) -> None:
-        x = self.any(lambda t: t.rank > 0)
+        x = self.any(lambda t: counts(t) and t.rank > 0)
         if x is None:
             return
         own = self.inference.types[x]
@@ -161,7 +119,7 @@ class _Drawing:
             self.add(op, x, self.constant(axes), keepdims=self.draw.randint(0, 1))
 
     def product(self) -> None:
-        x = self.any(lambda t: t.rank > 1)
+        x = self.any(lambda t: counts(t) and t.rank > 1)
         if x is None:
             return
         own = self.inference.types[x]
@@ -175,7 +133,7 @@ class _Drawing:
             self.add("MatMul", x, self.constant(factors, own.dtype))
 
     def pool(self) -> None:
-        x = self.any(lambda t: t.rank in (3, 4) and t.dtype.is_float)
+        x = self.any(lambda t: counts(t) and t.rank in (3, 4) and t.dtype.is_float)
         if x is None:
             return
         space = self.inference.types[x].extents[2:]
@@ -186,7 +144,8 @@ class _Drawing:
 
     def gather(self) -> None:
         """Elements at places that are data: where another value is largest."""
-        x, y = self.any(lambda t: t.rank > 0), self.any(lambda t: t.rank > 0 and t.dtype.is_float)
+        x = self.any(lambda t: counts(t) and t.rank > 0)
+        y = self.any(lambda t: counts(t) and t.rank > 0 and t.dtype.is_float)
         if x is None or y is None:
             return
         own, other = self.inference.types[x], self.inference.types[y]
@@ -201,7 +160,7 @@ class _Drawing:
 
     def branch(self) -> None:
         """A condition that is known; one side computes, the other may return what stands around it."""
-        x = self.any(lambda t: t.dtype.is_float)
+        x = self.any(lambda t: counts(t) and t.dtype.is_float)
         if x is None:
             return
         number = len(self.nodes)
@@ -216,7 +175,7 @@ class _Drawing:
 
     def loop(self) -> None:
         """A few rounds over a value; every round's value is kept, too."""
-        x = self.any(lambda t: t.dtype.is_float and 0 < int(t.elements) <= SIZED // 4)
+        x = self.any(lambda t: counts(t) and t.dtype.is_float and 0 < int(t.elements) <= SIZED // 4)
         if x is None:
             return
         number = len(self.nodes)
@@ -233,36 +192,43 @@ class _Drawing:
         self.inference.types |= {node.outputs[0]: own, node.outputs[1]: stacked}
         self.nodes.append(node)
 
-    def region(self, node: Node, like: list[str]) -> None:
-        """A node with regions, whose results have the types of some values."""
-        self.inference.types |= {o: self.inference.types[x] for o, x in zip(node.outputs, like, strict=True)}
-        self.nodes.append(node)
+
+OPEN = 0.3
+"""The share of graphs that have an open size, where one fits."""
 
 
-def random_graph(seed: int, *, nodes: int = 8) -> Graph:
+def random_graph(seed: int, *, nodes: int = 8, open_sizes: bool = False) -> Graph:
     """A graph that is the same for the same seed.
 
     Parameters
     ----------
     nodes : how many operators are drawn; those that do not fit are left out.
+    open_sizes : some graphs have an extent of an input open; they are else those that they are without.
     """
     drawn = _Drawing(seed)
     ways = (drawn.elementwise, drawn.elementwise, drawn.pair, drawn.pair, drawn.select, drawn.convert, drawn.reshape,
-            drawn.reshape, drawn.cut, drawn.cut, drawn.reduce, drawn.reduce, drawn.product, drawn.pool,
-            drawn.gather, drawn.branch, drawn.loop)
+            drawn.reshape, drawn.cut, drawn.cut, drawn.reduce, drawn.reduce, drawn.product, drawn.product, drawn.pool,
+            drawn.gather, drawn.branch, drawn.loop, *drawn.wide)
     for _ in range(nodes):
         drawn.draw.choice(ways)()
     read = {i for node in drawn.nodes for i in node.used}
     made = [o for node in drawn.nodes for o in node.outputs]
     outputs = [o for o in made if o not in read] or [drawn.inputs[0][0]]
     extra = [o for o in made if o in read and drawn.draw.random() < 0.2]
-    return Graph(name=f"random_{seed}", inputs=tuple(drawn.inputs), nodes=tuple(drawn.nodes),
-                 outputs=(*outputs, *extra), constants=drawn.constants)
+    graph = Graph(name=f"random_{seed}", inputs=tuple(drawn.inputs), nodes=tuple(drawn.nodes),
+                  outputs=(*outputs, *extra), constants=drawn.constants)
+    return opened(graph, drawn.draw) if open_sizes and drawn.draw.random() < OPEN else graph
 
 
-def graph_inputs(graph: Graph, seed: int) -> dict[str, np.ndarray]:
-    """Small values for a graph's inputs."""
+def graph_inputs(graph: Graph, seed: int, size: int = 3) -> dict[str, np.ndarray]:
+    """Small values for a graph's inputs.
+
+    Parameters
+    ----------
+    size : the value of every open size.
+    """
     rng = np.random.default_rng(seed)
-    drawn = {name: rng.uniform(-2, 2, t.extents) if t.dtype.is_float else rng.integers(-4, 5, t.extents)
+    shapes = {name: tuple(e.constant if e.is_constant else size for e in t.shape) for name, t in graph.inputs}
+    drawn = {name: rng.uniform(-2, 2, shapes[name]) if t.dtype.is_float else rng.integers(-4, 5, shapes[name])
              for name, t in graph.inputs}
     return {name: drawn[name].astype(t.numpy) for name, t in graph.inputs}

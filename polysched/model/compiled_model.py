@@ -165,6 +165,22 @@ class CompiledModel:
                                    results=tuple((t.extents, t.numpy) for t in types))
         return self._kept[sizes]
 
+    def memory(self, inputs: Mapping[str, Any]) -> CallMemory:
+        """What a call with these inputs needs, apart from the model's own: for callers that run its steps themselves.
+
+        Raises
+        ------
+        UnsupportedGraphError : an input is missing or has another type.
+        """
+        given = given_arrays(self.graph, inputs)
+        sizes = sizes_of(self.graph, given)
+        ready = self._ready(tuple(sizes.values()))
+        arena = np.empty(len(ready.arena), np.uint8)
+        first = -arena.ctypes.data % ALIGNMENT
+        return CallMemory(inputs=given, constants=self._constants, sizes=np.array(ready.sizes, np.int64),
+                          offsets=np.array(ready.offsets, np.int64), arena=arena[first:],
+                          results=dict(zip(self.plan.graph.outputs, ready.results, strict=True)))
+
     @cached_property
     def _constants(self) -> list[np.ndarray]:
         return [np.ascontiguousarray(a) for a in self.plan.graph.constants.values()]
@@ -258,6 +274,26 @@ class CompiledModel:
             assert isinstance(step, Copies)
             raise UsageError("an index is outside the dimension that it counts", where=f"value {step.output!r}",
                              hint="indices of a dimension of extent n go from -n to n - 1")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CallMemory:
+    """The arrays of one call, in the order of the driver's arguments, and what its outputs are.
+
+    Parameters
+    ----------
+    inputs, constants : as the driver takes them.
+    sizes, offsets : of the open sizes, and where values stand in the arena.
+    arena : of this call alone, aligned.
+    results : shape and element type of every output.
+    """
+
+    inputs: Mapping[str, np.ndarray]
+    constants: list[np.ndarray]
+    sizes: np.ndarray
+    offsets: np.ndarray
+    arena: np.ndarray
+    results: Mapping[str, tuple[tuple[int, ...], np.dtype]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,7 +15,7 @@ from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
-NO_MEMORY = 1
+NO_MEMORY, STOPPED = 1, -1
 FIRST_OF_INDICES = 2
 """What the function returns where the step of number 0 finds an index outside its dimension; then one more per step."""
 EXPORTED = '__attribute__((visibility("default")))'
@@ -24,7 +24,7 @@ EXPORTED = '__attribute__((visibility("default")))'
 ARENA = "polysched_model_arena"
 
 
-def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True) -> str:
+def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True, stops: bool = False) -> str:
     """The C of a plan.
 
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
@@ -38,23 +38,36 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     ----------
     symbols : the function of every kernel step, by the step's position among all, those of regions included.
     exported : whether other files of a shared object's process see the functions.
+    stops : the function has two more arguments, `const int *stop, long *done`.  Behind each step it returns STOPPED
+        where `*stop` is not 0; `*done` steps are done, and the next call with the same arguments goes on behind them.
     """
     sizes = {name: f"s{place}" for place, name in enumerate(plan.graph.symbols)}
     text = _Driver(plan, symbols, _pointers(plan), sizes)
-    attribute = f"{EXPORTED} " if exported else ""
+    attribute, more = f"{EXPORTED} " if exported else "", STOP_ARGUMENTS if stops else ""
     lines = ["#include <string.h>", "", FLOOR, ""]
     lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(symbols.values())]
     lines += ["", *arena_function(plan, sizes, attribute), "",
               f"{attribute}int {ENTRY}(void *const *inputs, void *const *outputs, void *const *constants, "
-              "const long *sizes, const long *offsets, char *arena, int *ready) {",
+              f"const long *sizes, const long *offsets, char *arena, int *ready{more}) {{",
               "  (void)inputs; (void)outputs; (void)constants; (void)sizes; (void)offsets; (void)arena; (void)ready;",
               *(f"  const long {c} = sizes[{place}];" for place, c in enumerate(sizes.values()))]
     whole = outputs_by_step(plan)
     lines += [line for output in whole.get(None, ()) for line in text.whole(output)]
     for number, step in enumerate(plan.steps):
-        lines += text.step(step)
-        lines += [line for output in whole.get(number, ()) for line in text.whole(output)]
+        own = [*text.step(step), *(line for output in whole.get(number, ()) for line in text.whole(output))]
+        lines += _stopping(own, number, last=number == len(plan.steps) - 1) if stops else own
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+STOP_ARGUMENTS = ", const int *stop, long *done"
+
+
+def _stopping(lines: Sequence[str], number: int, *, last: bool) -> list[str]:
+    """A step that is gone over where it is done, and followed by a look at the flag."""
+    behind = ["*done = 0;"] if last else [f"*done = {number + 1};", "if (__atomic_load_n(stop, __ATOMIC_RELAXED))",
+                                          f"  return {STOPPED};"]
+    inner = [*(f"  {line}" for line in lines), *(f"    {line}" for line in behind)]
+    return [f"  if (*done <= {number}) {{", *inner, "  }"]
 
 
 def outputs_by_step(plan: Plan) -> dict[int | None, list[str]]:

@@ -6,6 +6,8 @@
 """
 
 from polysched.runtime.kernels import PreemptibleKernel, preemptible
+from polysched.runtime.models import PreemptibleModel, preemptible_model
 from polysched.runtime.serving import Job, JobResult, Served, ServeOptions, serve
 
-__all__ = ["Job", "JobResult", "PreemptibleKernel", "ServeOptions", "Served", "preemptible", "serve"]
+__all__ = ["Job", "JobResult", "PreemptibleKernel", "PreemptibleModel", "ServeOptions", "Served", "preemptible",
+           "preemptible_model", "serve"]

@@ -50,6 +50,11 @@ class PreemptibleKernel(Shown):
     restart: Restart
 
     @property
+    def failure(self) -> str:
+        """What it means that it failed."""
+        return "a kernel had no memory for its temporaries"
+
+    @property
     def resettable(self) -> bool:
         """Whether a run may be left at any place and begun anew: nothing that it reads from before is overwritten, and
         it has no memory of its own that would be lost.

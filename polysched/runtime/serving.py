@@ -19,6 +19,7 @@ from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.runtime.kernels import RUN, PackedArguments, PreemptibleKernel
 from polysched.runtime.limits import LIMITS
+from polysched.runtime.models import PreemptibleModel
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
 from polysched.target import find_compiler
@@ -33,7 +34,8 @@ class Job:
     Parameters
     ----------
     name : of its own.
-    kernel, arguments : what runs, and on what; arrays are worked on in place.
+    kernel, arguments : what runs, and on what; arrays are worked on in place.  A model writes its outputs into arrays
+        that are arguments, too.
     period : of a real-time job, seconds from one request to the next; None for best effort.
     first : seconds to the first request.
     requests : how many, of a real-time job; of one of best effort the number of runs, or None: until everything else is
@@ -47,7 +49,7 @@ class Job:
     """
 
     name: str
-    kernel: PreemptibleKernel
+    kernel: PreemptibleKernel | PreemptibleModel
     arguments: Mapping[str, Any]
     period: float | None = None
     first: float = 0.0
@@ -237,7 +239,7 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
         raise RunFailedError("a thread could not be started", witness=f"{options.workers} threads")
     for job, row in zip(jobs, rows, strict=True):
         if row.failed:
-            raise RunFailedError("a kernel had no memory for its temporaries", where=f"job {job.name}")
+            raise RunFailedError(job.kernel.failure, where=f"job {job.name}")
     return Served(jobs=tuple(
         JobResult(name=j.name, real_time=j.real_time, runs=r.runs, stops=r.stops, resets=r.resets, seconds=r.seconds,
                   latencies=t[0], waits=t[1]) for j, r, t in zip(jobs, rows, times, strict=True)),

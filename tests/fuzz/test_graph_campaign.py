@@ -12,7 +12,7 @@ from polysched.fuzz.operator_graphs import random_graph
 
 
 def test_graphs_have_control_flow_pools_and_gathers() -> None:
-    ops = {node.op for seed in range(80) for node in random_graph(seed, nodes=12).walk()}
+    ops = {node.op for seed in range(200) for node in random_graph(seed, nodes=12).walk()}
     assert {"If", "Loop", "MaxPool", "AveragePool", "Gather", "Conv", "MatMul", "Softmax"} <= ops
 
 
@@ -22,7 +22,7 @@ def test_records_are_in_order_and_right() -> None:
     assert [r.seed for r in records] == [7, 8]
     assert all(r.verdict == "right" for r in records), records
     assert told == records
-    assert summary(records) == "2 graphs, 2 right, 0 refused, 0 wrong, 0 crash, 0 timeout"
+    assert summary(records).splitlines()[-1] == "2 graphs, 2 right, 0 refused, 0 wrong, 0 crash, 0 timeout"
 
 
 DIES_WITH_4 = """

@@ -11,8 +11,7 @@ from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.executor import Executor
 from polysched.runtime.limits import LIMITS
 
-_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "1",
-             "RAY_raylet_start_wait_time_s": "120"}
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "1"}
 _THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 Told = tuple[float, float]

@@ -28,7 +28,8 @@ import islpy as isl
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import UsageError
 from polysched.scheduling.solving.linear_algebra import null_space, rank
-from polysched.scop.scop import Statement
+from polysched.scop.body import unconditional_references
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.tiling.footprints.leading_terms import at_sizes, degree_of, is_lower, leading_term
 from polysched.tiling.footprints.lower_bound import Rows, weights_of
 from polysched.tiling.limits import LIMITS
@@ -106,13 +107,15 @@ def bound_formula(dependences: Dependences) -> BoundFormula:
 
     Raises
     ------
-    UsageError : the dependences are not value-based, or a set's size is no polynomial in the sizes.
+    UsageError : the dependences are not value-based, a write is not certain, or a set's size is no polynomial in the
+        sizes.
     """
     import sympy  # half a second, for formulas alone
 
     if not dependences.value_based or dependences.fallbacks:
         raise UsageError("the bound needs exact, value-based dependences", witness="; ".join(dependences.fallbacks),
                          hint="analyse(scop), with value_based=True")
+    require_certain_writes(dependences.scop)
     found = [b for s in dependences.scop.statements if (b := _of_statement(dependences, s)) is not None]
     taken: list[StatementBound] = []
     for bound in sorted(found, key=lambda b: _size_of(b.formula), reverse=True):
@@ -121,6 +124,28 @@ def bound_formula(dependences: Dependences) -> BoundFormula:
             taken.append(bound)
     return BoundFormula(compulsory=_compulsory(dependences), statements=tuple(taken),
                         reuse=_dominant(sympy.Add(*(b.formula for b in taken))))
+
+
+def require_certain_writes(scop: Scop) -> None:
+    """Refuse a program of which some write may not happen, or may go elsewhere: no read's source is known then."""
+    for statement in scop.statements:
+        for access in statement.writes:
+            if access.kind is not AccessKind.MUST_WRITE or not access.exact:
+                raise UsageError("the bound needs writes that are certain",
+                                 witness=f"{access.reference} of {access.array} depends on data",
+                                 hint="conditions on sizes and iterators only")
+
+
+def _certain_reads(statement: Statement) -> Iterator[Access]:
+    """Reads of known elements that every instance does."""
+    always = set(unconditional_references(statement.body))
+    return (a for a in statement.reads if a.exact and a.reference in always)
+
+
+def _flows(dependences: Dependences) -> list[Dependence]:
+    """The flow dependences into certain reads."""
+    certain = {a.reference for s in dependences.scop.statements for a in _certain_reads(s)}
+    return [d for d in dependences.pairs if d.kind is DependenceKind.FLOW and d.sink_reference in certain]
 
 
 def _of_statement(dependences: Dependences, statement: Statement) -> StatementBound | None:
@@ -157,10 +182,9 @@ def _weighted(reuses: Sequence[Reuse], depth: int) -> tuple[tuple[Reuse, ...], t
 
 def _shared_values(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
     """Reads of values that many instances read by one access; the kernel spans what is between these."""
-    for access in statement.reads:
+    for access in _certain_reads(statement):
         fresh, read, shared = statement.domain, isl.UnionMap("{ }"), None
-        parts = [d.relation.reverse() for d in dependences.pairs
-                 if d.kind is DependenceKind.FLOW and d.sink_reference == access.reference]
+        parts = [d.relation.reverse() for d in _flows(dependences) if d.sink_reference == access.reference]
         for part in parts:
             fresh = fresh.subtract(part.domain())
         for part in (*parts, access.relation.intersect_domain(fresh)):
@@ -178,8 +202,8 @@ def _chains(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
     degree = degree_of(statement.domain)
     yield from _own_chains(dependences, statement, degree)
     flows: dict[str, list[Dependence]] = defaultdict(list)
-    for pair in dependences.pairs:
-        if pair.kind is DependenceKind.FLOW and at_sizes(pair.relation).is_bijective():
+    for pair in _flows(dependences):
+        if at_sizes(pair.relation).is_bijective():
             flows[pair.source].append(pair)
     for path in _cycles(flows, statement.name):
         relation = path[0].relation
@@ -194,9 +218,9 @@ def _chains(dependences: Dependences, statement: Statement) -> Iterator[Reuse]:
 
 def _own_chains(dependences: Dependences, statement: Statement, degree: int) -> Iterator[Reuse]:
     """What one access of a statement reads from the statement itself, as a sum over several loops does."""
-    for access in statement.reads:
-        pairs = [d.relation for d in dependences.pairs if d.kind is DependenceKind.FLOW
-                 and d.source == statement.name and d.sink_reference == access.reference]
+    for access in _certain_reads(statement):
+        pairs = [d.relation for d in _flows(dependences)
+                 if d.source == statement.name and d.sink_reference == access.reference]
         if not pairs:
             continue
         relation = pairs[0]
@@ -334,10 +358,10 @@ def _compulsory(dependences: Dependences) -> sympy.Expr:
 
     found: dict[str, isl.Set] = {}
     for statement in dependences.scop.statements:
-        for access in statement.reads:
+        for access in _certain_reads(statement):
             fresh = statement.domain
-            for pair in dependences.pairs:
-                if pair.kind is DependenceKind.FLOW and pair.sink_reference == access.reference:
+            for pair in _flows(dependences):
+                if pair.sink_reference == access.reference:
                     fresh = fresh.subtract(pair.relation.range())
             reached = access.relation.intersect_domain(fresh).range()
             found[access.array] = found[access.array].union(reached) if access.array in found else reached

@@ -94,6 +94,26 @@ def test_border_reads_are_no_reuse_of_the_interior():
     assert all(" by " in r.name for r in found.statements[0].reuses)
 
 
+def test_reads_that_may_not_happen_are_not_counted():
+    chosen = _of("int n, double a[n], double b[n], double c[n]",
+                 "for (int i = 0; i < n; i++) b[i] = c[i] > 0 ? a[i] : 0;")
+    indirect = _of("int n, double a[n], int p[n], double b[n]", "for (int i = 0; i < n; i++) b[i] = a[p[i]];")
+    assert _same(chosen.leading, "n")
+    assert indirect.leading == 0, "all may be one element"
+
+
+def test_rows_that_data_choose_are_no_operand():
+    found = _of("int n, double A[n][n], double B[n][n], double C[n][n], int p[n]",
+                f"{IJ} {K} C[i][j] += A[i][p[k]] * B[k][j];")
+    assert found.reuse == 0 or found.statements[0].exponent > 1.5
+
+
+@pytest.mark.parametrize("body", ["if (b[i] > 0) b[i] = a[i];", "b[p[i]] = a[i];"])
+def test_writes_that_are_not_certain_are_refused(body):
+    with pytest.raises(UsageError, match="writes that are certain"):
+        _of("int n, double a[n], int p[n], double b[n]", f"for (int i = 0; i < n; i++) {body}")
+
+
 def test_memory_based_dependences_are_refused():
     with pytest.raises(UsageError, match="needs exact, value-based dependences"):
         bound_formula(analyse(from_c_file(KERNELS / "gemm.c"), value_based=False))
