@@ -125,7 +125,7 @@ def variants(program: Program) -> dict[str, str]:
     """The texts of a program, as written and as we write it."""
     file = HERE / f"{program.file}.c"
     made = {name: transform_file(file, PipelineOptions(
-        safe=name == "safe", autodetect=program.autodetect, portable="-march=native" not in program.flags)).text
+        safe=name == "safe", autodetect=program.autodetect)).text
             for name in OURS}
     return {"original": file.read_text(), **made}
 

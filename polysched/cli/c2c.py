@@ -17,7 +17,7 @@ from polysched.cli.shown.unserved import refuse_unserved
 from polysched.errors import UsageError
 
 NAME = "c2c"
-HELP = "Transform the scop regions of a C file; everything else stays byte for byte."
+HELP = "Transform the scop regions of a C file; everything else stays, with --no-portable byte for byte."
 EPILOG = """\
 examples:
   polysched c2c gemm.c -o gemm.opt.c
@@ -25,7 +25,8 @@ examples:
   polysched c2c stencil.c --target mpi --distribute i -o stencil.mpi.c
   polysched c2c kernel.c -I include -D N=1024 --json report.json --dump-stages stages
 
-compile the result with the compiler's OpenMP option, for instance gcc -O3 -march=native -fopenmp"""
+compile the result with the compiler's OpenMP option, best as gcc -O3 -march=native -fopenmp; with plain gcc -O2
+functions for wide vectors are chosen at run time, beside the original for processors that have none"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

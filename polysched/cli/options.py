@@ -99,10 +99,11 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--guard", action=argparse.BooleanOptionalAction, default=None,
                        help="test at run time what the extraction assumes, with the original code as the other branch "
                             "(default: with --autodetect, which leaves loops as they are where no test can tell)")
-    group.add_argument("--portable", action="store_true",
+    group.add_argument("--portable", action=argparse.BooleanOptionalAction, default=None,
                        help="functions with vectors wider than 16 bytes stand in a copy for their target, chosen at "
                             "run time beside the original, so that plain gcc -O2 makes good code; the first line "
-                            "of the file names the flags that make it faster")
+                            "of the file names the flags that make it faster (default: for C that this machine's "
+                            "cores run)")
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")

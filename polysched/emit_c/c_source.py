@@ -100,6 +100,7 @@ class CSource(Shown):
     tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
+    pays : the sizes for which it is not the original code that runs, in C; empty for all.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
     """
@@ -113,6 +114,7 @@ class CSource(Shown):
     tested_teams: tuple[tuple[int, int], ...] = ()
     preamble: str = ""
     kept: bool = False
+    pays: str = ""
     prologue: tuple[tuple[int, str], ...] = ()
 
     @property

@@ -46,6 +46,11 @@ class EmitLimits:
     sampled_iterations: int = constant(
         3, unit="iterations", source="neighbouring iterations of a loop of the result, at three places")
 
+    # alternatives/wide_vectors.py
+    most_static_bytes: int = constant(
+        1 << 28, unit="bytes",
+        source="of static arrays that a copy of their function doubles; code reaches 2 GiB (x86-64 psABI, 3.5.1)")
+
     # alternatives/row_loops.py
     row_slack: int = constant(
         8, unit="elements", source="elements by which a row may seem longer, so that fewer cases are told apart")

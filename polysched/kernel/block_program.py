@@ -196,6 +196,24 @@ class BlockKernel(Kernel):
         """
         return self._specialised(types, (), None)
 
+    def prepared(self, *args: Any, **kwargs: Any) -> Callable[[], None]:
+        """A call that was checked and compiled, for timing; it runs in place on these arguments again and again.
+
+        Raises
+        ------
+        UsageError : arrays without elements, beside the errors of every call.
+        """
+        values = self._bound(args, kwargs)
+        found, sizes = self._checked(self._fitting(values), values)
+        if sizes is None:
+            raise UsageError(f"{self.block_source.name}: there is nothing to time for empty arrays")
+        call = found.prepare(values, sizes)
+
+        def run() -> None:
+            call.run()
+            call.copy_back()
+        return run
+
     def run_on_triton(self, *args: Any, **kwargs: Any) -> None:
         """Run what Triton makes of the program, after the same checks.
 

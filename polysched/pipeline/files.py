@@ -41,7 +41,7 @@ class TransformedFile:
     Parameters
     ----------
     path : as the user named it.
-    text : the whole file; outside the regions as it was, byte for byte.
+    text : the whole file; outside the regions as it was, byte for byte, but for what `PipelineOptions.portable` adds.
     regions : one per region that is transformed, in textual order.
     refused : one line per marked region that stays as it is, with its place and the reason.
     seconds : wall time of reading the file, and of putting the regions back.
@@ -160,7 +160,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(
-        text, sources, wide_functions(text, sources) if options.portable else ()))
+        text, sources, wide_functions(text, sources) if options.is_portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 

@@ -72,7 +72,8 @@ class PipelineOptions:
         were found by `autodetect`, for which nobody promised anything.
     safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
     portable : functions of a C file with vectors wider than 16 bytes stand in a copy for their target, chosen at run
-        time beside the original where the compiler was told of no such vectors.
+        time beside the original where the compiler was told of no such vectors; None where the file is for this
+        machine's cores.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
     steps : by hand, on the schedule, before it is tiled.
@@ -99,7 +100,7 @@ class PipelineOptions:
     expand: bool
     guard: bool | None
     safe: bool
-    portable: bool
+    portable: bool | None
     verify_instructions: Literal["auto", "always", "never"]
     steps: tuple[Step, ...]
     flags: tuple[str, ...]
@@ -138,7 +139,7 @@ class PipelineOptions:
                  emission: EmitOptions | None = None, tensorize: TensorizeOptions | None = BY_DEFAULT,
                  source: SourceOptions | None = None, assumed: tuple[tuple[str, int], ...] = (),
                  collapse: bool = True, expand: bool = True, guard: bool | None = None, safe: bool = False,
-                 portable: bool = False,
+                 portable: bool | None = None,
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
                  steps: tuple[Step, ...] = (), flags: tuple[str, ...] = (), database: str | None = None,
                  device: str | None = None, gpu: GpuOptions | None = None,
@@ -269,6 +270,11 @@ class PipelineOptions:
         """Whether loops, tiles and their code are the models' choice, none of it made by hand."""
         return (self.strategy is None and self.scheduler in ("pluto", BEST) and self.tile == "auto"
                 and bool(self.target().vector_bits) and not self._by_hand())
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether functions with wide vectors are chosen at run time."""
+        return self.device is None if self.portable is None else self.portable
 
     @property
     def is_guarded(self) -> bool:

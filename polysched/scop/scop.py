@@ -270,6 +270,7 @@ class SourceRegion:
     reads : of variables of the function and of static functions and variables of the file that the region names.
     changed : names that do not stand for what they stand for when the function is entered: it may have changed them
         before the region, or declares them.
+    keeps_state : the function has `static` variables, so that another function with its text would have others.
     stepped : what the region steps and the emitted code does not.
     bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
     """
@@ -286,6 +287,7 @@ class SourceRegion:
     without_declarations: str = ""
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()
+    keeps_state: bool = False
     stepped: tuple[SteppedVariable, ...] = ()
     bare: bool = False
 

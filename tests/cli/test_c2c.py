@@ -39,7 +39,7 @@ def compiles(path: Path) -> bool:
 
 
 def test_everything_outside_the_region_stays(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "-o", "out.c", folder=tmp_path)
+    done = polysched("c2c", "product.c", "-o", "out.c", "--no-portable", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     before, after = outside_regions(product.read_bytes())
     text = (tmp_path / "out.c").read_bytes()
@@ -53,12 +53,25 @@ def test_everything_outside_the_region_stays(tmp_path: Path, product: Path) -> N
 def test_odd_bytes_and_line_ends_outside_the_region_stay(tmp_path: Path) -> None:
     source = b"/* caf\xe9 \xff */\r\n" + SCALING.replace("\n", "\r\n").encode() + b"// no newline at the end"
     (tmp_path / "in.c").write_bytes(source)
-    done = polysched("c2c", "in.c", "-o", "out.c", folder=tmp_path)
+    done = polysched("c2c", "in.c", "-o", "out.c", "--no-portable", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     before, after = outside_regions(source)
     text = (tmp_path / "out.c").read_bytes()
     assert text.startswith(before)
     assert text.endswith(after)
+
+
+def test_functions_for_wide_vectors_stand_around_what_stays(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out.c").read_bytes()
+    line, rest = text.split(b"\n", 1)
+    assert line.startswith(b"/* polysched: fastest with -O3 -march=native")
+    at = 0
+    for part in outside_regions(product.read_bytes()):
+        for written in part.splitlines():
+            at = rest.index(written, at) + len(written)
+    assert compiles(tmp_path / "out.c")
 
 
 def test_all_regions_of_a_file_are_done(tmp_path: Path) -> None:
@@ -234,7 +247,7 @@ def test_an_existing_output_keeps_its_permissions_and_its_link(tmp_path: Path, s
     (tmp_path / "link.c").symlink_to(real)
     assert polysched("c2c", "scaling.c", "-o", "link.c", folder=tmp_path).returncode == 0
     assert (tmp_path / "link.c").is_symlink()
-    assert real.read_text().startswith("/* before */")
+    assert "/* before */" in real.read_text()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 

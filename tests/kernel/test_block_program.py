@@ -12,6 +12,7 @@ import polysched
 import polysched.scop.block_frontend.language as bl
 from polysched.errors import UnsupportedScopError, UsageError
 from tests.emit_gpu.emitted import EXACT, needs_device
+from tests.kernel import masked_programs
 from tests.kernel.block_programs import EXAMPLES, philox, softmax, vector_add
 from tests.tiers import and_campaign
 
@@ -121,6 +122,19 @@ def test_two_programs_at_one_element_are_refused(function: Any, arguments: Any, 
     with pytest.raises(UnsupportedScopError, match=words) as refused:
         polysched.block_program(function)(*arguments)
     assert "reach out[" in str(refused.value)
+
+
+@pytest.mark.parametrize("function", masked_programs.APART, ids=lambda f: f.__name__)
+def test_masks_that_keep_programs_apart_are_seen(function: Any) -> None:
+    kernel = polysched.block_program(function).with_constants()
+    assert kernel.specialised(kernel.types_of({"": "float64"}))
+
+
+@pytest.mark.parametrize("function", masked_programs.TOGETHER, ids=lambda f: f.__name__)
+def test_masks_that_leave_one_element_to_two_programs_are_refused(function: Any) -> None:
+    kernel = polysched.block_program(function).with_constants()
+    with pytest.raises(UnsupportedScopError, match="two programs write one element of out"):
+        kernel.specialised(kernel.types_of({"": "float64"}))
 
 
 def test_constants_of_a_call() -> None:

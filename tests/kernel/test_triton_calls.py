@@ -38,6 +38,7 @@ SPECIAL_CALLS = """\
 import numpy as np, torch
 import polysched
 from polysched.errors import UnsupportedScopError
+from tests.kernel import masked_programs
 from tests.kernel.block_programs import layer_norm, matmul, vector_add
 from tests.kernel.test_block_program import neighbour, twice
 add = polysched.block_program(vector_add, target="triton")
@@ -56,6 +57,15 @@ assert not C.any()
 X, Y = np.array([[1.0, 1.0 + 1e-9]]), np.zeros((1, 2))
 polysched.block_program(layer_norm, target="triton")(X, np.ones(2), np.zeros(2), Y, 2.0, 1e-17 / 3)
 assert abs(Y[0, 1] - 0.5e-9 / np.sqrt(X.var() + 1e-17 / 3)) < 1e-6, Y
+for function in masked_programs.APART:
+    found = []
+    for target in (None, "triton"):
+        x, out = np.arange(1.0, 22.0), np.zeros(21)
+        program = polysched.block_program(function, target=target)
+        arguments = (out,) if function is masked_programs.masked_read else (x, out)
+        program(*arguments) if target else program.with_constants().function(*arguments)
+        found.append(out)
+    assert np.array_equal(*found), (function, found)
 try:
     polysched.block_program(neighbour, target="triton")(np.zeros(20))
 except UnsupportedScopError as error:

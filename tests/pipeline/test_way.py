@@ -58,7 +58,7 @@ def test_every_scheduler_by_its_name(source: Path, scheduler: str) -> None:
 
 
 def test_source_to_source_replaces_the_region_only(source: Path) -> None:
-    text = source_to_source(source)
+    text = source_to_source(source, PipelineOptions(portable=False))
     assert text.startswith(TEXT[:TEXT.index("#pragma scop")])
     assert text.endswith("\n}\n")
     assert "#pragma scop" not in text

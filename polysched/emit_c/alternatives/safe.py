@@ -29,7 +29,7 @@ def original_when_small(source: CSource, crossover: Crossover) -> CSource:
         return source
     pays = "\n    && ".join(crossover.conditions)
     lines = branches(pays, map(inside, source.text.splitlines()), original_lines(scop))
-    return replace(source, text="".join(f"{line}\n" for line in lines))
+    return replace(source, pays=pays, text="".join(f"{line}\n" for line in lines))
 
 
 def as_written(source: CSource) -> CSource:

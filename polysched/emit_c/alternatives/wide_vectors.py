@@ -8,10 +8,19 @@
                                                               ORIGINAL }
     where it was                                void f(...) { OURS }
 
+Where the original is kept for small sizes (`--safe`), it stands alone as well, on every machine:
+
+                                                static void polysched_large_f(...) { OURS }
+                                                void f(...) { if (it pays) { polysched_large_f(...); return; }
+                                                              ORIGINAL }
+
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
-OURS stands in the file once: a macro gives the function its other name.  A function that cannot stand twice in a file
-(it has `static` variables, attributes, a variable number of arguments, or is `main`) stays alone.  Clang does not
-compile the parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs.
+OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
+their `static` variables may be two; with `--safe` both run, and there are none.  A function that cannot stand twice
+in a file (it is `extern`, says its own name, has assembly, unknown attributes or a variable number of arguments)
+stays alone, and the first line of the file names it.  Clang does not compile the parallel loops of a function for the
+function's target (19, `-fopenmp`); there the original runs, or our code for what clang was told where it calls
+functions of its own (instructions).
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -20,24 +29,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from polysched.emit_c.alternatives.dispatch import asked_once
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.signature import ParameterKind
 
 Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
 
 _MACRO = "POLYSCHED_WIDE"
-_ONCE = frozenset({"static", "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
+_ONCE = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
 """Words in a body that may stand in a file once, or that tell which function they stand in."""
-_HEAD_ONCE = frozenset({"extern", "#", "[", "__attribute__", "__attribute"})
-"""Words in front of a function's name that say what holds for one function: `weak`, `constructor`, `section`."""
-_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)")
+_HEAD_ONCE = frozenset({"extern", "#", "["})
+"""Words in front of a function's name that say what holds for one function."""
+_ATTRIBUTE = frozenset({"__attribute__", "__attribute"})
+_TWICE = frozenset({"noinline", "noclone", "hot", "cold", "nothrow", "nonnull", "unused", "used", "flatten"})
+"""Attributes that may hold for both functions; others (`weak`, `constructor`, `section`) may hold for one."""
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
+_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)(\(?)([^\n]*)")
+_TYPES = re.compile(r"\s*(?:(?:void|char|short|int|long|float|double|signed|unsigned|const|inline|_Bool|\w+_t)"
+                    r"\b\s*)+(?:/[*/].*)?")
+"""What a macro in front of a function's name may stand for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,35 +85,132 @@ _EXTENSIONS = {
 """By bytes.  AVX2 has no fused instructions; those of AVX-512 would round otherwise than the original does."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Choice:
+    """When a call takes our function instead of the original.
+
+    Parameters
+    ----------
+    extension : what the function needs; None where its vectors are those of every processor.
+    pays : sizes for which it does, in C over the parameters; empty for all.
+    """
+
+    extension: _Extension | None
+    pays: str
+
+    @property
+    def prefix(self) -> str:
+        return "polysched_large_" if self.pays else "polysched_wide_"
+
+
 def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
-    """What `splice` puts around functions whose regions have vectors wider than 16 bytes.
+    """What `splice` puts around functions whose regions have vectors wider than 16 bytes, or tests of their sizes.
 
     Parameters
     ----------
     text : the file as read.
     sources : the regions that are put back into it.
     """
-    widths = {source.scop.source.start: width for source in sources
-              if source.scop.source is not None and (width := _width(source.text))}
-    if not widths:
-        return []
+    extension = _EXTENSIONS.get(max((_width(source.text) for source in sources), default=0))
     scanner = Scanner(text)
-    extension = _EXTENSIONS[max(widths.values())]
-    found: list[Replacement] = []
-    for function in functions_of(scanner):
-        if any(function.body < start < function.end for start in widths) and _may_stand_twice(scanner, function):
-            above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
-            below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
-            helper = "" if found else _helper(extension)
-            found += [(function.start, function.start, above + helper + _before(function, extension)),
-                      (function.end, function.end, _behind(text, function) + below)]
-    if not found:
-        return []
+    chosen = list(_chosen(scanner, sources, extension))
+    found = list(_first_line(chosen))
+    helper = "" if extension is None else _helper(extension, clang=any(source.preamble for source in sources))
+    for function, choice, may_stand_twice in chosen:
+        if may_stand_twice:
+            found += _twice(text, function, choice, helper=helper if choice.extension is not None else "")
+            helper = helper if choice.extension is None else ""
     newline = "\r\n" if "\r\n" in text else "\n"
-    isa = extension.features[0].upper()
-    return [(start, end, added.replace("\n", newline)) for start, end, added in (
-        (0, 0, f"/* polysched: fastest with -O3 -march=native -fopenmp; functions for {isa} are chosen "
-               "at run time otherwise. */\n"), *found)]
+    return [(start, end, added.replace("\n", newline)) for start, end, added in found]
+
+
+def _chosen(scanner: Scanner, sources: Sequence[CSource], extension: _Extension | None
+            ) -> Iterator[tuple[FunctionText, _Choice, bool]]:
+    """Every function with something to choose, and whether it may stand twice."""
+    for function in functions_of(scanner):
+        own = [source for source in sources if _stands_in(source, function)]
+        choice = _Choice(extension=extension if any(_width(s.text) for s in own) else None,
+                         pays=_test_of_sizes(function, own))
+        if choice.extension is not None or choice.pays:
+            known = _with_signature(function, own[0].scop)
+            yield known, choice, _may_stand_twice(scanner, known, [source.scop for source in own])
+
+
+def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
+    """For which values of a function's parameters one of its regions runs what was made of it; empty where all do.
+
+    gcc makes worse code of original loops beside others, and passes their variables to teams: they stand alone.
+    Both functions compute the same, so the test may be another than the regions' own.
+    """
+    tests: list[str] = []
+    for source in sources:
+        region = source.scop.source
+        if source.kept or region is None:
+            continue
+        numbers = {p.name for p in region.signature.parameters if p.kind in (
+            ParameterKind.INTEGER, ParameterKind.FLOATING)} if region.signature is not None else set()
+        names = set(_WORD.findall(source.pays)) - _C_WORDS
+        if region.keeps_state or not names or not names <= numbers - region.changed or "inline" in function.head:
+            return ""
+        tests.append(source.pays)
+    return tests[0] if len(tests) == 1 else " || ".join(f"({test})" for test in dict.fromkeys(tests))
+
+
+def _stands_in(source: CSource, function: FunctionText) -> bool:
+    region = source.scop.source
+    return region is not None and function.body < region.start < function.end
+
+
+def _first_line(chosen: Sequence[tuple[FunctionText, _Choice, bool]]) -> Iterator[Replacement]:
+    """The comment that names the flags, and what needs them; none where all vectors are narrow."""
+    wide = [(function.name, choice.extension, may) for function, choice, may in chosen if choice.extension is not None]
+    if not wide:
+        return
+    isa = wide[0][1].features[0].upper()
+    parts = ["fastest with -O3 -march=native -fopenmp"]
+    if any(may for _, _, may in wide):
+        parts.append(f"functions for {isa} are chosen at run time otherwise")
+    if alone := dict.fromkeys(name for name, _, may in wide if not may):
+        parts.append(f"without {isa} told, vectors are taken apart in {', '.join(alone)}")
+    yield 0, 0, f"/* polysched: {'; '.join(parts)}. */\n"
+
+
+def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
+    """The function with what macros hide in its text: the names of parameters, and that it has no value."""
+    signature = scop.source.signature if scop.source is not None else None
+    if signature is None:
+        return function
+    if function.parameters is None and all(p.name for p in signature.parameters):
+        function = replace(function, parameters=tuple(p.name for p in signature.parameters))
+    if function.head and signature.return_type == "void" and not function.returns_nothing:
+        function = replace(function, head=(*function.head, "void"))
+    return function
+
+
+def _twice(text: str, function: FunctionText, choice: _Choice, *, helper: str) -> Iterator[Replacement]:
+    """What stands in front of a function, before its last bracket, and behind it."""
+    above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
+    below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
+    yield function.start, function.start, above + helper + "".join(f"{x}\n" for x in _before(function, choice))
+    if function.name == "main":
+        ends = ["  return 0;"] if choice.pays else [f"#ifdef {_MACRO}", "  return 0;", "#endif"]
+        yield function.end - 1, function.end - 1, "\n" + "".join(f"{x}\n" for x in ends)
+    yield function.end, function.end, "\n" + "\n".join(_behind(text, function, choice)).replace("\r\n", "\n") + below
+
+
+def _outer_bytes(scops: Sequence[Scop]) -> int:
+    """Bytes of the arrays of regions that may be `static` in the function, so that they would be there twice."""
+    return sum(_constant_bytes(array) for scop in scops for array in scop.arrays if array.storage is Storage.OUTER)
+
+
+def _constant_bytes(array: Array) -> int:
+    """Bytes of an array whose extents are numbers; else 0: `static` arrays have such extents."""
+    count = array.dtype.bytes
+    for extent in array.extents:
+        if extent is None or not extent.is_cst():
+            return 0
+        count *= int(extent.max_val().to_python())
+    return count
 
 
 def _width(text: str) -> int:
@@ -102,51 +219,90 @@ def _width(text: str) -> int:
     return max((size for size in found if size in _EXTENSIONS), default=0)
 
 
-def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
+def _may_stand_twice(scanner: Scanner, function: FunctionText, scops: Sequence[Scop]) -> bool:
     """Whether a second function with this text, `static` and under another name, does what this one does.
 
-    `main` returns 0 where it ends, no other function does.  A macro in front of the name can be an attribute.
+    A macro in front of the name can be an attribute.  `main` is the only function that may end without a value.
     """
-    defined = {found[1] for token in scanner.tokens if token[0] == "#"
-               and (found := _DEFINED.match(scanner.text[token[1]:token[2]].lstrip())) is not None}
-    if function.parameters is None or not function.head or (_HEAD_ONCE | defined) & set(function.head) or \
-            function.name == "main" or scanner.has_directive(function.start, function.body):
+    head = _without_attributes(function.head)
+    if function.parameters is None or not head or (_HEAD_ONCE | _ATTRIBUTE | _macros(scanner)) & set(head) or \
+            scanner.has_directive(function.start, function.body):
         return False
+    if function.name == "main" and sum(t[0] == "main" for t in scanner.tokens) > 1:
+        return False   # it is called
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
     member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
-    return not member and not _ONCE & set(words)
+    return not member and not _ONCE & set(words) \
+        and ("static" not in words or _outer_bytes(scops) <= LIMITS.most_static_bytes)
 
 
-def _helper(extension: _Extension) -> str:
-    """The test at run time, for compilers that were not told."""
+def _macros(scanner: Scanner) -> frozenset[str]:
+    """The macros of a file that may be more than a type."""
+    found = (_DEFINED.match(scanner.text[token[1]:token[2]].lstrip()) for token in scanner.tokens if token[0] == "#")
+    return frozenset(macro[1] for macro in found if macro is not None and (macro[2] or not _TYPES.fullmatch(macro[3])))
+
+
+def _without_attributes(head: Sequence[str]) -> tuple[str, ...]:
+    """The words in front of a name without `__attribute__((...))` that may hold for both functions."""
+    words, at = list(head), 0
+    while at < len(words):
+        if words[at] in _ATTRIBUTE and words[at + 1:at + 3] == ["(", "("]:
+            end = at + 3
+            while end < len(words) and (words[end] in _TWICE or words[end] == ","):
+                end += 1
+            if words[end:end + 2] == [")", ")"]:
+                del words[at:end + 2]
+                continue
+        at += 1
+    return tuple(words)
+
+
+def _helper(extension: _Extension, *, clang: bool) -> str:
+    """The test at run time, for compilers that were not told.
+
+    Parameters
+    ----------
+    clang : it compiles our code for what it was told, as functions outside of regions are compiled for their own.
+    """
     tests = [f'__builtin_cpu_supports("{feature}")' for feature in extension.features]
-    return "\n".join((
-        f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})", "#ifdef __clang__",
-        f"#define {_MACRO} 0", "#else", f"#define {_MACRO} 1",
-        *asked_once("polysched_has_wide", tests), "#endif", "#endif", ""))
+    helper = (f"#define {_MACRO} 1", *asked_once("polysched_has_wide", tests))
+    gcc = f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})"
+    if clang:
+        return "\n".join((f"{gcc} && !defined(__clang__)", *helper, "#endif", ""))
+    return "\n".join((gcc, "#ifdef __clang__", f"#define {_MACRO} 0", "#else", *helper, "#endif", "#endif", ""))
 
 
-def _wide_name(function: FunctionText) -> str:
-    return f"polysched_wide_{function.name}"
+def _before(function: FunctionText, choice: _Choice) -> Iterator[str]:
+    """What gives ours its other name, and the vectors."""
+    static = "" if "static" in function.head else "static"
+    named = (f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
+             f"#define {function.name} {choice.prefix}{function.name}")
+    if choice.extension is not None:
+        yield from (f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options")
+        yield from (f"#pragma GCC {pragma}" for pragma in choice.extension.pragmas)
+    if choice.pays:
+        yield from () if choice.extension is None else ("#endif",)
+        yield from (*named, f"__attribute__((noinline)) {static}".rstrip())
+    else:
+        yield from (*named, *filter(None, [static]), "#endif")
 
 
-def _before(function: FunctionText, extension: _Extension) -> str:
-    static = () if "static" in function.head else ("static",)
-    return "\n".join((f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options",
-                      *(f"#pragma GCC {pragma}" for pragma in extension.pragmas),
-                      f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
-                      f"#define {function.name} {_wide_name(function)}", *static, "#endif", ""))
-
-
-def _behind(text: str, function: FunctionText) -> str:
+def _behind(text: str, function: FunctionText, choice: _Choice) -> Iterator[str]:
     """The function as it was written, with the choice at its beginning."""
-    call = f"{_wide_name(function)}({', '.join(function.parameters or ())});"
+    call = f"{choice.prefix}{function.name}({', '.join(function.parameters or ())});"
     chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
-    head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function))
-    return "\n".join(("", f"#ifdef {_MACRO}", f'#pragma pop_macro("{function.name}")', "#pragma GCC pop_options",
-                      "#endif", "#endif",
-                      f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
-                      body.lstrip("\r\n"), "#endif")).replace("\r\n", "\n")
+    popped = f'#pragma pop_macro("{function.name}")'
+    head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function)).lstrip("\r\n")
+    if choice.extension is None:
+        yield from (popped, head, f"  if ({choice.pays}) {chosen}", body)
+    elif choice.pays:
+        yield from (popped, f"#ifdef {_MACRO}", "#pragma GCC pop_options", "#endif", "#endif",
+                    head, f"#ifndef {_MACRO}", f"  if ({choice.pays}) {chosen}", f"#elif {_MACRO}",
+                    f"  if (({choice.pays}) && polysched_has_wide()) {chosen}", "#endif", body)
+    else:
+        yield from (f"#ifdef {_MACRO}", popped, "#pragma GCC pop_options", "#endif", "#endif",
+                    f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
+                    body, "#endif")
 
 
 def _without_pragmas(text: str, function: FunctionText) -> Iterator[str]:

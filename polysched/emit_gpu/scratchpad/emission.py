@@ -155,7 +155,7 @@ class _Printer:
         return False
 
     def _ends(self, array: Array) -> tuple[tuple[int, int], ...]:
-        return next(own.plan.ends[array.name] for own in self.mapping.groups.values())
+        return () if array.is_scalar else next(own.plan.ends[array.name] for own in self.mapping.groups.values())
 
     # the host
 

@@ -441,7 +441,7 @@ class Planner:
         one = {**block, **{loop.name: 1 for stage in self.stages if isinstance(stage, CubeStage)
                            for loop in stage.outer if loop.name in block}}
         if len(route) > 1:
-            box = Buffer(name=f"{self._name(route[0].destination, operand.array)}_{number}",
+            box = Buffer(name=f"{self._name(route[0].destination, operand.array)}_{operand.name}{number}",
                          memory=route[0].destination, array=operand.array, element_bytes=own.bytes, c_type=own.c_name,
                          extents=box_extents(operand, one), first=0 if kept else number,
                          last=last if kept else number, slots=slots[0])

@@ -39,8 +39,8 @@ class Loop:
     offset: int = 0
 
     def edge(self, edges: tuple[int, ...]) -> int:
-        """Iterations in a tile."""
-        return self.extent if self.coordinate is None else min(edges[self.coordinate], self.extent)
+        """Iterations in a tile, those in front of the first and behind the last among them."""
+        return self.extent if self.coordinate is None else edges[self.coordinate]
 
 
 @dataclass(frozen=True, kw_only=True)

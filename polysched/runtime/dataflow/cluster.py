@@ -95,6 +95,7 @@ class Cluster:
         self._spares = [(actor, workers + at) for at, actor in enumerate(actors[workers:])]
         self._gone: set[str] = set()
         self._codes: dict[str, tuple[Code, Any]] = {}
+        self._pending: dict[Node, None] = {}   # sent, and not ended
         self._lock = RLock()
         self._events: queue.SimpleQueue[tuple[Node, int, Told | None, Exception | None] | None] = queue.SimpleQueue()
         self._started = time.monotonic()
@@ -184,6 +185,7 @@ class Cluster:
         node.attempt += 1
         node.actor = self._engine.name(actor)
         attempt = node.attempt
+        self._pending.setdefault(node)
         arguments = [a.node.references[a.at] if isinstance(a, Future) else a.reference if isinstance(a, Put) else a
                      for a in node.arguments]
         node.references = self._engine.run(
@@ -209,8 +211,7 @@ class Cluster:
             if len(self.ran) < LIMITS.most_ran:
                 self.ran.append(Ran(program=node.program, worker=node.worker, began=node.began, seconds=node.seconds,
                                     attempt=node.attempt))
-            node.arguments = ()   # what it took may be dropped now
-            node.ended.set()
+            self._end(node)
             return
         lost = self._engine.lost_actor(error)
         if lost is None:
@@ -220,23 +221,36 @@ class Cluster:
             self._fail(node, RunFailedError("a value was lost with the machine that held it", where=node.program,
                                             witness=f"an input of a node on worker {node.worker}"))
             return
-        self._replace(lost)
-        self._again(node)
+        attempt = node.attempt
+        if lost not in self._gone:
+            self._replace(lost)
+            self._send_doomed_again()
+        if node.attempt == attempt and not node.ended.is_set():
+            self._again(node)
 
     def _fail(self, node: Node, error: BaseException) -> None:
-        node.error = error if isinstance(error, Exception) else RunFailedError(str(error))
-        node.arguments = ()
+        node.error = error
+        self._end(node)
+
+    def _end(self, node: Node) -> None:
+        node.arguments = ()   # what it took may be dropped now
+        self._pending.pop(node, None)
         node.ended.set()
 
+    def _send_doomed_again(self) -> None:
+        """Send again what was sent to a lost process, and what takes values of such nodes; each once, inputs first."""
+        again: set[Node] = set()
+        for node in list(self._pending):   # in the order in which they were sent, so inputs come first
+            if node.actor in self._gone or not again.isdisjoint(node.inputs):
+                again.add(node)
+                self._again(node)
+
     def _again(self, node: Node) -> None:
-        """Send a node again, after those of its inputs that were lost with a process."""
-        failed = next((n for n in node.inputs if n.error is not None), None)
-        if failed is not None and failed.error is not None:
-            self._fail(node, failed.error)
+        """Send a node again, unless an input failed or its code is to blame."""
+        failed = next((n.error for n in node.inputs if n.error is not None), None)
+        if failed is not None:
+            self._fail(node, failed)
             return
-        for before in node.inputs:
-            if not before.ended.is_set() and before.actor in self._gone:
-                self._again(before)
         if node.actor in self._gone and all(n.done for n in node.inputs):
             node.suspected += 1
             if node.suspected >= LIMITS.most_losses:
@@ -249,8 +263,6 @@ class Cluster:
 
     def _replace(self, name: str) -> None:
         """A spare process takes the place of a lost one, and a new spare is started."""
-        if name in self._gone:
-            return
         self._gone.add(name)
         place = next((p for a, p in self._spares if self._engine.name(a) == name), None)
         if place is not None:

@@ -7,6 +7,7 @@ and sequential code generation", 1993.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 import islpy as isl
@@ -28,7 +29,8 @@ def fuse(search: Search, groups: Groups, active: list[Active], found: Found) -> 
 
     A component may join the last group that it depends on: everything that it depends on runs no later.  The other
     groups that it depends on may come there, too.  One that depends on none may join the last one with elements
-    between its own.  Any may join a later one in the same loops of the source that reads the same stream.
+    between its own.  Any may join a later one in the same loops of the source that reads the same stream, or
+    reaches the same records.
     """
     policy = search.options.fusion
     if policy == "none" or len(groups) < 2:
@@ -43,7 +45,8 @@ def fuse(search: Search, groups: Groups, active: list[Active], found: Found) -> 
         target = max(before) if before else _interleaved(interleaving, fused, names)
         joined = None
         if band is not None:
-            target, joined = _place_for(search, fused, target, max(before, default=-1), band, active, found)
+            target, joined = _place_for(search, fused, target, max(before, default=-1), band, active, found,
+                                        interleaving)
         if joined is not None and target is not None:
             fused[target] = (joined.components, joined)
         else:
@@ -55,7 +58,7 @@ def fuse(search: Search, groups: Groups, active: list[Active], found: Found) -> 
 
 
 def _place_for(search: Search, fused: Groups, target: int | None, last: int, band: Band, active: list[Active],
-               found: Found) -> tuple[int | None, Band | None]:
+               found: Found, interleaving: Interleaving) -> tuple[int | None, Band | None]:
     """The group that a band joins, and the band of both; a later one only where it reads the same.
 
     Parameters
@@ -66,7 +69,7 @@ def _place_for(search: Search, fused: Groups, target: int | None, last: int, ban
     joined = None
     if target is not None and fused[target][1] is not None:
         joined = _fused_band(search, fused[target][1], band, active, found)
-    for partner in (_with_same_reads, _with_same_streams):
+    for partner in (_with_same_reads, partial(_with_same_streams, interleaving)):
         if joined is None:
             target, joined = partner(search, fused, last, band, active, found)
     return target, joined
@@ -125,9 +128,11 @@ def _have_loops_in_common(search: Search, first: Band, second: Band, found: Foun
     return any(found.values()) and all(len(b.rows) == _depth(search, b, found) for b in (first, second))
 
 
-def _with_same_streams(search: Search, fused: Groups, after: int, band: Band,
+def _with_same_streams(interleaving: Interleaving, search: Search, fused: Groups, after: int, band: Band,
                        active: list[Active], found: Found) -> tuple[int | None, Band | None]:
     """The last group in the same loops of the source with a stream that a group without carried dependences reads, too.
+
+    Members of one array of structs, and elements of one array of short rows, are one stream.
 
     Parameters
     ----------
@@ -142,7 +147,8 @@ def _with_same_streams(search: Search, fused: Groups, after: int, band: Band,
             continue
         joined = _fused_band(search, first, band, active, found)
         if joined is not None and _is_free(search, joined, found) \
-                and share_streams(search, first.names, joined, found):
+                and (share_streams(search, first.names, joined, found)
+                     or interleaving.in_records(first.names, band.names)):
             return target, joined
     return None, None
 

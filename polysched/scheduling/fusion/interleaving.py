@@ -2,6 +2,9 @@
 
     for (i = 0; i < n; i += 2) { a[i] = b[i]; a[i + 1] = b[i + 1]; }
 
+    for (i = 0; i < n; i++) { p[i].x = 0; p[i].y = 0; }
+    for (i = 0; i < n; i++) { a[i][0] = 0; a[i][1] = 0; }
+
 Apart, each of them would load every line of both arrays; and a compiler joins neighbours to vectors only inside one
 loop.
 """
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import product, takewhile
 
 import islpy as isl
 
@@ -43,6 +46,11 @@ class Interleaving:
         return any(self._between(a, b) for one, other in product(first, second)
                    for a, b in product(self._reached(one), self._reached(other)))
 
+    def in_records(self, first: Sequence[str], second: Sequence[str]) -> bool:
+        """Whether two groups of statements reach different members of the same structs, or of the same short rows."""
+        return any(self._in_one_row(a, b) or self._in_one_struct(a, b) for one, other in product(first, second)
+                   for a, b in product(self._reached(one), self._reached(other)))
+
     def _computed(self, name: str) -> tuple[_Reached, ...]:
         statement = self.scop.statement(name)
         found = []
@@ -57,11 +65,41 @@ class Interleaving:
 
     def _between(self, one: _Reached, other: _Reached) -> bool:
         """The same box but for part of a line, and no common element."""
-        if one.array != other.array:
+        if one.array != other.array or not self._near(one, other):
             return False
-        line = LINE_BYTES // self.scop.array(one.array).dtype.bytes
+        return _is_wide(one.box[-1], self._line(one)) and bool(one.elements.is_disjoint(other.elements))
+
+    def _in_one_row(self, one: _Reached, other: _Reached) -> bool:
+        """Elements of rows of an array, as `a[{}][0]` and `a[{}][1]`."""
+        return one.array == other.array and self._near(one, other) and _is_number(one.box[-1]) \
+            and _is_number(other.box[-1]) and one.box[-1] != other.box[-1] \
+            and len(one.box) > 1 and _is_wide(one.box[-2], self._line(one))
+
+    def _in_one_struct(self, one: _Reached, other: _Reached) -> bool:
+        """Members of the same elements of an array of structs, as `p[{}].x` and `p[{}].y`."""
+        first, second = (self.scop.array(each.array) for each in (one, other))
+        if one.array == other.array or not all(
+                array.c_element.count("{}") == len(array.extents) for array in (first, second)):
+            return False
+        pieces = zip(first.c_element.split("{}"), second.c_element.split("{}"), strict=False)
+        fields = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pieces))
+        inner = (*one.box[fields:], *other.box[fields:])
+        return 0 < fields <= len(one.box) and one.box[:fields] == other.box[:fields] \
+            and all(map(_is_number, inner)) and _is_wide(one.box[fields - 1], self._line(one))
+
+    def _near(self, one: _Reached, other: _Reached) -> bool:
         *outer, last = (max(abs(low - other_low), abs(high - other_high))
                         for (low, high), (other_low, other_high) in zip(one.box, other.box, strict=True))
-        low, high = one.box[-1]
-        fits = not any(outer) and last < line and high - low >= 2 * line
-        return fits and bool(one.elements.is_disjoint(other.elements))
+        return not any(outer) and last < self._line(one)
+
+    def _line(self, one: _Reached) -> int:
+        return LINE_BYTES // self.scop.array(one.array).dtype.bytes
+
+
+def _is_number(subscript: tuple[int, int]) -> bool:
+    return subscript[0] == subscript[1]
+
+
+def _is_wide(subscript: tuple[int, int], line: int) -> bool:
+    """Whether the values of a subscript reach over more than a line of so many elements."""
+    return subscript[1] - subscript[0] >= 2 * line

@@ -283,9 +283,15 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
-                         changed=changed_before(region, bindings), stepped=tuple(inductions.stepped), bare=text.bare)
+                         changed=changed_before(region, bindings), keeps_state=_has_static(region.function),
+                         stepped=tuple(inductions.stepped), bare=text.bare)
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
                       dead_after=_dead_after(x, inductions.liveness))
+
+
+def _has_static(function: c_ast.FuncDef) -> bool:
+    """Whether variables of a function live on behind its calls."""
+    return any(isinstance(n, c_ast.Decl) and "static" in (n.storage or ()) for n in everything(function.body))
 
 
 def _dead_after(x: Extraction, liveness: Liveness) -> frozenset[str]:

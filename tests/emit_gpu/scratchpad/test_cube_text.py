@@ -42,3 +42,22 @@ def test_operands_that_run_backwards_or_lie_across() -> None:
 
 def test_the_instruction_is_a_function() -> None:
     assert "static void polysched_scratchpad_davinci_cube" in emitted(CONVOLUTION, mapped(CONVOLUTION))
+
+
+@pytest.mark.parametrize("tile", [(), (16,), (5, 7)])
+def test_a_product_of_a_part_of_the_tiles(tile: tuple[int, ...]) -> None:
+    text = program("float C[20][20], const _Float16 A[20][20], const _Float16 B[20][20]",
+                   "for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) C[i][j] = 1.0f;\n"
+                   "for (int i = 3; i < 19; i++) for (int j = 2; j < 20; j++) for (int k = 1; k < 20; k++)\n"
+                   "  C[i][j] += (float)A[i][k] * (float)B[k][j];")
+    assert is_same(text, mapped(text, tile=tile))
+
+
+@pytest.mark.parametrize("other", ["A[k][j]", "A[j][k]"])
+def test_an_array_that_is_both_operands(other: str) -> None:
+    text = program("float C[20][20], const _Float16 A[20][20]",
+                   "for (int i = 0; i < 20; i++) for (int j = 0; j < 20; j++) { C[i][j] = 0.0f;\n"
+                   f"for (int k = 0; k < 20; k++) C[i][j] += (float)A[i][k] * (float){other}; }}")
+    mapping = mapped(text, tile=(16,))
+    assert mapping.timeline.work > 0
+    assert is_same(text, mapping)

@@ -124,3 +124,10 @@ def test_arrays_of_the_region_stay_on_the_chip() -> None:
         mapping = mapped(text, target)
         assert is_same(text, mapping)
     assert read(text).statements
+
+
+def test_a_scalar_of_the_region_is_a_variable() -> None:
+    text = program("float x[20], float out[1]",
+                   "float s = 0.0f; for (int i = 0; i < 20; i++) s += x[i]; out[0] = s;")
+    for target in SCRATCHPADS:
+        assert is_same(text, mapped(text, target))

@@ -77,6 +77,21 @@ def test_an_error_of_code_reaches_who_asks_and_who_depends(in_process) -> None:
     assert program.call(ADD, 1, 1).result(30) == 2
 
 
+def test_after_a_loss_no_node_is_sent_again_twice(in_process) -> None:
+    cluster = in_process(workers=3, crash_before={2})
+    program = cluster.program("p")
+    wide = [program.call(ADD, 0, n, worker=n) for n in range(3)]
+    for at in range(40):
+        wide = [program.call(ADD, wide[n], wide[(n + at) % 3], worker=n) for n in range(3)]
+    found = [f.result(30) for f in wide]
+    plain = in_process(workers=3).program("p")
+    wide = [plain.call(ADD, 0, n, worker=n) for n in range(3)]
+    for at in range(40):
+        wide = [plain.call(ADD, wide[n], wide[(n + at) % 3], worker=n) for n in range(3)]
+    assert found == [f.result(30) for f in wide]
+    assert cluster.sent_again <= 3 * 41
+
+
 def test_values_that_were_done_are_not_computed_again(in_process) -> None:
     ran = []
     code = FunctionCode(function=lambda x: ran.append(x) or x)

@@ -155,3 +155,10 @@ def test_a_sum_whose_distances_nobody_bounds_is_no_loop_for_what_is_parallel() -
     assert any("no bound on distances" in rung for rung in schedule.report.rungs)
     assert violation(dependences, schedule.tree) is None
     assert "S0: k, S1: k" not in tree_text(schedule.tree)
+
+
+@pytest.mark.parametrize("body", [
+    "for (int i = 0; i < n; i++) { A[i][0] = x[i]; A[i][1] = 0; }",
+    "for (int i = 0; i < n; i++) { A[i][0] += B[i][0]; A[i][2] += B[i][2]; }"])
+def test_elements_of_the_same_rows_stay_in_one_loop(body: str) -> None:
+    assert "S0: i, S1: i" in fused(body, "smart")

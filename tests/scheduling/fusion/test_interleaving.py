@@ -35,3 +35,40 @@ def test_neighbours_all_over_an_array(first: str, second: str, together: bool) -
     assert found.between([one], [other]) is together
     assert found.between([other], [one]) is together
     assert not found.between([one], [])
+
+
+RECORDS = """struct point {{ float x, y, z; float v[4]; double *far; }};
+struct all {{ float *a, *b; }};
+void f(int n, struct point p[n], struct point q[n], float a[n][3], float b[n][n], struct all *s, float t[2]) {{
+#pragma scop
+  for (int i = 1; i < n - 1; i++) {{
+    {first}
+    {second}
+  }}
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize(("first", "second", "together"), [
+    ("p[i].x = 1;", "p[i].y = 2;", True),
+    ("p[i].x += q[i].z;", "p[i].y = 2;", True),
+    ("p[i].x = q[i].z;", "a[i][0] = q[i].y;", True),
+    ("p[i].v[0] = 1;", "p[i].v[1] = 2;", True),
+    ("p[i].v[0] = 1;", "p[i].x = 2;", True),
+    ("a[i][0] = 1;", "a[i][2] = 2;", True),
+    ("b[i][0] = 1;", "b[i][3] = 2;", True),
+    ("b[i][0] = 1;", "b[i][63] = 2;", False),        # another line of a row
+    ("p[i].x = 1;", "q[i].y = 2;", False),           # other structs
+    ("p[i].x = 1;", "p[i].x = 2;", False),           # the same elements
+    ("p[0].x = 1;", "p[0].y = 2;", False),           # one line only
+    ("p[i].x = 1;", "p[i + 1].y = 2;", False),       # shifted: another box
+    ("s->a[i] = 1;", "s->b[i] = 2;", False),         # arrays that a struct points to
+    ("t[0] += p[i].x;", "t[1] += a[i][0];", False)])
+def test_members_of_records_and_short_rows(first: str, second: str, together: bool) -> None:
+    scop = from_c_text(RECORDS.format(first=first, second=second))
+    one, other = (s.name for s in scop.statements)
+    found = Interleaving(scop)
+    assert found.in_records([one], [other]) is together
+    assert found.in_records([other], [one]) is together
+    assert not found.between([one], [other])

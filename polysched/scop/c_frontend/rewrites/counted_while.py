@@ -11,6 +11,7 @@ from polysched.scop.c_frontend.declarations.bindings import assigned_names, iden
 from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import counted_down, one_less, replaced, touches
+from polysched.scop.c_frontend.rewrites.endless import with_condition
 
 
 class For(c_ast.For):  # type: ignore[misc]
@@ -65,11 +66,17 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
         node.block_items = list(counted_loops(node.block_items or ()))
         return node
     rewrite_bodies(node, lambda below: (_rewritten(below, ()),))
-    if isinstance(node, c_ast.While):
-        return _countdown(node) or _counted(node, node.cond) or node
-    if isinstance(node, c_ast.DoWhile):
-        return _do(node, before) or node
-    return node
+    loop = with_condition(node)
+    made: c_ast.Node | None = None
+    if isinstance(loop, c_ast.While):
+        made = _countdown(loop) or _counted(loop, loop.cond)
+    elif isinstance(loop, c_ast.DoWhile):
+        made = _do(loop, before)
+    elif isinstance(loop, c_ast.For):
+        made = loop
+    if isinstance(made, For) and made.keyword:
+        made.keyword = keyword_of(node) or ""
+    return made or node
 
 
 def _counted(node: c_ast.While | c_ast.DoWhile, test: c_ast.Node) -> c_ast.For | None:

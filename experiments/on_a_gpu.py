@@ -1,0 +1,93 @@
+"""All that waits for a GPU, from a checkout and a folder of wheels, without a network.
+
+    python experiments/on_a_gpu.py --wheels DIR [--dry-run] [--results DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = {
+    "block_programs": ["block_programs", "--only", "gpu_*", "triton_*"],
+    "opencl": ["opencl", "--devices", "cuda"]}
+
+ONLY_THESE = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
+"""The environment of pip: it finds no wheels elsewhere."""
+TOOLKIT = "opencl"
+"""The experiment whose programs are compiled with CUDA's headers."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Install, run, and say what did not run; 0 where everything ran."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wheels", type=Path, required=True, metavar="DIR", help="wheels of polysched's dependencies, "
+                        "of triton and of torch for CUDA: pip download -d DIR '.[triton]' setuptools wheel")
+    parser.add_argument("--results", type=Path, default=Path("gpu_results"), metavar="DIR",
+                        help="where records go (default: %(default)s)")
+    parser.add_argument("--dry-run", action="store_true", help="check the wheels, name the commands, run nothing")
+    given = parser.parse_args(words)
+    if not given.wheels.is_dir():
+        print(f"on_a_gpu: {given.wheels} is no folder", file=sys.stderr)
+        return 2
+    install = ["install", "--no-index", "--find-links", str(given.wheels.resolve()), f"{ROOT}[triton]"]
+    if given.dry_run:
+        return dry_run(install, given.results)
+    if (missing := no_gpu()) is not None:
+        print(f"on_a_gpu: nothing ran: {missing}", file=sys.stderr)
+        return 3
+    given.results.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = str(Path(folder) / "bin" / "python")
+        subprocess.run([python, "-m", "pip", *install], check=True, env=ONLY_THESE)
+        failed = [name for name in runnable() if subprocess.run(command(python, name, given.results), cwd=ROOT,
+                                                                 check=False).returncode]
+    print(f"on_a_gpu: failed: {', '.join(failed)}" if failed else f"on_a_gpu: the records are in {given.results}")
+    return 1 if failed else 0
+
+
+def dry_run(install: Sequence[str], results: Path) -> int:
+    """Whether the wheels suffice, which commands would run, and that nothing ran."""
+    done = subprocess.run([sys.executable, "-m", "pip", install[0], "--dry-run", "--ignore-installed", "--quiet",
+                           *install[1:]], capture_output=True, text=True, check=False, env=ONLY_THESE)
+    enough = done.returncode == 0
+    print("the wheels suffice" if enough else f"the wheels do not suffice:\n{done.stderr.strip()}")
+    for name in runnable():
+        print(f"would run: {shlex.join(command('python', name, results))}")
+    print(f"dry run: nothing ran; {no_gpu() or 'there is a GPU'}")
+    return 0 if enough else 1
+
+
+def runnable() -> list[str]:
+    """The experiments that this machine can run; of the others it is said why not."""
+    if os.environ.get("CUDA_HOME"):
+        return list(EXPERIMENTS)
+    print(f"on_a_gpu: {TOOLKIT} did not run: CUDA_HOME names no toolkit", file=sys.stderr)
+    return [name for name in EXPERIMENTS if name != TOOLKIT]
+
+
+def no_gpu() -> str | None:
+    """Why nothing can run on a GPU here; None where it can."""
+    if shutil.which("nvidia-smi") is None:
+        return "there is no nvidia-smi, so no driver of a GPU"
+    done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 and "GPU" in done.stdout else f"nvidia-smi finds no GPU: {done.stdout.strip()}"
+
+
+def command(python: str, name: str, results: Path) -> list[str]:
+    """The command of one experiment."""
+    where = str(results.resolve() / f"{name}.jsonl")
+    return [python, "-m", "polysched", "bench", *EXPERIMENTS[name], "--results", where]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

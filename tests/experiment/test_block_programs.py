@@ -1,0 +1,98 @@
+"""The experiment on block programs: kernels by hand compute the same, and its table says what did not run."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.emit_gpu.emitted import needs_device
+from tests.kernel.block_programs import EXAMPLES
+from tests.tiers import and_campaign
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+FOLDER = EXPERIMENTS / "block_programs"
+
+
+def loaded(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"block_programs_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", and_campaign(["dropout", "grouped_matmul"], [
+    "vector_add", "softmax", "matmul", "layer_norm", "attention"]))
+def test_kernels_by_hand_compute_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_device(tmp_path)
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+    example = EXAMPLES[name]
+    arguments = example.arguments(33, np.random.default_rng(33))
+    expected = example.expected(**arguments)
+    defaults = example.function.__defaults__
+    names = example.function.__code__.co_varnames[:example.function.__code__.co_argcount][-len(defaults):]
+    loaded("by_hand").compiled(name, arguments, dict(zip(names, defaults, strict=True)), tmp_path)()
+    assert np.abs(arguments[example.result] - expected).max() < 1e-12
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return loaded("run")
+
+
+def record(case: str, **values: Any) -> Any:
+    return SimpleNamespace(case=case, values=values, done=True)
+
+
+def test_a_row_says_what_ran_and_what_did_not(run: Any) -> None:
+    table = run.table([record("c_matmul", difference=3e-15), record("triton_matmul", not_run="Triton is not installed"),
+                       record("by_hand_matmul", difference=0.0, times_as_fast=0.93),
+                       record("gpu_matmul", registers={"sm_80": 52, "sm_90": 58}, not_run="PyTorch finds no GPU")])
+    row = next(line for line in table.splitlines() if line.startswith("| matmul"))
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "matmul", "3e-15", "", "", "not run", "0.93", "52 / 58", "not run"]
+    assert "- gpu: PyTorch finds no GPU" in table
+    assert "- triton: Triton is not installed" in table
+
+
+def test_a_wrong_result_is_a_failure(run: Any) -> None:
+    assert run.verdict([record("c_matmul", difference=1e-15)]) == ""
+    assert "c_softmax" in run.verdict([record("c_softmax", difference=1e-3)])
+    assert "by_hand_matmul" in run.verdict([record("by_hand_matmul", difference=0.0, difference_by_hand=1.0)])
+    assert "triton_matmul" in run.verdict([record("triton_matmul", failed="ValueError")])
+
+
+def test_a_wrong_program_is_seen(run: Any) -> None:
+    def wrong(x, y, out):
+        out[...] = x
+    assert run.difference("vector_add", wrong, 9) > 0.1
+
+
+def on_a_gpu(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, EXPERIMENTS / "on_a_gpu.py", *words], capture_output=True, text=True,
+                          timeout=120, check=False, cwd=folder, env={"PATH": str(folder), "HOME": str(folder)})
+
+
+def test_without_a_gpu_nothing_runs_and_it_says_so(tmp_path: Path) -> None:
+    done = on_a_gpu("--wheels", ".", folder=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr == "on_a_gpu: nothing ran: there is no nvidia-smi, so no driver of a GPU\n"
+    assert on_a_gpu("--wheels", "absent", folder=tmp_path).returncode == 2
+
+
+def test_a_dry_run_tells_wheels_and_commands(tmp_path: Path) -> None:
+    done = on_a_gpu("--wheels", ".", "--dry-run", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("the wheels do not suffice")
+    assert "would run: python -m polysched bench block_programs --only 'gpu_*' 'triton_*'" in done.stdout
+    assert done.stdout.endswith("dry run: nothing ran; there is no nvidia-smi, so no driver of a GPU\n")
