@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from polysched.errors import PolyschedError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
-from polysched.graph import from_text, interpret
+from polysched.graph import from_text, interpret, load
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.fusion import fuse_by_dominators
 from polysched.graph.passes.registry import standard
@@ -21,7 +23,7 @@ from polysched.graph.planning.fusion_plan import FusionPlan, fusion_plan
 from polysched.graph.values.graph import Graph
 from polysched.model import compile_graph
 from polysched.model.planned import planned_by_cost
-from polysched.model.verification import differences, random_inputs, timed
+from polysched.model.verification import by_onnxruntime, differences, random_inputs, timed
 from polysched.pipeline.options import PipelineOptions
 
 
@@ -121,8 +123,11 @@ GRAPHS = {
 }"""}
 
 
+DECODE = "decode loop"
+
+
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name, parameters={}) for name in GRAPHS]
+    return [Case(name=name, parameters={}) for name in (*GRAPHS, DECODE)]
 
 
 def by_dominators(graph: Graph) -> int:
@@ -145,6 +150,8 @@ def plans(graph: Graph, options: PipelineOptions) -> tuple[FusionPlan, dict[str,
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """One graph: its plans, the results of the one by cost, and the times of both."""
     os.environ["OMP_NUM_THREADS"] = str(settings.threads[0])
+    if case.name == DECODE:
+        return decoded(settings.threads[0], report)
     graph, options = from_text(GRAPHS[case.name]), PipelineOptions()
     values = plans(with_types(standard(graph)), options)[1]
     report("compiling")
@@ -161,10 +168,34 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     return values | {"wrong": wrong, "seconds": times.seconds, "ratio": times.ratio, "interval": list(times.interval)}
 
 
+def decoded(threads: int, report: Report) -> dict[str, Any]:
+    """The model whose loop ends by data, compiled whole, beside ONNX Runtime."""
+    import onnx
+    from decoding import decode_inputs, decode_loop
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "decode.onnx"
+        onnx.save(decode_loop(), file)
+        report("compiling")
+        model, other, arrays = compile_graph(load(file)), by_onnxruntime(file, threads), decode_inputs()
+        report("comparing")
+        wrong = [d.output for d in differences(model.run(arrays), other(arrays)) if d.place is not None]
+        report("timing")
+        times = timed(model.run, other, arrays)
+    return {"wrong": wrong, "kernels": len(model.plan.kernels), "plan": str(model.plan), "seconds": times.seconds,
+            "ratio": times.ratio, "interval": list(times.interval)}
+
+
+def control_table(records: Sequence[Record]) -> str:
+    """A row per model with control flow."""
+    rows = [[r.case, str(r.values["kernels"]), "wrong" if r.values["wrong"] else "right", f"{r.values['ratio']:.2f}"]
+            for r in records]
+    return markdown_table(["model", "kernels", "results", "times as fast as ONNX Runtime"], rows) + "\n"
+
+
 def table(records: Sequence[Record]) -> str:
     """A row per graph."""
-    rows = []
-    for record in records:
+    rows, control = [], [r for r in records if r.case == DECODE]
+    for record in (r for r in records if r.case != DECODE):
         value = record.values
         result = "refused" if "refused" in value else "wrong" if value["wrong"] else "right"
         rows.append([record.case, str(value["greedy_kernels"]), str(value["dominator_kernels"]),
@@ -174,7 +205,8 @@ def table(records: Sequence[Record]) -> str:
                      f"{value['ratio']:.2f}" if "ratio" in value else ""])
     head = ["graph", "kernels: greedy", "dominators", "by cost", "bytes / compulsory: greedy", "by cost", "results",
             "times as fast as greedy"]
-    return markdown_table(head, rows) + "\n"
+    return "\n".join([*([markdown_table(head, rows) + "\n"] if rows else []),
+                      *([control_table(control)] if control else [])])
 
 
 def verdict(records: Sequence[Record]) -> str:

@@ -1,8 +1,8 @@
 """How much faster is what `polysched tune` finds than the model's pick, and after how many trials?  See README.md.
 
-    polysched bench tune [--only KERNEL ...] [--null]
+    polysched bench tune [--only KERNEL ...] [--null [--runs N]]
 
-`--null` races the model's pick against itself: a gain that is claimed then is a false one.
+`--null` races the model's pick against itself, N times: a gain that is claimed then is a false one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
 MINUTE = 60.0
+NAMES = (2, 3, 4)
+FALSE_CLAIMS = 0.05
+"""Of searches without anything to find: how many may claim a gain."""
 CLOSE = 0.95
 """Of the best ratio of a search: how many trials it took to come so near."""
 
@@ -46,11 +50,12 @@ def cases(settings: Settings) -> list[Case]:
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--null", action="store_true", help="race the model's pick against itself")
+    group.add_argument("--runs", type=int, default=1, metavar="N", help="searches of --null per kernel (default: 1)")
 
 
 def itself(choose: Chooser, dependences: Dependences) -> Recipe:
     """Names for the model's pick: `Same` makes its C of each."""
-    return Recipe(tile=choose.one_of("name", (2, 3, 4)))
+    return Recipe(tile=choose.one_of("name", NAMES))
 
 
 class Same(LocalBuilder):
@@ -65,27 +70,62 @@ class Same(LocalBuilder):
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """One search, with every trial."""
     (threads,) = settings.threads
-    null = bool(settings.options.get("null"))
     file = KERNELS / f"{case.name}.c"
     options = PipelineOptions(tiling=TilingOptions(target=replace(host(), cores=threads)))
-    found = tune(file, sizes=case.parameters["sizes"], threads=threads, options=options,
-                 space=itself if null else "automatic", seed=settings.config["seed"],
-                 builder=Same(from_c_file(str(file)), options) if null else None,
+    if settings.options.get("null"):
+        return raced_with_itself(file, case.parameters["sizes"], options, int(settings.options.get("runs") or 1),
+                                 settings.config["seed"], report)
+    found = tune(file, sizes=case.parameters["sizes"], threads=threads, options=options, seed=settings.config["seed"],
                  budget=Budget(minutes=settings.budget_seconds / MINUTE),
                  on_trial=lambda trial, count: report(f"trial {count}"))
     return {**found.to_json(), "records": [trial_to_json(t) for t in (found.first, *found.trials, *found.confirmed)]}
 
 
+def raced_with_itself(file: Path, sizes: dict[str, int], options: PipelineOptions, runs: int, seed: int,
+                      report: Report) -> dict[str, Any]:
+    """How many of so many searches among names of one code claim a gain, each with fresh samples."""
+    gains = []
+    for run in range(runs):
+        found = tune(file, sizes=sizes, threads=options.tiling.target.cores, options=options, space=itself,
+                     strategy="grid", seed=seed + run, builder=Same(from_c_file(str(file)), options),
+                     budget=Budget(trials=len(NAMES)))
+        gains.append(found.gain.to_json())
+        report(f"run {run + 1} of {runs}")
+    claimed = sum(gain["pairs"] > 0 for gain in gains)
+    return {"null": {"runs": runs, "claimed": claimed, "chance": chance(claimed, runs), "gains": gains}}
+
+
+def chance(claimed: int, runs: int, rate: float = FALSE_CLAIMS) -> float:
+    """The binomial probability of at least so many false claims where each run makes one at this rate."""
+    return sum(comb(runs, k) * rate**k * (1 - rate)**(runs - k) for k in range(claimed, runs + 1))
+
+
+def null_table(records: Sequence[Record]) -> str:
+    """False claims per kernel; a chance below 5% says that there are more than 5 in a hundred."""
+    rows = [[r.case, str(v["runs"]), str(v["claimed"]), f"{v['chance']:.3f}"]
+            for r in records for v in [r.values["null"]]]
+    return markdown_table(["kernel", "runs", "claimed", f"chance of as many at {FALSE_CLAIMS:.0%}"], rows) + "\n"
+
+
 def table(records: Sequence[Record]) -> str:
     """Gain with interval, trials, and how soon the search came near; cases that keep the model's pick counted apart."""
+    own = [r for r in records if "null" in r.values]
+    records = [r for r in records if "null" not in r.values]
+    parts = [*([search_table(records)] if records else []), *([null_table(own)] if own else [])]
+    return "\n".join(parts)
+
+
+def search_table(records: Sequence[Record]) -> str:
+    """The searches."""
     rows = []
     for record in records:
         value = record.values
         low, high = value["gain"]["interval"]
         rows.append([record.case, f"{value['gain']['median']:.2f}", f"{low:.2f} to {high:.2f}", str(value["trials"]),
-                     str(near(value["curve"])), str(value["rejected"]), str(value["duplicates"])])
+                     str(near(value["curve"])), f"{value['trials'] / value['seconds']:.2f}", str(value["rejected"]),
+                     str(value["duplicates"])])
     won = [r.values["gain"]["median"] for r in records if r.values["gain"]["pairs"]]
-    head = ["kernel", "gain", "95% interval", "trials", "trials to 95%", "rejected", "same C"]
+    head = ["kernel", "gain", "95% interval", "trials", "trials to 95%", "a second", "rejected", "same C"]
     told = f"{len(won)} of {len(records)} cases do not keep the model's pick"
     mean = f"; their geometric mean is {geometric_mean(won):.2f}" if won else ""
     return f"{markdown_table(head, rows)}\n\n{told}{mean}.\n"
@@ -99,7 +139,7 @@ def near(curve: Sequence[float]) -> int:
 def plot(records: Sequence[Record]) -> Figure:
     """The best ratio so far over the trials."""
     figure, axes = new_figure()
-    for record in records:
+    for record in (r for r in records if "null" not in r.values):
         axes.step(range(1, len(record.values["curve"]) + 1), record.values["curve"], where="post", label=record.case)
     axes.set_xlabel("trials")
     axes.set_ylabel("times as fast as the model's pick")

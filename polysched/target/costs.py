@@ -46,6 +46,12 @@ class Costs:
     handed_over_share: float = constant(
         0.7, unit="1", experiment=TILES,
         source="of the bandwidth of memory: what another core wrote last (27 beside 38 GB/s, two virtual cores, Zen 4)")
+    run_start_slowdown: float = constant(
+        1.75, unit="1", experiment=TILES,
+        source="memory at the start of a run of addresses over a long run: 6.5 beside 11.4 GB/s (Zen 3)")
+    run_start_bytes: int = constant(
+        1365, unit="bytes", experiment=TILES,
+        source="of a run until it arrives at full speed: runs of 2 and 4 KiB lose as long as those of 1 KiB (Zen 3)")
     contended_slowdown: float = constant(
         4, unit="1", experiment=TILES, source="a core served by a cache that it shares, over one alone with it")
     usable_share: float = constant(

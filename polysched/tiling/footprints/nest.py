@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 import islpy as isl
@@ -103,6 +104,15 @@ class Nest:
     def instances(self) -> int:
         """Iterations of the bounding box."""
         return prod(self.extents)
+
+    @cached_property
+    def one_by_one(self) -> tuple[Nest, ...]:
+        """Each of the deepest statements with what it alone touches; the nest itself where it has one statement."""
+        known = self.counted
+        if len(self.deepest) < 2 or known is None:
+            return (self,)
+        return tuple(replace(self, deepest=(name,), density=1.0, references=nest_references(
+            known.scop, (name,), known.path, self.parameters, first=known.first)) for name in self.deepest)
 
 
 def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],

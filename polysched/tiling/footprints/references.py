@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import islpy as isl
 
@@ -93,6 +94,12 @@ class Reference:
         """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
         loops = [loop for row in self.movers for loop, _ in row]
         return len(loops) > len(set(loops))
+
+    @property
+    def most_places(self) -> int:
+        """Elements that one iteration touches at most: of a box where a subscript goes round."""
+        box = prod(span + 1 for span in self.spans)
+        return box if self.cyclic else min(box, self.places)
 
     @property
     def linear(self) -> tuple[tuple[int, ...], ...]:

@@ -52,7 +52,7 @@ def _elements(reference: Reference, edges: tuple[int, ...], lengths: list[int]) 
     if not reference.coupled:
         return elements
     touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
-    return min(elements, touched * prod(span + 1 for span in reference.spans))
+    return min(elements, touched * reference.most_places)
 
 
 def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:

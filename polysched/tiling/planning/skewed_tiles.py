@@ -30,7 +30,8 @@ import numpy as np
 from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
-from polysched.tiling.footprints.traffic import working_set_bytes
+from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.footprints.traffic import Level, working_set_bytes
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.cost_models import Projected
@@ -64,13 +65,12 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     faces : of split tiles; None where there shall be wavefronts.
     """
     model = _usable(target)
-    order = problem.orders[0]
+    order, last = problem.orders[0], model.target.caches[-1]
     whole = tuple(transfer_once(problem.nest, model))
     known = faces is not None and problem.nest.expected[faces.space]
     best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
-        kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
-        if kept > problem.capacity_bytes:
+        if not _fits(problem, edges, last.size_bytes // last.shared_by):
             continue
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
@@ -91,6 +91,13 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         in_pieces = split_seconds(plan, faces, model, problem.threads, whole)
         return replace(choice, split=in_pieces is not None and in_pieces < seconds)
     return choice
+
+
+def _fits(problem: TileProblem, edges: tuple[int, ...], common_bytes: int) -> bool:
+    """Whether two steps of a tile stay in its cache; of tiles of whole rows, in a core's share of the common cache."""
+    kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
+    rows_are_whole = edges[problem.innermost] >= problem.nest.extents[problem.innermost]
+    return kept <= (max(problem.capacity_bytes, common_bytes) if rows_are_whole else problem.capacity_bytes)
 
 
 def _usable(target: Target) -> Projected:
@@ -189,29 +196,79 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
     whole : `transfer_once` of the plan's nest, for who asks about many tiles of one.
     """
-    nest = plan.nest
+    nest, target = plan.nest, model.target
     extents = _box(nest, plan.edges)
     count = max(1, len(nest.deepest))
     tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
     structure = plan_structure(tile)
     tiles = nest.instances * nest.density / count / prod(extents)
-    single = model.transfer_seconds(tile, structure)
-    times = [tiles * one if once is None else once
-             for one, once in zip(single, whole or transfer_once(nest, model), strict=True)]
+    single = _step_transfers(nest, tile, model, structure)
+    known = whole or tuple(transfer_once(nest, model))
+    times = [tiles * one if once is None else once for one, once in zip(single, known, strict=True)]
+    last = structure[-1].loop
+    if known[-1] is None:
+        times[-1] *= _run_slowdown(extents[last] * nest.element_bytes, target.costs)
     moved = sum(times)
     if handed_over:
-        private = model.target.last_private
-        place = model.target.caches.index(private)
-        slower = model.target.bandwidth(model.target.beyond(private)) / (model.target.costs.handed_over_share
-                                                                              * model.target.bandwidth(0))
-        moved = sum(times[:place]) + max(tiles * single[place] * slower, sum(times[place:]))
-    frequency = model.target.frequency_hz
-    last = structure[-1].loop
-    starts = prod(extents) / extents[last] * count * model.target.costs.row_cycles
-    arithmetic, loads = model.arithmetic_cycles(tile, structure), model.load_cycles(tile, structure)
-    waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
-    return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
-            + tiles * (starts + waits) / frequency)
+        moved = _handed_over(times, [tiles * one for one in single], target)
+    rows = tiles * prod(extents) / extents[last] * _pieces_of_a_row(plan, last)
+    cut = 1 + rows / tiles * _lanes_lost(tile, last, target) / prod(extents)
+    arithmetic, loads = model.arithmetic_cycles(tile, structure) * cut, model.load_cycles(tile, structure) * cut
+    waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], target)
+    core = rows * count * target.costs.row_cycles + tiles * waits
+    return (max(tiles * arithmetic, tiles * loads + moved * target.frequency_hz) + core) / target.frequency_hz
+
+
+def _step_transfers(nest: Nest, tile: BandPlan, model: Projected, structure: tuple[Level, ...]) -> list[float]:
+    """Per cache, the time in which one step of a tile gets its data.
+
+    Rows without dependences run statement by statement (`emit_c` distributes them), so what another statement of the
+    step touches does not crowd a cache; where the whole step fits, its data come in once for all of them.
+    """
+    together = model.transfer_seconds(tile, structure)
+    if len(nest.deepest) < 2 or not nest.row_independent[structure[-1].loop]:
+        return together
+    alone = [model.transfer_seconds(replace(tile, nest=replace(own, extents=tile.nest.extents)), structure)
+             for own in nest.one_by_one]
+    return [min(fused, sum(each)) for fused, each in zip(together, zip(*alone, strict=True), strict=True)]
+
+
+def _handed_over(times: list[float], single: list[float], target: Target) -> float:
+    """The transfers of tiles whose data another core wrote last: they come once from its caches.
+
+    What a tile that exceeds the private caches brings in again, it finds in the common one.
+
+    Parameters
+    ----------
+    times : per cache, of all tiles.
+    single : the same where data come in anew for each tile.
+    """
+    private = target.last_private
+    place = target.caches.index(private)
+    near, memory = target.bandwidth(target.beyond(private)), target.bandwidth(0)
+    once = min(single[place] * near, single[-1] * memory)
+    again = max(0.0, times[place] - once / near)
+    return sum(times[:place]) + max(again + once / (target.costs.handed_over_share * memory), sum(times[place:]))
+
+
+def _run_slowdown(run_bytes: int, costs: Costs) -> float:
+    """How much longer memory takes for runs of addresses of this length than for one without end."""
+    return 1 + (costs.run_start_slowdown - 1) * min(1.0, costs.run_start_bytes / run_bytes)
+
+
+def _pieces_of_a_row(plan: BandPlan, last: int) -> float:
+    """Into how many parts tiles cut a row of the box of one step, on average; a row that moves on starts anywhere."""
+    edge, side = plan.edges[last], unskewed_extent(plan.nest, last)
+    if edge is None or edge >= plan.nest.extents[last]:
+        return 1.0
+    return (1 + (side - 1) / edge) * min(edge, side) / side
+
+
+def _lanes_lost(tile: BandPlan, last: int, target: Target) -> int:
+    """Iterations that the partial vectors at both ends of a row take beside its own: one vector of them."""
+    nest = tile.nest
+    vector = nest.row_independent[last] and Stride.OTHER not in [r.stride(last) for r in nest.references]
+    return target.lanes(8 * nest.element_bytes) if vector else 0
 
 
 def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:

@@ -41,6 +41,14 @@ def test_a_stencil_is_one_reference_with_spans():
     assert reference.reach == (100, 100)
 
 
+def test_a_star_touches_fewer_elements_than_the_box_around_it():
+    (reference,) = nest_references(kernels.gauss_seidel(), ("S",), path_of(
+        kernels.gauss_seidel(), "S", "t", "t + i", "t + j"), {"N": 100, "T": 5})
+    assert reference.most_places == reference.places <= 9
+    assert replace(reference, places=5).most_places == 5
+    assert replace(reference, places=5, cyclic=frozenset({0})).most_places == 9, "a distance may have two values"
+
+
 def test_loops_outside_the_nest_have_no_column():
     scop = kernels.product()
     found = nest_references(scop, ("S",), path_of(scop, "S", "i", "j", "k"), {"N": 100}, first=1)

@@ -1,0 +1,72 @@
+"""The experiment of searches: how false claims are counted, and its tables."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from math import comb
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from polysched.pipeline.options import PipelineOptions
+from polysched.search.trial import Gain
+
+FILE = Path(__file__).parents[2] / "experiments" / "tune" / "run.py"
+
+
+def loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tune_experiment", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+ROOM = loaded()
+
+
+@pytest.mark.parametrize(("claimed", "refuted"), [(0, False), (5, False), (9, False), (10, True), (100, True)])
+def test_more_false_claims_than_five_in_a_hundred_are_told(claimed: int, refuted: bool) -> None:
+    assert (ROOM.chance(claimed, 100) < 0.05) == refuted
+
+
+def test_the_chance_is_the_tail_of_a_binomial() -> None:
+    assert ROOM.chance(0, 20) == pytest.approx(1)
+    assert ROOM.chance(2, 2) == pytest.approx(0.05**2)
+    assert ROOM.chance(1, 20) == pytest.approx(1 - 0.95**20)
+    assert ROOM.chance(3, 4, 0.5) == pytest.approx((comb(4, 3) + 1) / 16)
+
+
+def test_a_claimed_gain_counts_and_a_kept_pick_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = iter([Gain(), Gain(median=1.1, low=1.01, high=1.2, pairs=25), Gain()])
+    seeds: list[int] = []
+
+    def tune(*_: object, seed: int, **__: object) -> SimpleNamespace:
+        seeds.append(seed)
+        return SimpleNamespace(gain=next(gains))
+    monkeypatch.setattr(ROOM, "tune", tune)
+    value = ROOM.raced_with_itself(ROOM.KERNELS / "mvt.c", {"n": 40}, PipelineOptions(), 3, 7, lambda text: None)
+    assert (value["null"]["runs"], value["null"]["claimed"], seeds) == (3, 1, [7, 8, 9])
+    assert value["null"]["chance"] == pytest.approx(1 - 0.95**3)
+
+
+def record(case: str, **values: Any) -> SimpleNamespace:
+    return SimpleNamespace(case=case, values=values)
+
+
+def test_false_claims_and_searches_have_tables_of_their_own() -> None:
+    null = record("lu", null={"runs": 100, "claimed": 4, "chance": 0.742})
+    search = record("gemm", gain={"median": 1.2, "interval": [1.1, 1.3], "pairs": 25}, trials=30, seconds=60.0,
+                    curve=[1.0, 1.18, 1.2], rejected=2, duplicates=3)
+    text = ROOM.table([null, search])
+    rows = {cells[0]: cells[1:] for line in text.splitlines() if line.startswith("|")
+            for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}
+    assert rows["lu"] == ["100", "4", "0.742"]
+    assert rows["gemm"] == ["1.20", "1.10 to 1.30", "30", "2", "0.50", "2", "3"]
+    assert "1 of 1 cases do not keep" in text
+    assert "gemm" not in ROOM.table([null])
