@@ -33,13 +33,11 @@ def at_sizes(scop: Scop, sizes: Mapping[str, int]) -> Scop:
         at = context.find_dim_by_name(isl.dim_type.param, name)
         context = context.fix_val(isl.dim_type.param, at, isl_value(sizes[name]))
     if context.is_empty():
-        raise UsageError("the program does not allow these sizes", where=scop.name,
-                         witness=given)
+        raise UsageError("the program does not allow these sizes", where=scop.name, witness=given)
     fixed = context.params()
     statements = tuple(found for s in scop.statements if not (found := _fixed(s, fixed)).domain.is_empty())
     if not statements:
-        raise UsageError("no statement runs at these sizes", where=scop.name,
-                         witness=given,
+        raise UsageError("no statement runs at these sizes", where=scop.name, witness=given,
                          hint="there is nothing to map: leave --target out, or give larger sizes")
     used = {access.array for s in statements for access in s.accesses}
     domain = scop.domain.intersect_params(fixed)
