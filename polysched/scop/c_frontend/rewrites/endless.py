@@ -68,7 +68,8 @@ def _is_break(items: list[c_ast.Node]) -> bool:
 
 def _as_statements(items: list[c_ast.Node]) -> list[c_ast.Node]:
     """What stands in a block, as part of the block around it: names that it declares stay its own."""
-    return [c_ast.Compound(items, items[0].coord)] if any(isinstance(i, (c_ast.Decl, c_ast.Typedef)) for i in items) else items
+    declares = any(isinstance(item, (c_ast.Decl, c_ast.Typedef)) for item in items)
+    return [c_ast.Compound(items, items[0].coord)] if declares else items
 
 
 def _negated(test: c_ast.Node) -> c_ast.Node:

@@ -28,8 +28,8 @@ COUNTED = {
               " a[i] += b[j]; } } return i;",
     "own names": "double t = 5; int i; for (i = 0;; i++) { if (i < n) { double t = 2 * b[i]; b[i] = t; } else break;"
                  " a[i] = t; } return i;",
-    "own names in else": "int i = 0, j = 0; while (1) { if (i >= n) break; else { int j = i; a[j] += b[j]; } j++; i++; }"
-                         " return j;",
+    "own names in else": "int i = 0, j = 0; while (1) { if (i >= n) break; else { int j = i; a[j] += b[j]; } j++;"
+                         " i++; } return j;",
     "another break": "int i = 0; while (1) { if (i >= n) break; if (i == 5) break; a[i] = b[i]; i++; } return i;",
 }
 KEPT = [
