@@ -46,7 +46,7 @@ class EmitLimits:
     sampled_iterations: int = constant(
         3, unit="iterations", source="neighbouring iterations of a loop of the result, at three places")
 
-    # alternatives/wide_vectors.py
+    # alternatives/standing_twice.py
     most_static_bytes: int = constant(
         1 << 28, unit="bytes",
         source="of static arrays that a copy of their function doubles; code reaches 2 GiB (x86-64 psABI, 3.5.1)")

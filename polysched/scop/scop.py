@@ -271,6 +271,7 @@ class SourceRegion:
     changed : names that do not stand for what they stand for when the function is entered: it may have changed them
         before the region, or declares them.
     keeps_state : the function has `static` variables, so that another function with its text would have others.
+    names_itself : the function needs its own name: for its address, as `__func__`, or as that of a struct or member.
     stepped : what the region steps and the emitted code does not.
     bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
     """
@@ -288,6 +289,7 @@ class SourceRegion:
     reads: tuple[NameReads, ...] = ()
     changed: frozenset[str] = frozenset()
     keeps_state: bool = False
+    names_itself: bool = False
     stepped: tuple[SteppedVariable, ...] = ()
     bare: bool = False
 

@@ -55,9 +55,11 @@ class FunctionSignature:
     parameters : in order.
     return_type : as C spells it.
     static : has internal linkage.
+    takes_more : it has parameters without a name, or a variable number of arguments.
     """
 
     name: str
     parameters: tuple[FunctionParameter, ...]
     return_type: str = "void"
     static: bool = False
+    takes_more: bool = False

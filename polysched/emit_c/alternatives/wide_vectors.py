@@ -17,10 +17,9 @@ Where the original is kept for small sizes (`--safe`), it stands alone as well, 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
 their `static` variables may be two; with `--safe` both run, and there are none.  A function that cannot stand twice
-in a file (it is `extern`, says its own name, has assembly, unknown attributes or a variable number of arguments)
-stays alone, and the first line of the file names it.  Clang does not compile the parallel loops of a function for the
-function's target (19, `-fopenmp`); there the original runs, or our code for what clang was told where it calls
-functions of its own (instructions).
+in a file (`standing_twice`) stays alone, and the first line of the file names it.  Clang does not compile the
+parallel loops of a function for the function's target (19, `-fopenmp`); there the original runs, or our code for what
+clang was told where it calls functions of its own (instructions).
 
 Sources: GCC 12 manual, 6.62.15 (`#pragma GCC target`, `push_options`) and 6.59.16 (`__builtin_cpu_supports`).
 """
@@ -30,34 +29,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from polysched.emit_c.alternatives.dispatch import asked_once
+from polysched.emit_c.alternatives.standing_twice import may_stand_twice
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.limits import LIMITS
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
 from polysched.scop.c_frontend.text.regions import pragma_lines
 from polysched.scop.c_frontend.text.text_scan import Scanner
-from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.scop import Scop
 from polysched.scop.signature import ParameterKind
 
 Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
 
 _MACRO = "POLYSCHED_WIDE"
-_ONCE = frozenset({"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "asm", "__asm__", "__asm"})
-"""Words in a body that may stand in a file once, or that tell which function they stand in."""
-_HEAD_ONCE = frozenset({"extern", "#", "["})
-"""Words in front of a function's name that say what holds for one function."""
-_ATTRIBUTE = frozenset({"__attribute__", "__attribute"})
-_TWICE = frozenset({"noinline", "noclone", "hot", "cold", "nothrow", "nonnull", "unused", "used", "flatten"})
-"""Attributes that may hold for both functions; others (`weak`, `constructor`, `section`) may hold for one."""
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
-_DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)(\(?)([^\n]*)")
-_TYPES = re.compile(r"\s*(?:(?:void|char|short|int|long|float|double|signed|unsigned|const|inline|_Bool|\w+_t)"
-                    r"\b\s*)+(?:/[*/].*)?")
-"""What a macro in front of a function's name may stand for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +61,11 @@ class _Extension:
     macro: str
     features: tuple[str, ...]
     pragmas: tuple[str, ...]
+
+    @property
+    def asked(self) -> str:
+        """The function that says at run time whether there are such vectors: files may include one another."""
+        return f"polysched_has_wide_{self.features[0]}"
 
 
 _EXTENSIONS = {
@@ -114,10 +106,11 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     extension = _EXTENSIONS.get(max((_width(source.text) for source in sources), default=0))
     scanner = Scanner(text)
     chosen = list(_chosen(scanner, sources, extension))
-    found = list(_first_line(chosen))
+    top = int(text.startswith("\ufeff"))   # a mark of the byte order stays the first character
+    found = [(top, top, line) for line in _first_line(extension, chosen, sources)]
     helper = "" if extension is None else _helper(extension, clang=any(source.preamble for source in sources))
-    for function, choice, may_stand_twice in chosen:
-        if may_stand_twice:
+    for function, choice, twice in chosen:
+        if twice:
             found += _twice(text, function, choice, helper=helper if choice.extension is not None else "")
             helper = helper if choice.extension is None else ""
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -133,7 +126,7 @@ def _chosen(scanner: Scanner, sources: Sequence[CSource], extension: _Extension 
                          pays=_test_of_sizes(function, own))
         if choice.extension is not None or choice.pays:
             known = _with_signature(function, own[0].scop)
-            yield known, choice, _may_stand_twice(scanner, known, [source.scop for source in own])
+            yield known, choice, may_stand_twice(scanner, known, [source.scop for source in own])
 
 
 def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
@@ -161,18 +154,24 @@ def _stands_in(source: CSource, function: FunctionText) -> bool:
     return region is not None and function.body < region.start < function.end
 
 
-def _first_line(chosen: Sequence[tuple[FunctionText, _Choice, bool]]) -> Iterator[Replacement]:
-    """The comment that names the flags, and what needs them; none where all vectors are narrow."""
-    wide = [(function.name, choice.extension, may) for function, choice, may in chosen if choice.extension is not None]
-    if not wide:
+def _first_line(extension: _Extension | None, chosen: Sequence[tuple[FunctionText, _Choice, bool]],
+                sources: Sequence[CSource]) -> Iterator[str]:
+    """The comment that names the flags, and what needs them; none where all vectors are narrow.
+
+    A region whose function is not found in the text (a macro hides its head) stays alone, too.
+    """
+    if extension is None:
         return
-    isa = wide[0][1].features[0].upper()
+    isa = extension.features[0].upper()
+    wide = [(function, may) for function, choice, may in chosen if choice.extension is not None]
     parts = ["fastest with -O3 -march=native -fopenmp"]
-    if any(may for _, _, may in wide):
+    if any(may for _, may in wide):
         parts.append(f"functions for {isa} are chosen at run time otherwise")
-    if alone := dict.fromkeys(name for name, _, may in wide if not may):
+    hidden = [source.scop.name for source in sources
+              if _width(source.text) and not any(_stands_in(source, function) for function, _ in wide)]
+    if alone := dict.fromkeys([*(function.name for function, may in wide if not may), *hidden]):
         parts.append(f"without {isa} told, vectors are taken apart in {', '.join(alone)}")
-    yield 0, 0, f"/* polysched: {'; '.join(parts)}. */\n"
+    yield f"/* polysched: {'; '.join(parts)}. */\n"
 
 
 def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
@@ -180,8 +179,8 @@ def _with_signature(function: FunctionText, scop: Scop) -> FunctionText:
     signature = scop.source.signature if scop.source is not None else None
     if signature is None:
         return function
-    if function.parameters is None and all(p.name for p in signature.parameters):
-        function = replace(function, parameters=tuple(p.name for p in signature.parameters))
+    names = tuple(p.name for p in signature.parameters)
+    function = replace(function, parameters=None if signature.takes_more else names)
     if function.head and signature.return_type == "void" and not function.returns_nothing:
         function = replace(function, head=(*function.head, "void"))
     return function
@@ -198,63 +197,10 @@ def _twice(text: str, function: FunctionText, choice: _Choice, *, helper: str) -
     yield function.end, function.end, "\n" + "\n".join(_behind(text, function, choice)).replace("\r\n", "\n") + below
 
 
-def _outer_bytes(scops: Sequence[Scop]) -> int:
-    """Bytes of the arrays of regions that may be `static` in the function, so that they would be there twice."""
-    return sum(_constant_bytes(array) for scop in scops for array in scop.arrays if array.storage is Storage.OUTER)
-
-
-def _constant_bytes(array: Array) -> int:
-    """Bytes of an array whose extents are numbers; else 0: `static` arrays have such extents."""
-    count = array.dtype.bytes
-    for extent in array.extents:
-        if extent is None or not extent.is_cst():
-            return 0
-        count *= int(extent.max_val().to_python())
-    return count
-
-
 def _width(text: str) -> int:
     """Bytes of the widest vectors of a region, if they are wider than what every x86-64 has; else 0."""
     found = [int(size) for size in re.findall(r"vector_size\((\d+)\)", text)]
     return max((size for size in found if size in _EXTENSIONS), default=0)
-
-
-def _may_stand_twice(scanner: Scanner, function: FunctionText, scops: Sequence[Scop]) -> bool:
-    """Whether a second function with this text, `static` and under another name, does what this one does.
-
-    A macro in front of the name can be an attribute.  `main` is the only function that may end without a value.
-    """
-    head = _without_attributes(function.head)
-    if function.parameters is None or not head or (_HEAD_ONCE | _ATTRIBUTE | _macros(scanner)) & set(head) or \
-            scanner.has_directive(function.start, function.body):
-        return False
-    if function.name == "main" and sum(t[0] == "main" for t in scanner.tokens) > 1:
-        return False   # it is called
-    words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
-    member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
-    return not member and not _ONCE & set(words) \
-        and ("static" not in words or _outer_bytes(scops) <= LIMITS.most_static_bytes)
-
-
-def _macros(scanner: Scanner) -> frozenset[str]:
-    """The macros of a file that may be more than a type."""
-    found = (_DEFINED.match(scanner.text[token[1]:token[2]].lstrip()) for token in scanner.tokens if token[0] == "#")
-    return frozenset(macro[1] for macro in found if macro is not None and (macro[2] or not _TYPES.fullmatch(macro[3])))
-
-
-def _without_attributes(head: Sequence[str]) -> tuple[str, ...]:
-    """The words in front of a name without `__attribute__((...))` that may hold for both functions."""
-    words, at = list(head), 0
-    while at < len(words):
-        if words[at] in _ATTRIBUTE and words[at + 1:at + 3] == ["(", "("]:
-            end = at + 3
-            while end < len(words) and (words[end] in _TWICE or words[end] == ","):
-                end += 1
-            if words[end:end + 2] == [")", ")"]:
-                del words[at:end + 2]
-                continue
-        at += 1
-    return tuple(words)
 
 
 def _helper(extension: _Extension, *, clang: bool) -> str:
@@ -265,11 +211,13 @@ def _helper(extension: _Extension, *, clang: bool) -> str:
     clang : it compiles our code for what it was told, as functions outside of regions are compiled for their own.
     """
     tests = [f'__builtin_cpu_supports("{feature}")' for feature in extension.features]
-    helper = (f"#define {_MACRO} 1", *asked_once("polysched_has_wide", tests))
-    gcc = f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})"
+    guard = extension.asked.upper()
+    helper = (f"#define {_MACRO} 1", f"#ifndef {guard}", f"#define {guard}", *asked_once(extension.asked, tests),
+              "#endif")
+    gcc = (f"#undef {_MACRO}", f"#if defined(__x86_64__) && defined(__GNUC__) && !defined({extension.macro})")
     if clang:
-        return "\n".join((f"{gcc} && !defined(__clang__)", *helper, "#endif", ""))
-    return "\n".join((gcc, "#ifdef __clang__", f"#define {_MACRO} 0", "#else", *helper, "#endif", "#endif", ""))
+        return "\n".join((*gcc[:-1], f"{gcc[-1]} && !defined(__clang__)", *helper, "#endif", ""))
+    return "\n".join((*gcc, "#ifdef __clang__", f"#define {_MACRO} 0", "#else", *helper, "#endif", "#endif", ""))
 
 
 def _before(function: FunctionText, choice: _Choice) -> Iterator[str]:
@@ -298,10 +246,10 @@ def _behind(text: str, function: FunctionText, choice: _Choice) -> Iterator[str]
     elif choice.pays:
         yield from (popped, f"#ifdef {_MACRO}", "#pragma GCC pop_options", "#endif", "#endif",
                     head, f"#ifndef {_MACRO}", f"  if ({choice.pays}) {chosen}", f"#elif {_MACRO}",
-                    f"  if (({choice.pays}) && polysched_has_wide()) {chosen}", "#endif", body)
+                    f"  if (({choice.pays}) && {choice.extension.asked}()) {chosen}", "#endif", body)
     else:
         yield from (f"#ifdef {_MACRO}", popped, "#pragma GCC pop_options", "#endif", "#endif",
-                    f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if (polysched_has_wide()) {chosen}", "#endif",
+                    f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if ({choice.extension.asked}()) {chosen}", "#endif",
                     body, "#endif")
 
 

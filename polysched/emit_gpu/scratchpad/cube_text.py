@@ -71,9 +71,8 @@ class CubeText:
 
     def _origin(self, loop: Loop) -> str:
         """The first value of a loop in a tile, whether the program has it or not."""
-        if loop.coordinate is None:
-            return str(loop.first)
-        return total([(self.plan.tile_names[loop.coordinate], 1)], -loop.offset)
+        mover = self.plan.mover(loop)
+        return total([(mover, 1)], -loop.offset) if mover else str(loop.first)
 
     def _valid(self, loop: Loop) -> tuple[str, str]:
         """The values of a loop in a tile that the program has: the first, and one past the last."""
@@ -226,10 +225,19 @@ class CubeText:
         kept = feed.box is None and feed.every > 1
         turn = f"{self.tile} / {feed.every}" if kept else counter
         place = f"{matrix.name}[{self._place(operand.rows)}][{self._place(operand.columns)}]"
-        move = [poisoned(matrix.name, matrix), f"__builtin_memset({matrix.name}, 0, {matrix.bytes});",
+        move = [poisoned(matrix.name, matrix), *self._zeros(feed),
                 *nested(self._ranges(operand.rows, operand.columns), [f"{place} = {self._source(feed)};"])]
         return [self.pointer(matrix, turn),
                 *(self._if_due(feed, move) if kept else move)]
+
+    def _zeros(self, feed: Feed) -> list[str]:
+        """Zeros where blocks end early; negative ones on the left leave an old sum of -0.0 as it is."""
+        matrix = feed.matrix
+        if feed is not self.cube.left or self.cube.into is None:
+            return [f"__builtin_memset({matrix.name}, 0, {matrix.bytes});"]
+        row, column = self.names_of("row"), self.names_of("column")
+        loops = [(row, "0", str(matrix.extents[0])), (column, "0", str(matrix.extents[1]))]
+        return nested(loops, [f"{matrix.name}[{row}][{column}] = -({type_name(matrix.c_type)})0;"])
 
     def _source(self, feed: Feed) -> str:
         subscripts = self._subscripts(feed.operand)

@@ -283,9 +283,10 @@ def _reach(operand: CubeOperand, lengths: Mapping[str, int]) -> tuple[int, ...]:
 
 def loop_range(loop: Loop, edge: int, plan: GroupPlan, values: Mapping[str, int]) -> int:
     """Iterations of a loop in a tile."""
-    if loop.coordinate is None:
+    mover = plan.mover(loop)
+    if not mover:
         return loop.extent
-    first = values[plan.tile_names[loop.coordinate]] - loop.offset
+    first = values[mover] - loop.offset
     return max(0, min(first + edge, loop.first + loop.extent) - max(first, loop.first))
 
 

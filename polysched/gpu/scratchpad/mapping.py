@@ -20,7 +20,7 @@ from polysched.gpu.scratchpad.stages import CubeStage
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.target.scratchpads.description import ScratchpadTarget
+from polysched.target.scratchpads.description import MEMORY, ScratchpadTarget
 from polysched.tensorize.registry import find_intrinsic
 
 
@@ -93,7 +93,10 @@ class ScratchpadMapping(Shown):
         found.append(f"simulated: {self.timeline.cycles} cycles, cube {self.timeline.cube_utilisation:.1%} of its "
                      f"peak; busy: {busy}")
         found += [f"moved {way}: {count} bytes" for way, count in self.timeline.moved.items()]
-        found.append(f"memory traffic: {self.moved_bytes} bytes, inputs and outputs once are {self.io_bytes}")
+        core = self.target.vector
+        beside = f"; what {core.engine} uses in memory is not counted" if core.memory == MEMORY else ""
+        found.append(f"memory traffic: {self.moved_bytes} bytes{beside}; "
+                     f"inputs and outputs once are {self.io_bytes}")
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:

@@ -175,6 +175,12 @@ class GroupPlan:
     def tile_names(self) -> tuple[str, ...]:
         return self.names[len(self.launch.host):]
 
+    def mover(self, loop: Loop) -> str:
+        """The parameter that says where a loop of the cube is in a tile; "" where a tile has all of it."""
+        if loop.host is not None:
+            return self.names[loop.host]
+        return "" if loop.coordinate is None else self.tile_names[loop.coordinate]
+
     @property
     def counts(self) -> tuple[int, ...]:
         """Tiles along each coordinate."""

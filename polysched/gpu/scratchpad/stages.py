@@ -7,7 +7,7 @@ the other, each for its whole tile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import islpy as isl
@@ -29,17 +29,21 @@ class Loop:
     name : the iterator.
     first, extent : its constant range.
     coordinate : the coordinate of the group that moves it; None where a tile has all of it.
-    offset : the coordinate is the iterator plus this.
+    host : the loop of the host that runs it, one iteration around all tiles; None for others.
+    offset : the coordinate, or the loop of the host, is the iterator plus this.
     """
 
     name: str
     first: int
     extent: int
     coordinate: int | None = None
+    host: int | None = None
     offset: int = 0
 
     def edge(self, edges: tuple[int, ...]) -> int:
         """Iterations in a tile, those in front of the first and behind the last among them."""
+        if self.host is not None:
+            return 1
         return self.extent if self.coordinate is None else edges[self.coordinate]
 
 
@@ -261,16 +265,17 @@ def _loops(launch: Launch, sizes: Mapping[str, int], statement: Statement) -> di
         return "its iterations are no box"
     found = {name: Loop(name=name, first=first, extent=last - first + 1)
              for name, (first, last) in zip(statement.iterators, ends, strict=True)}
-    for number, coordinate in enumerate(launch.coordinates):
-        own = coordinate.intersect_domain(isl.UnionSet.from_set(statement.domain)).get_pw_aff_list()
-        form = _form(own.get_at(0), sizes, statement.iterators) if own.n_pw_aff() == 1 else None
-        if form is None or len(form.factors) != 1 or form.factors[0][1] != 1:
-            return "tiles cut across its loops"
-        loop = found[form.factors[0][0]]
-        if loop.coordinate is not None:
-            return "tiles cut one loop twice"
-        found[loop.name] = Loop(name=loop.name, first=loop.first, extent=loop.extent, coordinate=number,
-                                offset=form.constant)
+    for kind, functions in (("host", launch.host), ("coordinate", launch.coordinates)):
+        for number, function in enumerate(functions):
+            own = function.intersect_domain(isl.UnionSet.from_set(statement.domain)).get_pw_aff_list()
+            form = _form(own.get_at(0), sizes, statement.iterators) if own.n_pw_aff() == 1 else None
+            if form is None or len(form.factors) != 1 or form.factors[0][1] != 1:
+                return "tiles cut across its loops"
+            loop = found[form.factors[0][0]]
+            if loop.coordinate is not None or loop.host is not None:
+                return "tiles cut one loop twice"
+            loop = replace(loop, offset=form.constant)
+            found[loop.name] = replace(loop, host=number) if kind == "host" else replace(loop, coordinate=number)
     return found
 
 

@@ -28,7 +28,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
 )
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.declarations.changes import changed_before
-from polysched.scop.c_frontend.declarations.heads import signature_of
+from polysched.scop.c_frontend.declarations.heads import names_itself, signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.declarations.private_copies import check_private_copies
@@ -284,6 +284,7 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
                          declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named,
                          changed=changed_before(region, bindings), keeps_state=_has_static(region.function),
+                         names_itself=names_itself(region.function),
                          stepped=tuple(inductions.stepped), bare=text.bare)
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
                       dead_after=_dead_after(x, inductions.liveness))

@@ -274,3 +274,43 @@ def test_sizes_that_are_no_numbers_among_the_parameters(tmp_path: Path) -> None:
     made = transform_file(file, PipelineOptions(vector_bits=256, safe=True)).text
     assert "polysched_large_" not in made
     assert "if (" in made
+
+
+@ONLY_X86
+@pytest.mark.parametrize("bits", [256, 512])
+def test_files_that_include_one_another(tmp_path: Path, bits: int) -> None:
+    texts = [transformed(tmp_path, text_of(), 256), transformed(tmp_path, text_of("void g").partition("};\n")[2], bits)]
+    library = load("".join(texts), tmp_path, flags=("-O2", "-Wall", "-Wextra", "-Werror"))
+    for name in ("f", "g"):
+        a, b = np.zeros((9, 9), np.float32), np.full((9, 9), 3, np.float32)
+        getattr(library, name)(ctypes.c_int(9), ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(b.ctypes.data))
+        np.testing.assert_array_equal(a, np.full((9, 9), 9, np.float32))
+
+
+@ONLY_X86
+def test_parameters_with_attributes_of_macros(tmp_path: Path) -> None:
+    text = text_of().replace("b[n][n])", "b[n][n] UNUSED)").replace(
+        "struct box", "#define UNUSED __attribute__((unused))\nstruct box")
+    made = transformed(tmp_path, text)
+    assert "polysched_wide_f(n, a, b)" in made
+    load(made, tmp_path, flags=("-O2",))
+
+
+@ONLY_X86
+def test_a_mark_of_the_byte_order_stays_first(tmp_path: Path) -> None:
+    made = transformed(tmp_path, "\ufeff" + text_of())
+    assert made.startswith("\ufeff/* polysched: ")
+    load(made, tmp_path, flags=("-O2",))
+
+
+@ONLY_X86
+@pytest.mark.parametrize(("before", "after"), [
+    ("void f(int n, float a[n][n], float b[n][n])", "void (*f(int n, float a[n][n], float b[n][n]))(int)"),
+    ("void f(int n, float a[n][n], float b[n][n])", "void f(n, a, b) int n; float (*a)[n], (*b)[n];"),
+    ("void f(int n", "void f(int, int n")])
+def test_functions_whose_heads_are_not_understood_are_named(tmp_path: Path, before: str, after: str) -> None:
+    last = "return 0;" if "(*f(" in after else ""
+    text = transformed(tmp_path, text_of(last=last).replace(before, after))
+    assert "vector_size(32)" in text
+    assert "POLYSCHED_WIDE" not in text
+    assert "taken apart in f. */\n" in text

@@ -131,3 +131,40 @@ def test_a_scalar_of_the_region_is_a_variable() -> None:
                    "float s = 0.0f; for (int i = 0; i < 20; i++) s += x[i]; out[0] = s;")
     for target in SCRATCHPADS:
         assert is_same(text, mapped(text, target))
+
+
+@pytest.mark.parametrize("nothing", ["", "C[t][i][j] = 0;"])
+@pytest.mark.parametrize("target", SCRATCHPADS)
+def test_a_loop_of_the_host_runs_the_cube_once_per_iteration(target: str, nothing: str) -> None:
+    half, real, cast = ("_Float16", "float", "(float)") if target == "davinci" else ("int8_t", "int32_t", "")
+    text = program(
+        f"{real} C[4][18][20], {real} D[18][20], const {half} A[4][18][17], const {half} B[17][20]",
+        f"""for (int t = 1; t < 4; t++) {{
+  for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) {{ {nothing}
+    for (int k = 0; k < 17; k++) C[t][i][j] += {cast}A[t][i][k] * {cast}B[k][j]; }}
+  for (int j = 0; j < 20; j++) for (int i = 1; i < 18; i++) D[i][j] = D[i - 1][j] + C[t][i][j]; }}""")
+    for tile in ((), (7,)):
+        mapping = mapped(text, target, share=False, tile=tile)
+        assert is_same(text, mapping)
+        assert mapping.timeline.work == 18 * 20 * 17 * 3
+
+
+def test_an_old_sum_of_negative_zero_stays_one() -> None:
+    text = program("float C[18][20], _Float16 A[18][17], _Float16 B[17][20]", """\
+for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) C[i][j] = -0.0f;
+for (int i = 0; i < 18; i++) for (int k = 0; k < 17; k++) A[i][k] = -0.0f;
+for (int k = 0; k < 17; k++) for (int j = 0; j < 20; j++) B[k][j] = 1.0f;
+for (int i = 0; i < 18; i++) for (int j = 0; j < 20; j++) for (int k = 0; k < 17; k++)
+  C[i][j] += (float)A[i][k] * (float)B[k][j];""")
+    mapping = mapped(text)
+    assert "by davinci_cube" in str(mapping)
+    assert is_same(text, mapping)
+
+
+def test_a_nest_that_never_runs_at_these_sizes() -> None:
+    text = program("int n, float x[9], float y[9]", "for (int i = 3; i < n; i++) x[i] = 1.0f;\n"
+                   "for (int i = 0; i < n; i++) y[i] = 2.0f * y[i];")
+    for target in SCRATCHPADS:
+        mapping = mapped(text, target, sizes={"n": 2})
+        assert is_same(text, mapping, sizes={"n": 2})
+        assert is_same(text, mapping, sizes={"n": 5})

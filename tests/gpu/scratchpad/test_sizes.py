@@ -19,3 +19,13 @@ def test_every_domain_is_bounded() -> None:
 def test_sizes_that_are_missing_or_wrong_are_refused(sizes: dict[str, int], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         at_sizes(read(TEXT), sizes)
+
+
+def test_statements_that_never_run_are_left_out() -> None:
+    text = program("int n, float x[9], float y[9]",
+                   "for (int i = 3; i < n; i++) x[i] = 1.0f;\nfor (int i = 0; i < n; i++) y[i] = 2.0f;")
+    own = at_sizes(read(text), {"n": 2})
+    assert [s.name for s in own.statements] == ["S1"]
+    assert [array.name for array in own.arrays] == ["y"]
+    with pytest.raises(UsageError, match="no statement runs at these sizes"):
+        at_sizes(read(text), {"n": 0})

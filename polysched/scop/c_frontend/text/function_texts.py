@@ -41,9 +41,9 @@ def functions_of(scanner: Scanner) -> Iterator[FunctionText]:
     tokens, at, first = scanner.tokens, 0, 0
     while at < len(tokens):
         word = tokens[at][0]
-        if word in (";", "#"):
+        if word in (";", "#", "}") or _is_linkage(tokens, at):
             first = at + 1
-        behind = scanner.group(at) if word in ("(", "{", "[") else None
+        behind = scanner.group(at) if word in ("(", "{", "[") and first <= at else None
         if behind is None:
             at += 1
             continue
@@ -57,6 +57,11 @@ def functions_of(scanner: Scanner) -> Iterator[FunctionText]:
         if word == "{" or (behind > 0 and tokens[behind - 1][0] == "}"):
             first = behind
         at = behind
+
+
+def _is_linkage(tokens: list[Token], at: int) -> bool:
+    """Whether a bracket opens what C++ takes as C: `extern "C" {`."""
+    return at > 0 and tokens[at][0] == "{" and tokens[at - 1][0].startswith('"')
 
 
 def _opens(tokens: list[Token], at: int) -> bool:
