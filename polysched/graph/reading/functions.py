@@ -31,7 +31,7 @@ def inlined(proto: Any, version: int) -> Any:
     count = _inlined_nodes(proto)
     if count > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {count} nodes", hint=f"at most {LIMITS.most_nodes}")
-    if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
+    if all(n.op_type in OPERATORS for n in _nodes(proto.graph)) and not proto.functions:
         return proto
     own = onnx.ModelProto()
     own.CopyFrom(proto)   # the caller's model stays as it is
