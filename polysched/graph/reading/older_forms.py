@@ -46,14 +46,18 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
         if name in attributes:
             inputs += [""] * (place + 1 - len(inputs))
             inputs[place] = constant(np.array(_operand(node.op, name, attributes.pop(name)), dtype))
-    if node.op == "Scatter":
-        node = replace(node, op="ScatterElements")
+    node = replace(node, op=_newer_name(node.op, version))
+    if version < 4 and node.op == "Concat":
+        attributes.setdefault("axis", 1)
     if version < 13 and node.op in ("Softmax", "LogSoftmax", "Hardmax"):
         attributes = {"axis": attributes.get("axis", 1), "flatten": 1}
     yield replace(node, inputs=tuple(inputs), attributes=tuple(sorted(attributes.items())))
 
 
+def _newer_name(op: str, version: int) -> str:
+    """The operator that does the same: the first `Resize` has scales alone, as `Upsample`."""
+    return {"Scatter": "ScatterElements", "Resize": "Upsample" if version < 11 else op}.get(op, op)
+
+
 def _operand(op: str, name: str, value: Any) -> Any:
     return [value] if op == "TopK" and name == "k" else value
-
-

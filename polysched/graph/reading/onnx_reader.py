@@ -214,7 +214,10 @@ class _Reader:
         if proto.type in plain:
             return {proto.name: plain[proto.type]}
         if proto.type == kinds.STRING:
-            return {proto.name: proto.s.decode("utf-8", "replace")}
+            said = proto.s.decode("utf-8", "replace")
+            numbers: dict[str, int] = dict(onnx.TensorProto.DataType.items())
+            named = op == "Cast" and said in numbers   # in the first operator sets
+            return {proto.name: type_name(onnx, numbers[said]) if named else said}
         if proto.type == kinds.STRINGS:
             return {proto.name: tuple(s.decode("utf-8", "replace") for s in proto.strings)}
         if proto.type == kinds.TENSOR and op == "ConstantOfShape":

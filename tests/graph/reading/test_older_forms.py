@@ -34,3 +34,16 @@ def test_broadcasting_at_an_axis_becomes_a_view() -> None:
     view, add = modernised(Node.of("Add", ("x", "y"), ("z",), {"broadcast": 1, "axis": 1}), 6, constant)
     assert (view.op, view.inputs, view.attribute("axis")) == ("AlignedAt", ("y", "x"), 1)
     assert (add.inputs, add.attributes) == (("x", view.outputs[0]), ())
+
+
+def test_the_first_resize_has_scales_alone() -> None:
+    node = Node.of("Resize", ("x", "scales"), ("y",), {"mode": "nearest"})
+    old, new = next(iter(modernised(node, 10, constant))), next(iter(modernised(node, 11, constant)))
+    assert (old.op, old.inputs, old.attribute("mode")) == ("Upsample", ("x", "scales"), "nearest")
+    assert new.op == "Resize"
+
+
+@pytest.mark.parametrize(("version", "given", "axis"), [(1, {}, 1), (3, {"axis": 0}, 0), (4, {"axis": 2}, 2)])
+def test_the_first_concatenations_need_no_axis(version: int, given: dict[str, int], axis: int) -> None:
+    new, = modernised(Node.of("Concat", ("x", "y"), ("z",), given), version, constant)
+    assert new.attribute("axis") == axis

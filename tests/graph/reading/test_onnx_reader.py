@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
-from polysched.graph import load, to_text
+from polysched.graph import interpret, load, to_text
 from polysched.graph.evaluation.inference import infer
 
 
@@ -122,3 +122,11 @@ def test_sizes_that_no_machine_holds_are_refused() -> None:
     shape = onnx.numpy_helper.from_array(np.array([2 ** 40, 2 ** 40, 3]), "s")
     with pytest.raises(UnsupportedGraphError, match="larger than a model may have"):
         infer(load(model(wide, shape=(1, 3), initializer=[shape])))
+
+
+def test_the_first_conversions_name_their_type() -> None:
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to="INT32")], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))],
+                              [helper.make_tensor_value_info("y", TensorProto.INT32, (2,))])
+    loaded = load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 5)]))
+    assert interpret(loaded, {"x": np.array([1.5, -2.5], np.float32)})["y"].tolist() == [1, -2]
