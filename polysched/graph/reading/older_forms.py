@@ -41,17 +41,21 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
         node = replace(node, inputs=(node.inputs[0], aligned),
                        attributes=tuple(a for a in node.attributes if a[0] != "axis"))
     moved = AS_OPERANDS.get(node.op, (("axes", 1, np.int64),) if node.op in REDUCTIONS else ())
-    inputs, attributes = list(node.inputs), {k: v for k, v in node.attributes if k not in GONE}
+    inputs, attributes = list(node.inputs), _attributes(node, version)
     for name, place, dtype in moved:
         if name in attributes:
             inputs += [""] * (place + 1 - len(inputs))
             inputs[place] = constant(np.array(_operand(node.op, name, attributes.pop(name)), dtype))
     node = replace(node, op=_newer_name(node.op, version))
-    if version < 4 and node.op == "Concat":
-        attributes.setdefault("axis", 1)
     if version < 13 and node.op in ("Softmax", "LogSoftmax", "Hardmax"):
         attributes = {"axis": attributes.get("axis", 1), "flatten": 1}
     yield replace(node, inputs=tuple(inputs), attributes=tuple(sorted(attributes.items())))
+
+
+def _attributes(node: Node, version: int) -> dict[str, Any]:
+    """The attributes without those that are gone, and with a default that there was."""
+    before = {"axis": 1} if version < 4 and node.op == "Concat" else {}
+    return {**before, **{k: v for k, v in node.attributes if k not in GONE}}
 
 
 def _newer_name(op: str, version: int) -> str:
