@@ -227,7 +227,8 @@ def _show(found: Mapping[str, Any]) -> None:
     """What was found, as lines."""
     print(f"{found['model']}: {sum(found['operators'].values())} nodes of {len(found['operators'])} operators")
     for name, its_type in found["inputs"].items():
-        print(f"  input  {name}: {its_type}" + (" (decides about shapes, or what runs)" if name in found["steering_inputs"] else ""))
+        said = " (decides about shapes, or what runs)" if name in found["steering_inputs"] else ""
+        print(f"  input  {name}: {its_type}{said}")
     for name in found["outputs"]:
         print(f"  output {name}")
     if "kernels" not in found:
