@@ -72,7 +72,9 @@ def test_a_condition_is_decided_when_the_model_runs(folder: Path) -> None:
     node = helper.make_node("If", ["c"], ["y"], then_branch=sides[0], else_branch=sides[1])
     graph = helper.make_graph([node], "small", [c, x], [y])
     onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 18)]), folder / "if.onnx")
-    polysched("onnx", "if.onnx", "--islands", "refuse", "--verify", "onnxruntime", "--plan", "plan.txt", folder=folder)
+    done = polysched("onnx", "if.onnx", "--islands", "refuse", "--verify", "onnxruntime", "--plan", "plan.txt",
+                     folder=folder)
+    assert "c: bool[] (decides about shapes, or what runs)" in done.stdout
     assert "y = if c" in (folder / "plan.txt").read_text()
 
 
