@@ -27,7 +27,7 @@ _WITH_TYPE = frozenset({"static", "inline", "__inline", "__inline__", "const", "
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _DEFINED = re.compile(r"#\s*define\s+([A-Za-z_$][\w$]*)(\(?)([^\n]*)")
 _TYPES = re.compile(r"\s*(?:(?:void|char|short|int|long|float|double|signed|unsigned|const|inline|_Bool|\w+_t)"
-                    r"\b\s*)*(?:/[*/].*)?")
+                    r"\b\s*)*(?://.*|/\*[^*]*\*/\s*)?")
 """What a macro in front of a function's name may stand for."""
 _DIRECTIVE = re.compile(r"#\s*(\w*)\s*([\w$]*)")
 _FOR_THE_NEXT = re.compile(r"#\s*pragma\s+omp\s+declare\b")

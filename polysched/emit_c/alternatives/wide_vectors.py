@@ -44,6 +44,7 @@ Replacement = tuple[int, int, str]
 
 _MACRO = "POLYSCHED_WIDE"
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
+_INLINE = frozenset({"inline", "__inline", "__inline__"})
 _C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
 
 
@@ -126,7 +127,8 @@ def _chosen(scanner: Scanner, sources: Sequence[CSource], extension: _Extension 
                          pays=_test_of_sizes(function, own))
         if choice.extension is not None or choice.pays:
             known = _with_signature(function, own[0].scop)
-            yield known, choice, may_stand_twice(scanner, known, [source.scop for source in own])
+            twice = f"{choice.prefix}{known.name}" not in scanner.text   # else an output, transformed once more
+            yield known, choice, twice and may_stand_twice(scanner, known, [source.scop for source in own])
 
 
 def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
@@ -143,7 +145,7 @@ def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
         numbers = {p.name for p in region.signature.parameters if p.kind in (
             ParameterKind.INTEGER, ParameterKind.FLOATING)} if region.signature is not None else set()
         names = set(_WORD.findall(source.pays)) - _C_WORDS
-        if region.keeps_state or not names or not names <= numbers - region.changed or "inline" in function.head:
+        if region.keeps_state or not names or not names <= numbers - region.changed or _INLINE & set(function.head):
             return ""
         tests.append(source.pays)
     return tests[0] if len(tests) == 1 else " || ".join(f"({test})" for test in dict.fromkeys(tests))

@@ -17,7 +17,7 @@ from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, INT64
+from polysched.scop.dtypes import BOOL, INT64, DType
 
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
                       "Add", "Sub", "Mul", "Div", "Split"})
@@ -91,6 +91,8 @@ class Inference:
         """One more node, whose operands are known by now."""
         if node.op in (IF, CALL, BRANCH):
             check_regions(node)
+            if node.op == BRANCH:
+                self.check_single(node, node.inputs[0], BOOL, "a condition")
             given = {IF: (), CALL: node.inputs, BRANCH: node.inputs[1:]}[node.op]
             self.bind_results(node, [self.region(r, given) for r in node.regions])
             return
@@ -140,6 +142,8 @@ class Inference:
             on data.
         """
         own = repeated(node)
+        self.check_single(node, own.limit, INT64, "a number of iterations")
+        self.check_single(node, own.condition, BOOL, "a condition")
         carried, made = [self.types[n] for n in own.carried], self._made_by(node, own)
         for name, before, after in zip(own.results, carried, made, strict=False):
             if before != after:
@@ -154,6 +158,18 @@ class Inference:
         extent = Size(max(extent.constant, 0)) if extent.is_constant else extent
         stacks = [TensorType(t.dtype, (extent, *t.shape)) for t in made[len(carried):]]
         return {o: t for o, t in zip(node.outputs, [*carried, *stacks], strict=True) if o}
+
+    def check_single(self, node: Node, name: str, dtype: DType, what: str) -> None:
+        """Refuse a value that decides about control flow, and is not one element of a type.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is not.
+        """
+        own = self.types.get(name)
+        if own is not None and (own.dtype != dtype or own.elements != 1):
+            raise UnsupportedGraphError(f"{what} is one element of {dtype.name}", where=node.where,
+                                        witness=f"{name}: {own}")
 
     def parameters(self, own: Repeated) -> list[TensorType]:
         """The types of the parameters of a loop's body."""
@@ -170,6 +186,7 @@ class Inference:
                         if n in self.known}
         for each in region.nodes:
             inner.take(each)
+        inner.check_single(node, region.outputs[0], BOOL, "a condition")
         return [inner.types[o] for o in region.outputs[1:]]
 
     def bind_results(self, node: Node, regions: Sequence[Inferred]) -> None:

@@ -15,6 +15,7 @@ from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
+from polysched.scop.dtypes import BOOL, INT64
 
 
 def resolve_control(graph: Graph) -> Graph:
@@ -75,6 +76,7 @@ class Resolving(TypedBuilder):
 
     def branch(self, node: Node) -> list[str]:
         """The results of the side that a condition takes."""
+        self.inference.check_single(node, node.inputs[0], BOOL, "a condition")
         condition = self.value(node.inputs[0])
         if condition is None:
             return self.closing("a condition depends on data", node,
@@ -133,6 +135,8 @@ class Resolving(TypedBuilder):
         """The results of a form, run or unrolled."""
         def close() -> list[str]:
             return closed_loop(node, form, self, resolve_control)
+        self.inference.check_single(node, form.limit, INT64, "a number of iterations")
+        self.inference.check_single(node, form.condition, BOOL, "a condition")
         known = self.inference.known.get(form.limit) if form.limit else None
         if form.limit and (known is None or known.dtype == object):
             return self.closing("a number of iterations depends on data", node, close)
@@ -155,6 +159,7 @@ class Resolving(TypedBuilder):
         body, step = form.region, 0
         collected: list[list[str]] = [[] for _ in range(len(body.outputs) - 1 - len(carried))]
         while count is None or step < count:
+            self.inference.check_single(node, condition, BOOL, "a condition")
             goes_on = self.value(condition)
             if goes_on is None:
                 raise _RunsRather("whether a loop goes on depends on data")

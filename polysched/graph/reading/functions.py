@@ -31,13 +31,15 @@ def inlined(proto: Any, version: int) -> Any:
     count = _inlined_nodes(proto)
     if count > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {count} nodes", hint=f"at most {LIMITS.most_nodes}")
-    if all(n.op_type in OPERATORS for n in proto.graph.node) and not proto.functions:
+    if all(n.op_type in OPERATORS for n in _nodes(proto.graph)) and not proto.functions:
         return proto
     own = onnx.ModelProto()
     own.CopyFrom(proto)   # the caller's model stays as it is
-    _with_defaults(own.graph, onnx)
-    with_bodies(own, version)
     try:
+        if proto.functions:
+            own = inliner.inline_selected_functions(own, known, exclude=True)
+        _with_defaults(own.graph, onnx)
+        with_bodies(own, version)
         return inliner.inline_selected_functions(own, known, exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
         raise ModelFileError("the functions of the model cannot be inlined", witness=str(error)[:300]) from None

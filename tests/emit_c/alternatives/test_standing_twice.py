@@ -57,6 +57,7 @@ CASES = {
     "a name of a macro": ("#define f called_f\nvoid f", "", ""),
     "a macro changes": ("void f", "a[0] += STEP;\n#undef STEP\n#define STEP 2\n  a[1] += STEP;", ""),
     "a macro ends": ("void f", "a[0] += STEP;\n#undef STEP\n", ""),
+    "a comment inside a macro": ("#define HERE /* in this file */ __attribute__((weak))\nHERE void f", "", ""),
     "half a directive": ("#if 1\nstatic\n#endif\nvoid f", "", ""),
 }
 
@@ -100,3 +101,15 @@ def test_one_that_stands_alone(tmp_path: Path, case: str) -> None:
     ("void f", "if (n > 10) f(n - 10, a);")])
 def test_one_that_stands_twice(tmp_path: Path, head: str, first: str) -> None:
     assert "polysched_wide_f(n, a)" in both(tmp_path, head, first, "")
+
+
+@ONLY_X86
+def test_an_output_is_transformed_once_more(tmp_path: Path) -> None:
+    made = both(tmp_path, "void f", "", "")
+    text = made.replace("  for (int i = 0; i < n; i++)\n    a[i] = a[i]",
+                        "#pragma scop\n  for (int i = 0; i < n; i++)\n    a[i] = a[i]").replace(
+        "* 0.5f + 1;\n  \n}\n#endif", "* 0.5f + 1;\n#pragma endscop\n}\n#endif")
+    (tmp_path / "in.c").write_text(text)
+    again = transform_file(tmp_path / "in.c", PipelineOptions(vector_bits=256, tile="off", parallel=False)).text
+    assert "taken apart in f. */" in again
+    assert results(tmp_path, again, ["-O1"]) == results(tmp_path, made, ["-O1"])

@@ -1,5 +1,6 @@
 """Control flow on data becomes `Branch` and `Repeat`, whose regions see nothing around them."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -123,3 +124,42 @@ def test_a_loop_without_end_is_refused() -> None:
 }""")
     assert "too long to unroll" in refused(graph, go=True)
     resolve_control(graph)   # it may not begin
+
+
+@pytest.mark.parametrize(("inputs", "limit", "first", "made", "why"), [
+    ("n: int32[]", "n", "_", "c", r"a number of iterations is one element of int64"),
+    ("n: int64[2]", "n", "_", "c", r"a number of iterations is one element of int64"),
+    ("n: int64[], b: float32[]", "n", "b", "c", r"a condition is one element of bool"),
+    ("n: int64[]", "n", "_", "v", r"a condition is one element of bool"),
+    ("b: bool[0]", "_", "b", "c", r"a condition is one element of bool")])
+def test_what_ends_a_loop_is_one_element_of_its_type(inputs: str, limit: str, first: str, made: str, why: str) -> None:
+    graph = from_text(f"""graph f({inputs}, x: float32[3]) {{
+  let y = Loop({limit}, {first}, x) {{
+    graph body(i, c, v) {{
+      let w = Neg(v)
+      return {made}, w
+    }}
+  }}
+  return y
+}}""")
+    assert re.search(why, refused(graph))
+
+
+@pytest.mark.parametrize("condition", ["float32[]", "bool[2]", "bool[0]"])
+def test_a_branch_is_decided_by_one_truth_value(condition: str) -> None:
+    graph = from_text(f"""graph f(c: {condition}, x: float32[3]) {{
+  let y = If(c) {{
+    graph yes() {{
+      let a = Neg(x)
+      return a
+    }}
+    graph no() {{
+      return x
+    }}
+  }}
+  return y
+}}""")
+    assert "a condition is one element of bool" in refused(graph)
+    dtype, shape = condition[:-1].split("[")
+    known = np.zeros([int(e) for e in shape.split(",") if e], dtype)
+    assert "a condition is one element of bool" in refused(graph, c=known)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
-from polysched.graph import load
+from polysched.graph import interpret, load
 from polysched.graph.reading.functions import inlined
 
 SETS = [helper.make_opsetid("", 21), helper.make_opsetid("my", 1)]
@@ -47,3 +49,15 @@ def test_a_model_that_doubles_with_every_function_is_refused_before_it_is_inline
 def test_a_function_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnsupportedGraphError, match="operators of the domain my are not had"):
         load(model(function("F", "H")))
+
+
+def test_functions_of_a_model_may_use_functions_of_onnx_whose_bodies_depend_on_types() -> None:
+    nodes = [helper.make_node("Neg", ["a"], ["t"]), helper.make_node("LayerNormalization", ["t", "w"], ["b"])]
+    own = helper.make_function("my", "F", ["a", "w"], ["b"], nodes, SETS)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, (2, 3)) for n in "xy")
+    weights = helper.make_tensor("w", TensorProto.FLOAT, (3,), [1.0, 2.0, 3.0])
+    graph = helper.make_graph([helper.make_node("F", ["x", "w"], ["y"], domain="my")], "g", [x], [y], [weights])
+    made = helper.make_model(graph, opset_imports=SETS, functions=[own])
+    given = {"x": np.array([[1, 2, 3], [4, 9, 5]], np.float32)}
+    wanted, = ReferenceEvaluator(made).run(None, given)
+    np.testing.assert_allclose(interpret(load(made), given)["y"], wanted, rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Functions of ONNX with an operand left out before the last."""
+"""Functions of ONNX whose bodies depend on their operands: constants, values around a region, operands left out."""
 
 from __future__ import annotations
 
@@ -52,3 +52,37 @@ def test_other_nodes_stay() -> None:
 def test_a_node_of_a_later_operator_set_is_refused() -> None:
     with pytest.raises((ModelFileError, UnsupportedGraphError)):
         interpret(load(attention("q", "k", "v", "", "past_k", "past_v", version=17)), {})
+
+
+def normalised(*operands: str, nested: bool, version: int) -> onnx.ModelProto:
+    """A layer normalisation with constant weights, in a branch or not."""
+    made = [helper.make_node("LayerNormalization", operands, ["m"])]
+    other = [helper.make_node("Exp", ["t"], ["e"])]
+    made_type, other_type, x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, (3, 5)) for n in "mexy")
+    branch = helper.make_node("If", ["c"], ["b"], then_branch=helper.make_graph(made, "yes", [], [made_type]),
+                              else_branch=helper.make_graph(other, "no", [], [other_type]))
+    inner = [branch] if nested else [*made, *other, helper.make_node("Where", ["c", "m", "e"], ["b"])]
+    graph = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["t"]), *inner, helper.make_node("Neg", ["b"], ["y"])], "g",
+        [helper.make_tensor_value_info("c", TensorProto.BOOL, ()), x], [y],
+        [onnx.numpy_helper.from_array(np.arange(5, dtype=np.float32), n) for n in ("w", "d")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("version", [17, 18, 20])
+@pytest.mark.parametrize("operands", ["t w d", "t w"])
+def test_operands_may_be_constants_and_nodes_may_stand_in_regions(operands: str, version: int, nested: bool) -> None:
+    model = normalised(*operands.split(), nested=nested, version=version)
+    x = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
+    for condition in (True, False):
+        arrays = {"c": np.array(condition), "x": x}
+        wanted, = ReferenceEvaluator(model).run(None, arrays)
+        np.testing.assert_allclose(interpret(load(model), arrays)["y"], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_an_operand_that_is_left_out_at_the_end_is_none() -> None:
+    arrays = {"c": np.array(True), "x": np.ones((3, 5), np.float32)}
+    for nested in (False, True):
+        found = interpret(load(normalised("t", "w", "", nested=nested, version=18)), arrays)
+        np.testing.assert_allclose(found["y"], np.zeros((3, 5)), atol=1e-5)

@@ -26,7 +26,7 @@ def with_condition(loop: c_ast.Node) -> c_ast.Node:
     body = block(loop.stmt)
     first = _leaving(body[0]) if body else None
     if first is not None:
-        rest = c_ast.Compound([*first[1], *body[1:]], loop.stmt.coord)
+        rest = c_ast.Compound([*_as_statements(first[1]), *body[1:]], loop.stmt.coord)
         return c_ast.For(loop.init, first[0], loop.next, rest, loop.coord) if _steps(loop) else \
             c_ast.While(first[0], rest, loop.coord)
     last = _leaving(body[-1]) if body and not _steps(loop) else None
@@ -64,6 +64,12 @@ def _leaving(node: c_ast.Node) -> tuple[c_ast.Node, list[c_ast.Node]] | None:
 
 def _is_break(items: list[c_ast.Node]) -> bool:
     return len(items) == 1 and isinstance(items[0], c_ast.Break)
+
+
+def _as_statements(items: list[c_ast.Node]) -> list[c_ast.Node]:
+    """What stands in a block, as part of the block around it: names that it declares stay its own."""
+    declares = any(isinstance(item, (c_ast.Decl, c_ast.Typedef)) for item in items)
+    return [c_ast.Compound(items, items[0].coord)] if declares else items
 
 
 def _negated(test: c_ast.Node) -> c_ast.Node:

@@ -41,22 +41,38 @@ def functions_of(scanner: Scanner) -> Iterator[FunctionText]:
     tokens, at, first = scanner.tokens, 0, 0
     while at < len(tokens):
         word = tokens[at][0]
-        if word in (";", "#"):
+        linkage = _is_linkage(tokens, at)
+        if linkage or word in (";", "#", "}"):
             first = at + 1
-        behind = scanner.group(at) if word in ("(", "{", "[") else None
+        behind = scanner.group(at) if word in ("(", "{", "[") and not linkage else None
         if behind is None:
             at += 1
             continue
-        if word == "(" and at > first and _WORD.fullmatch(tokens[at - 1][0]) and _opens(tokens, behind):
-            end = scanner.group(behind)
-            if end is not None:
-                yield FunctionText(name=tokens[at - 1][0], start=tokens[first][1], body=tokens[behind][1],
-                                   end=tokens[end - 1][2], head=tuple(t[0] for t in tokens[first:at - 1]),
-                                   parameters=_parameters(tokens[at + 1:behind - 1]))
-                behind = end
+        found = _definition(scanner, first, at, behind)
+        if found is not None:
+            function, behind = found
+            yield function
         if word == "{" or (behind > 0 and tokens[behind - 1][0] == "}"):
             first = behind
         at = behind
+
+
+def _definition(scanner: Scanner, first: int, at: int, behind: int) -> tuple[FunctionText, int] | None:
+    """The function whose parameters stand between two tokens, and the token behind it; None where they are others."""
+    tokens = scanner.tokens
+    if tokens[at][0] != "(" or at <= first or not _WORD.fullmatch(tokens[at - 1][0]) or not _opens(tokens, behind):
+        return None
+    end = scanner.group(behind)
+    if end is None:
+        return None
+    return FunctionText(name=tokens[at - 1][0], start=tokens[first][1], body=tokens[behind][1], end=tokens[end - 1][2],
+                        head=tuple(t[0] for t in tokens[first:at - 1]),
+                        parameters=_parameters(tokens[at + 1:behind - 1])), end
+
+
+def _is_linkage(tokens: list[Token], at: int) -> bool:
+    """Whether a bracket opens what C++ takes as C: `extern "C" {`."""
+    return at > 0 and tokens[at][0] == "{" and tokens[at - 1][0].startswith('"')
 
 
 def _opens(tokens: list[Token], at: int) -> bool:

@@ -26,6 +26,10 @@ COUNTED = {
     "unsigned": "unsigned i = n < 0 ? 0 : n; while (1) { if (i == 0) break; i--; a[i] += b[i]; } return (int)i;",
     "nested": "int i = 0; for (i = 0;; i++) { if (i >= n) break; for (int j = 0;; j++) { if (j > i) break;"
               " a[i] += b[j]; } } return i;",
+    "own names": "double t = 5; int i; for (i = 0;; i++) { if (i < n) { double t = 2 * b[i]; b[i] = t; } else break;"
+                 " a[i] = t; } return i;",
+    "own names in else": "int i = 0, j = 0; while (1) { if (i >= n) break; else { int j = i; a[j] += b[j]; } j++;"
+                         " i++; } return j;",
     "another break": "int i = 0; while (1) { if (i >= n) break; if (i == 5) break; a[i] = b[i]; i++; } return i;",
 }
 KEPT = [
@@ -54,6 +58,7 @@ def test_others_are_kept_and_told_as_they_are_written(body: str) -> None:
 @pytest.mark.parametrize(("loop", "expected"), [
     ("while (1) { if (i >= n) break; f(); }", "while (!(i >= n)) { f(); }"),
     ("while (7) { if (i == n) { break; } else g(); f(); }", "while (i != n) { g(); f(); }"),
+    ("while (1) { if (i) { int k = 3; f(k); } else break; f(k); }", "while (i) { { int k = 3; f(k); } f(k); }"),
     ("do { if (!i) break; f(); } while (1);", "while (i) { f(); }"),
     ("while (1) { f(); if (i) break; }", "do { f(); } while (!i);"),
     ("while (1) { f(); if (i) break; else g(); }", None),   # g runs in front of the next iteration

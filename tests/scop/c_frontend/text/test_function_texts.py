@@ -38,3 +38,10 @@ def test_parameters(definition: str, parameters: tuple[str, ...] | None) -> None
 def test_functions_without_a_value() -> None:
     text = "void f(void) { }\nvoid *g(void) { return 0; }\nint h(void) { return 0; }\n"
     assert [f.returns_nothing for f in functions_of(Scanner(text))] == [True, False, False]
+
+
+def test_functions_between_brackets_for_another_language() -> None:
+    text = '#ifdef CPP\nextern "C" {\n#endif\nvoid f(void) { }\nint g(void) { return 0; }\n#ifdef CPP\n}\n#endif\n' \
+           'int h(void) { return 0; }\n'
+    assert [(f.name, text[f.start:f.body]) for f in functions_of(Scanner(text))] == [
+        ("f", "void f(void) "), ("g", "int g(void) "), ("h", "int h(void) ")]
