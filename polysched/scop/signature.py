@@ -56,6 +56,7 @@ class FunctionSignature:
     return_type : as C spells it.
     static : has internal linkage.
     takes_more : it has parameters without a name, or a variable number of arguments.
+    inline : compilers are asked to put its body where it is called.
     """
 
     name: str
@@ -63,3 +64,4 @@ class FunctionSignature:
     return_type: str = "void"
     static: bool = False
     takes_more: bool = False
+    inline: bool = False

@@ -72,6 +72,29 @@ except UnsupportedScopError as error:
     print("refused:", error)
 """
 
+WORDS = """\
+import numpy as np
+import polysched
+from tests.kernel.worded_programs import EVERY
+for function, kind in EVERY:
+    random = np.random.default_rng(3)
+    if np.issubdtype(kind, np.integer):
+        x, y = (random.integers(-90, 90, (5, 8)).astype(kind) for _ in range(2))
+        y[y == 0] = 7
+    else:
+        x, y = (random.uniform(-4, 4, (5, 8)).astype(kind) for _ in range(2))
+        x[1, 2] = y[3, 0] = np.nan
+    found = []
+    for target in (None, "triton"):
+        out = np.zeros((5, 8), np.int32 if kind is np.int8 else kind)
+        program = polysched.block_program(function, target=target)
+        with np.errstate(over="ignore"):
+            (program if target else program.with_constants().function)(x.copy(), y.copy(), out)
+        found.append(out)
+    step = 0 if np.issubdtype(kind, np.integer) else np.finfo(kind).eps
+    assert np.allclose(*found, rtol=8 * step, atol=40 * step, equal_nan=True), (function, kind, found)
+"""
+
 
 def interpreted(text: str) -> subprocess.CompletedProcess[str]:
     """Run Python with Triton's interpreter."""
@@ -94,6 +117,12 @@ def test_views_tensors_aliases_empty_arrays_small_numbers_and_races() -> None:
     done = interpreted(SPECIAL_CALLS)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("refused: neighbour: two programs write and read one element of out")
+
+
+@needs_triton
+def test_words_of_triton_that_mean_less_than_ours() -> None:
+    done = interpreted(WORDS)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @needs_triton

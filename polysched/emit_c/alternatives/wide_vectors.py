@@ -44,7 +44,6 @@ Replacement = tuple[int, int, str]
 
 _MACRO = "POLYSCHED_WIDE"
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
-_INLINE = frozenset({"inline", "__inline", "__inline__"})
 _C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
 
 
@@ -124,14 +123,14 @@ def _chosen(scanner: Scanner, sources: Sequence[CSource], extension: _Extension 
     for function in functions_of(scanner):
         own = [source for source in sources if _stands_in(source, function)]
         choice = _Choice(extension=extension if any(_width(s.text) for s in own) else None,
-                         pays=_test_of_sizes(function, own))
+                         pays=_test_of_sizes(own))
         if choice.extension is not None or choice.pays:
             known = _with_signature(function, own[0].scop)
             twice = f"{choice.prefix}{known.name}" not in scanner.text   # else an output, transformed once more
             yield known, choice, twice and may_stand_twice(scanner, known, [source.scop for source in own])
 
 
-def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
+def _test_of_sizes(sources: Sequence[CSource]) -> str:
     """For which values of a function's parameters one of its regions runs what was made of it; empty where all do.
 
     gcc makes worse code of original loops beside others, and passes their variables to teams: they stand alone.
@@ -142,10 +141,12 @@ def _test_of_sizes(function: FunctionText, sources: Sequence[CSource]) -> str:
         region = source.scop.source
         if source.kept or region is None:
             continue
+        if region.signature is None or region.signature.inline:
+            return ""
         numbers = {p.name for p in region.signature.parameters if p.kind in (
-            ParameterKind.INTEGER, ParameterKind.FLOATING)} if region.signature is not None else set()
+            ParameterKind.INTEGER, ParameterKind.FLOATING)}
         names = set(_WORD.findall(source.pays)) - _C_WORDS
-        if region.keeps_state or not names or not names <= numbers - region.changed or _INLINE & set(function.head):
+        if region.keeps_state or not names or not names <= numbers - region.changed:
             return ""
         tests.append(source.pays)
     return tests[0] if len(tests) == 1 else " || ".join(f"({test})" for test in dict.fromkeys(tests))

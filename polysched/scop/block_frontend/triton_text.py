@@ -13,10 +13,13 @@ from textwrap import indent
 from typing import NoReturn
 
 from polysched.scop.block_frontend.block_source import BlockSource
+from polysched.scop.block_frontend.triton_helpers import FLOORDIV, HELPERS, MOD, helper_lines, helper_of
 
 OWN_NAMES = frozenset({
     "exp", "log", "sqrt", "abs", "where", "maximum", "minimum", "sum", "max", "min", "trans", "arange"})
 """Words that Triton has with the same arguments."""
+ROUNDED: dict[type[ast.operator], str] = {ast.FloorDiv: FLOORDIV, ast.Mod: MOD}
+"""Operators that Triton rounds towards zero."""
 
 
 def triton_text(source: BlockSource) -> str:
@@ -38,6 +41,7 @@ class _Printer(ast.NodeTransformer):
         self.programs: dict[int, ast.expr] = {}
         self.sizes: list[ast.stmt] = []
         self.least = set(source.constants)
+        self.helpers: set[str] = set()
 
     def text(self) -> str:
         """The module."""
@@ -56,8 +60,9 @@ class _Printer(ast.NodeTransformer):
         name, arguments = self.source.name, ", ".join([*self.source.arguments, *defaults])
         launch = [*map(ast.unparse, self.sizes), *self._stored(numbers, arrays),
                   f"{name}_kernel[({', '.join(grid)},)]({', '.join(given)})"]
-        head = "import torch\n" * bool(numbers) + "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
-        return (f"{head}def {name}_kernel({', '.join(form)}):\n{indent(body, '    ')}\n\n\n"
+        head = "import torch\n" * bool(numbers) + "import triton\nimport triton.language as tl\n\n\n"
+        head += helper_lines(self.helpers)
+        return (f"{head}@triton.jit\ndef {name}_kernel({', '.join(form)}):\n{indent(body, '    ')}\n\n\n"
                 f"def {name}({arguments}):\n" + indent("\n".join(launch), "    ") + "\n")
 
     def _numbers(self) -> list[str]:
@@ -144,8 +149,10 @@ class _Printer(ast.NodeTransformer):
                 return value >= 0
             case ast.Name(id=name):
                 return name in self.least
-            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.FloorDiv(), right=right):
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.FloorDiv() | ast.Mod(), right=right):
                 return self._is_least(left) and self._is_least(right)
+            case ast.Call(args=[ast.expr() as first, *_]) if self.source.called(node) == "arange":
+                return self._is_least(first)
         return self.source.called(node) in ("program_id", "cdiv")
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -176,10 +183,29 @@ class _Printer(ast.NodeTransformer):
                 return _parsed(f"tl.cdiv({', '.join(texts)})")
             case str() if word in OWN_NAMES:
                 named = [f"{k}={ast.unparse(self.visit(v))}" for k, v in given.items()]
-                return _parsed(f"tl.{word}({', '.join([*texts, *named])})")
+                return _parsed(f"{self._helper(helper_of(word))}({', '.join([*texts, *named])})")
             case None if isinstance(node.func, ast.Name) and node.func.id == "range":
                 return node
         return self._refuse(node, "Triton has no such call")
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.visit(node.left), self.visit(node.right)
+        name = ROUNDED.get(type(node.op), "")
+        if name and not (self._is_least(node.left) and self._is_least(node.right)):
+            return _parsed(f"{self._helper(name)}({ast.unparse(left)}, {ast.unparse(right)})")
+        return ast.copy_location(ast.BinOp(left, node.op, right), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        if type(node.op) not in ROUNDED:
+            return ast.copy_location(ast.AugAssign(node.target, node.op, self.visit(node.value)), node)
+        assert isinstance(node.target, ast.Name), "tiles have no elements to assign to"
+        value = ast.BinOp(ast.Name(id=node.target.id, ctx=ast.Load()), node.op, node.value)
+        return ast.copy_location(ast.Assign(targets=[node.target], value=self.visit(value)), node)
+
+    def _helper(self, name: str) -> str:
+        """The same name; a helper is noted for the module."""
+        self.helpers |= {name} & set(HELPERS)
+        return name
 
     def _grid(self, programs: ast.expr) -> ast.expr:
         """How many programs there are, in the launcher."""

@@ -256,6 +256,8 @@ def test_the_original_of_small_sizes_stands_alone(tmp_path: Path, bits: int, hea
 @pytest.mark.parametrize(("head", "first"), [
     ("void f", "n = n - 1;"),                  # the test would take another size
     ("static inline void f", ""),              # it is not to be a function of its own
+    ("static __inline__ void f", ""),
+    ("#define TYPE inline void\nstatic TYPE f", ""),
     ("void f", 'puts(__func__);'),
     ("void f", "static int calls; calls++;"),  # both would count
     ("#define KEPT static\nvoid f", "KEPT int calls; calls++;"),

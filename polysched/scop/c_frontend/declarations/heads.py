@@ -20,7 +20,8 @@ def signature_of(function: c_ast.FuncDef, scope: Scope) -> FunctionSignature:
         name=declaration.name,
         parameters=tuple(_parameter(p, resolve(p.type, scope.type_names)) for p in function_parameters(function)),
         return_type=c_text(declaration.type.type),
-        static="static" in (declaration.storage or ()), takes_more=_takes_more(declaration.type.args))
+        static="static" in (declaration.storage or ()), takes_more=_takes_more(declaration.type.args),
+        inline="inline" in (declaration.funcspec or ()))
 
 
 def _takes_more(arguments: c_ast.ParamList | None) -> bool:
