@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 4.0
+MOST_OF_A_FUNCTION = 2.5
 """Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
 parameters that take the geometric mean of both."""
 MOST_SECONDS = 0.08

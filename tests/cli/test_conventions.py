@@ -163,7 +163,8 @@ def test_standard_input_and_output_carry_a_program_through(tmp_path):
                               cwd=tmp_path, timeout=120, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
     done = piped("c2c", "-", "-o", "-", "--tile", "16")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("/* before */")
+    assert done.stdout.startswith("/* polysched: fastest with ")
+    assert "*/\n/* before */" in done.stdout
     assert "tiles of 16 x 16 x 16" in done.stdout
     refused = piped("extract", "-", text="int x;\n")
     assert "<stdin>" in refused.stderr

@@ -44,7 +44,7 @@ def test_a_product_of_bytes_is_computed_by_an_instruction(tmp_path: Path, monkey
     assert done.regions[0].options.tensorize.intrinsic == DEFAULT
     assert any("instruction: S0" in line for line in done.regions[0].steps())
     assert "_fits((long)(m)" in done.text
-    none = transform_file(path, PipelineOptions(tensorize=None))
+    none = transform_file(path, PipelineOptions(tensorize=None, portable=False))
     assert "polysched_has_" not in none.text
     assert none.regions[0].instructions == ()
 
@@ -107,7 +107,7 @@ def test_the_command_line_says_what_it_takes(tmp_path: Path) -> None:
     from polysched.cli import main
     path, out = tmp_path / "product.c", tmp_path / "out.c"
     path.write_text(PRODUCT)
-    assert main(["c2c", str(path), "-o", str(out), "--intrinsic", "none"]) == 0
+    assert main(["c2c", str(path), "-o", str(out), "--intrinsic", "none", "--no-portable"]) == 0
     assert "polysched_has_" not in out.read_text()
     assert main(["c2c", str(path), "-o", str(out)]) == 0
     assert ("polysched_has_avx2()" in out.read_text()) == ("avx2" in processor_flags())

@@ -34,7 +34,8 @@ def named_object(what: str) -> Any:
     try:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"the module {module_name} cannot be imported", witness=str(error)) from error
+        raise UsageError(f"the module {module_name} cannot be imported", witness=str(error),
+                         hint="MODULE:NAME names a module of the current folder or an installed one") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise UsageError(f"{module_name} has no {name!r}",

@@ -11,8 +11,9 @@
 Where the original is kept for small sizes (`--safe`), it stands alone as well, on every machine:
 
                                                 static void polysched_large_f(...) { OURS }
+                                                static void polysched_small_f(...) { ORIGINAL }
                                                 void f(...) { if (it pays) { polysched_large_f(...); return; }
-                                                              ORIGINAL }
+                                                              polysched_small_f(...); }
 
 The file then compiles to good code with plain `gcc -O2`, and with `-march=native` it is as if nothing stood around it.
 OURS stands in the file once: a macro gives the function its other name.  Only one of both ever runs in a process, so
@@ -43,6 +44,7 @@ Replacement = tuple[int, int, str]
 """Start and end in the file as read, and the new text."""
 
 _MACRO = "POLYSCHED_WIDE"
+_SMALL = "polysched_small_"
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _C_WORDS = frozenset({"long", "double", "int", "unsigned", "float", "short", "char", "signed"})
 
@@ -225,35 +227,66 @@ def _helper(extension: _Extension, *, clang: bool) -> str:
 
 def _before(function: FunctionText, choice: _Choice) -> Iterator[str]:
     """What gives ours its other name, and the vectors."""
-    static = "" if "static" in function.head else "static"
-    named = (f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
-             f"#define {function.name} {choice.prefix}{function.name}")
+    named = _named(function, choice.prefix)
     if choice.extension is not None:
         yield from (f"#if !defined({_MACRO}) || {_MACRO}", f"#ifdef {_MACRO}", "#pragma GCC push_options")
         yield from (f"#pragma GCC {pragma}" for pragma in choice.extension.pragmas)
     if choice.pays:
         yield from () if choice.extension is None else ("#endif",)
-        yield from (*named, f"__attribute__((noinline)) {static}".rstrip())
+        yield from (*named, f"__attribute__((noinline)) {_static(function)}".rstrip())
     else:
-        yield from (*named, *filter(None, [static]), "#endif")
+        yield from (*named, *filter(None, [_static(function)]), "#endif")
+
+
+def _named(function: FunctionText, prefix: str) -> tuple[str, ...]:
+    """What gives the function another name from here on."""
+    return (f'#pragma push_macro("{function.name}")', f"#undef {function.name}",
+            f"#define {function.name} {prefix}{function.name}")
+
+
+def _popped(function: FunctionText) -> str:
+    return f'#pragma pop_macro("{function.name}")'
+
+
+def _static(function: FunctionText) -> str:
+    """What makes the function this file's own, unless it is."""
+    return "" if "static" in function.head else "static"
 
 
 def _behind(text: str, function: FunctionText, choice: _Choice) -> Iterator[str]:
     """The function as it was written, with the choice at its beginning."""
-    call = f"{choice.prefix}{function.name}({', '.join(function.parameters or ())});"
-    chosen = f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
-    popped = f'#pragma pop_macro("{function.name}")'
+    chosen, popped = _calling(function, choice.prefix), _popped(function)
     head, body = text[function.start:function.body + 1], "".join(_without_pragmas(text, function)).lstrip("\r\n")
+    small = [*_small(function, head, body), head] if choice.pays else []
+    otherwise = f"  {_call(function, _SMALL) if function.returns_nothing else _calling(function, _SMALL)}"
     if choice.extension is None:
-        yield from (popped, head, f"  if ({choice.pays}) {chosen}", body)
+        yield from (popped, *small, f"  if ({choice.pays}) {chosen}", otherwise, "}")
     elif choice.pays:
         yield from (popped, f"#ifdef {_MACRO}", "#pragma GCC pop_options", "#endif", "#endif",
-                    head, f"#ifndef {_MACRO}", f"  if ({choice.pays}) {chosen}", f"#elif {_MACRO}",
-                    f"  if (({choice.pays}) && {choice.extension.asked}()) {chosen}", "#endif", body)
+                    *small, f"#ifndef {_MACRO}", f"  if ({choice.pays}) {chosen}", f"#elif {_MACRO}",
+                    f"  if (({choice.pays}) && {choice.extension.asked}()) {chosen}", "#endif", otherwise, "}")
     else:
         yield from (f"#ifdef {_MACRO}", popped, "#pragma GCC pop_options", "#endif", "#endif",
                     f"#ifdef {_MACRO}", head, f"#if {_MACRO}", f"  if ({choice.extension.asked}()) {chosen}", "#endif",
                     body, "#endif")
+
+
+def _calling(function: FunctionText, prefix: str) -> str:
+    """The call that a function returns from."""
+    call = _call(function, prefix)
+    return f"{{ {call} return; }}" if function.returns_nothing else f"return {call}"
+
+
+def _call(function: FunctionText, prefix: str) -> str:
+    return f"{prefix}{function.name}({', '.join(function.parameters or ())});"
+
+
+def _small(function: FunctionText, head: str, body: str) -> Iterator[str]:
+    """The original alone: gcc keeps no variable of it ready for a call of ours."""
+    if function.name == "main":
+        body = f"{body[:-1]}\n  return 0;\n}}"
+    yield from (*_named(function, _SMALL), f"__attribute__((noinline)) {_static(function)}".rstrip(), head, body,
+                _popped(function))
 
 
 def _without_pragmas(text: str, function: FunctionText) -> Iterator[str]:

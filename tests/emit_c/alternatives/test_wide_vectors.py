@@ -229,6 +229,7 @@ SIZED = """#include <stdio.h>
 }}
 """
 LARGE = "polysched_large_f(n, a, b)"
+SMALL = "polysched_small_f(n, a, b)"
 
 
 def sized(folder: Path, head: str = "void f", first: str = "", last: str = "", bits: int = 256) -> str:
@@ -246,6 +247,9 @@ def test_the_original_of_small_sizes_stands_alone(tmp_path: Path, bits: int, hea
     call = "int g(int n, double *a, double *b) { f(n, (void *)a, (void *)b); return n; }\n"
     made = sized(tmp_path, head, last=last, bits=bits)
     assert LARGE in made
+    chooser = made[made.rindex("#pragma pop_macro"):]   # calls one or the other, and computes nothing
+    assert SMALL in chooser
+    assert "for (" not in chooser
     library = load(made + call, tmp_path, flags=(*flags, "-Wall", "-Wextra", "-Werror"))
     for n in (0, 1, 5, 300):
         a, b = np.random.default_rng(n).random((n, n)), np.zeros(n)
