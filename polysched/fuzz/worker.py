@@ -110,7 +110,7 @@ def _watchdog(seconds: float) -> Iterator[None]:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
-    Path(FRAMES_FILE).unlink()
+            Path(FRAMES_FILE).unlink()
 
 
 def check_prepared(prepared: Sequence[Subject | Finding], kind: ProgramKind = PROGRAM_KINDS[AFFINE], *,

@@ -239,7 +239,7 @@ def _watchdog(seconds: float) -> Iterator[None]:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
-    Path(FRAMES_FILE).unlink()
+            Path(FRAMES_FILE).unlink()
 
 
 if __name__ == "__main__":
