@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import shutil
 import subprocess
 import sys
@@ -14,15 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polysched.errors import PolyschedError
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+from polysched.pipeline.files import transform_file
+from polysched.pipeline.options import PipelineOptions
+
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
-
-from polysched.errors import PolyschedError  # noqa: E402
-from polysched.experiment import Case, Experiment, Record, Report, Settings  # noqa: E402
-from polysched.experiment.tables import markdown_table  # noqa: E402
-from polysched.pipeline.files import transform_file  # noqa: E402
-from polysched.pipeline.options import PipelineOptions  # noqa: E402
-from tests.emit_gpu import grinding  # noqa: E402
+grinding = importlib.import_module("tests.emit_gpu.grinding")
 
 KERNELS = ROOT / "tests" / "kernels"
 BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"

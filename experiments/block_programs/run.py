@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import statistics
@@ -19,16 +20,15 @@ from typing import Any
 
 import numpy as np
 
+import polysched
+from polysched.errors import PolyschedError
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
-
-import by_hand  # noqa: E402
-
-import polysched  # noqa: E402
-from polysched.errors import PolyschedError  # noqa: E402
-from polysched.experiment import Case, Experiment, Record, Report, Settings  # noqa: E402
-from polysched.experiment.tables import markdown_table  # noqa: E402
-from tests.kernel.block_programs import EXAMPLES  # noqa: E402
+by_hand = importlib.import_module("by_hand")
+EXAMPLES = importlib.import_module("tests.kernel.block_programs").EXAMPLES
 
 TARGETS = ("c", "opencl", "cuda", "triton")
 NAMED_TYPES = {"dropout": {"key": "uint64", "limit": "uint64"}, "grouped_matmul": {"rows": "int64"}}

@@ -44,7 +44,7 @@ class GpuLimits:
         6, unit="tiles", source="the best of them by the model, which are simulated")
     least_edge: int = constant(16, unit="iterations", source="of a tile of a cube: its own edge on both targets")
 
-    # scratchpad/plan.py
+    # scratchpad/planner.py
     widest_block: int = constant(
         128, unit="iterations", source="rows or columns of a block in front of a cube: L0A and L0B of DaVinci hold two "
                                        "of 128x128 in half precision")

@@ -27,6 +27,7 @@ from polysched.scop.shown import Shown
 from polysched.scop.signature import ParameterKind
 from polysched.target import find_compiler
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.options import Edges
 
 FUNCTION, ENTRY = "polysched_kernel", "polysched_run"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
@@ -144,7 +145,7 @@ class PackedArguments:
         self.addresses = (ctypes.c_void_p * max(1, len(kept)))(*(a.ctypes.data for a in kept))
 
 
-def preemptible(scop: Scop, *, tiles: int | str | tuple[int, ...] = "auto",
+def preemptible(scop: Scop, *, tiles: Edges = "auto",
                 cc: str | None = None) -> PreemptibleKernel:
     """Schedule, tile and compile a program so that it can be stopped behind every tile.
 
@@ -165,7 +166,7 @@ def preemptible(scop: Scop, *, tiles: int | str | tuple[int, ...] = "auto",
                 raise UsageError("a kernel that is stopped has affine subscripts", where=f"kernel {scop.name}",
                                  witness=f"{statement.name} at {access.array}")
     dependences = analyse(scop)
-    tiled = tile(pluto(dependences), TilingOptions(sizes=tiles))  # type: ignore[arg-type]
+    tiled = tile(pluto(dependences), TilingOptions(sizes=tiles))
     function = emit_function(tiled, name=FUNCTION, options=EmitOptions(preemptible=True, comments=False))
     with tempfile.TemporaryDirectory(prefix="polysched-") as folder:
         compile_shared(function.text + _entry(function), name="kernel", folder=Path(folder),
@@ -175,12 +176,17 @@ def preemptible(scop: Scop, *, tiles: int | str | tuple[int, ...] = "auto",
                              restart=restartable(dependences, scop.domain))
 
 
-def _entry(function: CFunction) -> str:
-    """The C function that unpacks addresses, sets the flag, and keeps how many tiles are done."""
+def call_of_addresses(function: CFunction) -> str:
+    """The call, in C, that takes arrays and numbers from the addresses `arguments[0]`, `arguments[1]`, ..."""
     passed = [f"arguments[{n}]" if p.kind is ParameterKind.ARRAY or p.dtype is None
               else f"*(const {p.dtype.c_name} *)arguments[{n}]"
               for n, p in enumerate(function.signature.parameters)]
-    call = f"{function.signature.name}({', '.join(passed)})"
+    return f"{function.signature.name}({', '.join(passed)})"
+
+
+def _entry(function: CFunction) -> str:
+    """The C function that unpacks addresses, sets the flag, and keeps how many tiles are done."""
+    call = call_of_addresses(function)
     fails = function.signature.return_type == "int"
     status = f"const int status = {call};" if fails else f"{call}; const int status = 0;"
     return f"""\

@@ -36,6 +36,8 @@ class RuntimeLimits:
     store_bytes: int = constant(
         1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
     # dataflow/ray_workers.py
+    answer_seconds: float = constant(
+        10.0, unit="s", source="until the head of a cluster takes a connection; first guess")
     calls_at_once: int = constant(
         2, unit="threads", source="of a worker: one runs a node while another unpacks the inputs of the next")
 

@@ -9,6 +9,9 @@ from typing import Any, Literal
 from polysched.errors import UsageError
 from polysched.target.target import Target, host
 
+Edges = int | tuple[int, ...] | Literal["auto", "off"]
+"""Of tiles: one for all loops of a band, one per loop, chosen by the model, or no tiles."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BandOptions:
@@ -21,7 +24,7 @@ class BandOptions:
     packed : as `TilingOptions` has it; `auto` lets the model choose.
     """
 
-    sizes: int | tuple[int, ...] | Literal["auto", "off"] | None = None
+    sizes: Edges | None = None
     outer_sizes: tuple[int | tuple[int, ...], ...] | None = None
     order: tuple[int, ...] | None = None
     point_order: tuple[int, ...] | None = None
@@ -76,7 +79,7 @@ class TilingOptions:
     bands : what is decided otherwise for single bands, by their number: in pre-order, as `polysched tile` prints it.
     """
 
-    sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
+    sizes: Edges = "auto"
     outer_sizes: tuple[int | tuple[int, ...], ...] = ()
     order: tuple[int, ...] = ()
     point_order: tuple[int, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import islpy as isl
@@ -360,11 +360,11 @@ class _Group:
 class _Lines(LoopPrinter):
     """Prints loops, with a text of its own for each instance."""
 
-    text: object
+    text: Callable[[StatementInstance], list[str]]
 
     def leaf(self, node: Node) -> list[str]:
         if isinstance(node, StatementInstance):
-            return self.text(node)   # type: ignore[operator,no-any-return]
+            return self.text(node)
         raise UnsupportedScopError(f"no accelerator code for {type(node).__name__}")
 
 

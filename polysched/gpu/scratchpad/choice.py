@@ -15,7 +15,8 @@ from polysched.gpu.scratchpad.flows import Flows
 from polysched.gpu.scratchpad.instructions import Costing
 from polysched.gpu.scratchpad.options import ScratchpadOptions
 from polysched.gpu.scratchpad.placement import Placement, fits, place
-from polysched.gpu.scratchpad.plan import GroupPlan, Planner, coordinate_ranges
+from polysched.gpu.scratchpad.plan import GroupPlan, coordinate_ranges
+from polysched.gpu.scratchpad.planner import Planner
 from polysched.gpu.scratchpad.simulation import simulate
 from polysched.gpu.scratchpad.stages import CubeStage, stages_of
 from polysched.target.scratchpads.description import ScratchpadTarget

@@ -167,9 +167,7 @@ class Cluster:
                 attempt, reference = node.attempt, node.references[future.at]
             try:
                 return self._engine.get(reference)
-            except Exception as error:  # the engine's errors have no common class that this module may know
-                if self._engine.lost_actor(error) is None:
-                    raise
+            except self._engine.losses as error:
                 raise RunFailedError("a value was lost with the machine that held it", where=node.program,
                                      witness=f"attempt {attempt} of a node on worker {node.worker}") from error
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow.codes import Code
@@ -71,8 +73,9 @@ class RayWorkers:
             self.ray.init(num_cpus=count, include_dashboard=False, object_store_memory=store, **quiet)
             return
         try:
+            _reach(address)
             self.ray.init(address=address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise UsageError("no Ray cluster answers", where=address, witness=str(error).splitlines()[0],
                              hint="`ray start --head` starts one") from None
 
@@ -110,12 +113,15 @@ class RayWorkers:
         """Kill the process, whatever it does."""
         actor.crash.remote()
 
-    def lost_actor(self, error: BaseException) -> str | None:
-        """The process whose loss an error tells of; "" where a value was lost; None where it is another error."""
+    @property
+    def losses(self) -> tuple[type[BaseException], ...]:
+        """The errors that tell of a lost process or value."""
         from ray import exceptions
-        if isinstance(error, exceptions.RayActorError):
-            return str(error.actor_id or "")
-        return "" if isinstance(error, (exceptions.ObjectLostError, exceptions.WorkerCrashedError)) else None
+        return (exceptions.RayActorError, exceptions.ObjectLostError, exceptions.WorkerCrashedError)
+
+    def lost_actor(self, error: BaseException) -> str | None:
+        """The process whose loss an error tells of; "" where none is known; None where it is another error."""
+        return str(getattr(error, "actor_id", "") or "") if isinstance(error, self.losses) else None
 
     @staticmethod
     def plain(error: BaseException) -> BaseException:
@@ -135,6 +141,19 @@ class RayWorkers:
         self.ray.util.remove_placement_group(self._group)
         if self._joined:
             self.ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Connect once: Ray itself asks an address where nobody listens for two minutes.
+
+    Raises
+    ------
+    OSError : nobody listens.
+    ValueError : the port is no number of one.
+    """
+    place = urlsplit(address if "//" in address else f"//{address}")
+    if place.hostname is not None and place.port is not None:   # else a word such as `auto`
+        socket.create_connection((place.hostname, place.port), timeout=LIMITS.answer_seconds).close()
 
 
 def _worker_class(ray: Any) -> Any:

@@ -77,6 +77,8 @@ class InProcess:
     def crash(self, actor: Actor) -> None:
         actor.alive = False
 
+    losses = (LostError,)
+
     def lost_actor(self, error: BaseException) -> str | None:
         return error.args[0] if isinstance(error, LostError) else None
 

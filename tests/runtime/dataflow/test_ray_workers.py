@@ -62,12 +62,13 @@ for (int i = 0; i < n; i++) a[i] += 1.0;
     assert (x.result(60) == 5).all()
 
 
-def test_a_cluster_that_does_not_answer() -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:port"])
+def test_a_cluster_that_does_not_answer(monkeypatch, address) -> None:
     ray = ray_module()
-    if ray.is_initialized():
-        pytest.skip("this process has joined another cluster")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)   # another test's cluster
+    monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("asked for minutes"))
     with pytest.raises(UsageError, match="no Ray cluster answers"):
-        Cluster(workers=1, spares=0, address="127.0.0.1:1")
+        Cluster(workers=1, spares=0, address=address)
 
 
 def test_without_ray(monkeypatch) -> None:
