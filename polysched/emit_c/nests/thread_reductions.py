@@ -167,7 +167,7 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     made = [(Temporary(array := statement.access(target).array, how.taken.fresh(f"{identifier_of(array)}_part", names)),
              PartialElement(instance, target)) for target in targets]
     (temporary, element), *places = made
-    return ThreadPart(temporary, reduction.operator, element, tuple(places), start)
+    return ThreadPart(temporary, reduction.operator, element, tuple(places), start, reduction.nan_first)
 
 
 def _keeps_ties(reduction: Reduction, start: Linear | None) -> bool:
@@ -183,7 +183,7 @@ def _start(reduction: Reduction, instance: StatementInstance, loop: For, stateme
     """
     counter = next((e for e in walk(reduction.value) if isinstance(e, IteratorRef)), None) \
         if reduction.value is not None else None
-    if counter is None:
+    if counter is None or reduction.operator != "last":
         return None
     value = instance.iterators[statement.iterators.index(counter.name)]
     for node in reversed(_path(loop, instance)[1:]):
