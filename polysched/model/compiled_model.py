@@ -77,8 +77,9 @@ class CompiledModel:
     @cached_property
     def symbols(self) -> dict[int, str]:
         """The function of every kernel step."""
-        return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.walked)
-                if isinstance(step, Kernel)}
+        shared = {id(k) for k in self.plan.shared}
+        return {place: symbol_of(step.fragment, self.options, shared=id(step) in shared)
+                for place, step in enumerate(self.plan.walked) if isinstance(step, Kernel)}
 
     @cached_property
     def kernels(self) -> dict[str, BuiltKernel]:
@@ -88,7 +89,9 @@ class CompiledModel:
         ------
         PolyschedError : a stage or the compiler refuses one.
         """
-        return build_kernels([k.fragment for k in self.plan.kernels], self.options)
+        shared = {id(k) for k in self.plan.shared}
+        return build_kernels([k.fragment for k in self.plan.kernels if id(k) not in shared], self.options,
+                             shared=[k.fragment for k in self.plan.shared])
 
     @cached_property
     def c_source(self) -> str:

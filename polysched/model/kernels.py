@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from polysched.emit_c.function import CFunction
-from polysched.errors import CompileError
+from polysched.emit_c.alternatives.shared_team import shared_by_team
+from polysched.emit_c.function import CFunction, function_around
+from polysched.errors import CompileError, PolyschedError
 from polysched.graph.planning.expressions import has_stages, scop_of
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
+from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
@@ -58,9 +60,14 @@ class BuiltKernel:
         return (self.folder / SOURCE).read_text()
 
 
-def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
-    """The name of a fragment's function: equal fragments have equal names."""
-    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True)
+def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False) -> str:
+    """The name of a fragment's function: equal fragments have equal names.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it.
+    """
+    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True) + " shared" * shared
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
@@ -73,23 +80,32 @@ class Order:
     text : the fragment.
     symbol : its function.
     key : its entry of the cache.
+    shared : every thread of a team calls the function.
     """
 
     text: str
     symbol: str
     key: str
+    shared: bool = False
 
 
-def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[str, BuiltKernel]:
+def build_kernels(fragments: Sequence[Graph], options: PipelineOptions, *, shared: Sequence[Graph] = ()) -> dict[
+        str, BuiltKernel]:
     """The kernels of fragments by their symbol, each built once; several at a time where several are missing.
+
+    Parameters
+    ----------
+    shared : fragments whose functions are called by every thread of a team.
 
     Raises
     ------
     PolyschedError : a stage of the pipeline or the compiler refuses one.
     """
     compiler = find_compiler(options.cc)
-    wanted = {symbol_of(f, options): f for f in fragments}
-    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler)) for s, f in wanted.items()]
+    wanted = {symbol_of(f, options, shared=own): (f, own) for own, several in ((False, fragments), (True, shared))
+              for f in several}
+    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler), shared=own)
+              for s, (f, own) in wanted.items()]
     missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]
     if len(missing) >= LIMITS.least_for_a_worker:
         with worker(missing[::-1], options):
@@ -133,18 +149,49 @@ def of_database(options: PipelineOptions) -> dict[str, str]:
 
 
 def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    function, flags = emitted(from_text(order.text), options, f"{order.symbol}_region")
-    (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
+    text, flags = source_of(from_text(order.text), options, order.symbol, shared=order.shared)
+    (folder / SOURCE).write_text(text)
     compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}", flags=flags)
     (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
 
 
+def source_of(fragment: Graph, options: PipelineOptions, symbol: str, *, shared: bool) -> tuple[str, tuple[str, ...]]:
+    """The C of a kernel, and its compiler's flags.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it, and shares its loop; one thread does all of it where it has no team.
+    """
+    made, region = optimized(fragment, options), f"{symbol}_region"
+    part = shared_by_team(made.source) if shared else None
+    function = function_of(made, name=region) if part is None else function_around(part, name=region)
+    if shared and part is None:
+        return function.text + adapter(function, f"{symbol}_whole") + by_one_thread(symbol), made.options.flags
+    return function.text + adapter(function, symbol), made.options.flags
+
+
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
     """The C function of a fragment by the pipeline, or by what a database has for it; and its compiler's flags."""
+    made = optimized(fragment, options)
+    return function_of(made, name=name), made.options.flags
+
+
+def optimized(fragment: Graph, options: PipelineOptions) -> Optimized:
+    """What the pipeline, or a database, makes of a fragment."""
     scop = scop_of(fragment)
     found = stitched_program(scop, options) if has_stages(fragment) else None
-    made = optimize(scop, options if found is None else found.options)
-    return function_of(made, name=name), made.options.flags
+    return optimize(scop, options if found is None else found.options)
+
+
+def why_alone(fragment: Graph, options: PipelineOptions) -> str:
+    """Why kernels of a fragment do not share a parallel region; empty where they do."""
+    try:
+        source = optimized(fragment, options).source
+    except PolyschedError as error:
+        return error.problem
+    if source.teams and shared_by_team(source) is None:
+        return "side by side: the kernel is more than one parallel loop"
+    return ""
 
 
 def adapter(function: CFunction, symbol: str) -> str:
@@ -163,6 +210,12 @@ def adapter(function: CFunction, symbol: str) -> str:
     name, call = function.signature.name, ", ".join(arguments)
     body = f"return {name}({call});" if function.signature.return_type == "int" else f"{name}({call}); return 0;"
     return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
+
+
+def by_one_thread(symbol: str) -> str:
+    """A function that every thread of a team calls, and that one of them runs."""
+    return (f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  int status = 0;\n"
+            f"#pragma omp single nowait\n  status = {symbol}_whole(arrays, sizes);\n  return status;\n}}\n")
 
 
 def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = (),

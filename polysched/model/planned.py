@@ -15,6 +15,7 @@ from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
+from polysched.model.kernels import why_alone
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Target
@@ -47,7 +48,8 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
 
 def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
     """Which nodes of a graph with types become one kernel, by cost; the pipeline judges kernels of several stages."""
-    return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options))
+    return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options),
+                       refusal=partial(why_alone, options=options))
 
 
 def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
