@@ -12,7 +12,7 @@ from polysched.graph.passes.simple import bind
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
-from polysched.model.planned import planned
+from polysched.model.planned import FUSIONS, Fusion, planned
 from polysched.model.segmented_model import SegmentedModel
 from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
@@ -49,7 +49,7 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
 def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   values: Mapping[str, np.ndarray] | None = None,
                   options: PipelineOptions | None = None,
-                  fusion: Literal["greedy", "cost"] = "greedy") -> CompiledModel:
+                  fusion: Fusion = "auto") -> CompiledModel:
     """A graph as a function of arrays by name.
 
     Parameters
@@ -57,7 +57,9 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     sizes : values of symbols of its shapes; the others stay open, and every call says them by its arrays.
     values : values of inputs that decide about shapes; such an input is no argument of the model any more.
     fusion : `greedy` puts elementwise nodes with the producers that only they use into one kernel; `cost` also takes
-        sums, products and normalisations into one loop over tiles, where the plan of least cost has them so.
+        sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
+        region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
+        the model, sizes are known and nodes are few.
 
     Raises
     ------
@@ -66,9 +68,11 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     """
     bound = bind(graph, sizes, values)
     chosen = options or PipelineOptions()
-    if fusion not in ("greedy", "cost"):
-        raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}")
-    return CompiledModel(bound, planned(bound, chosen.target(), options=chosen if fusion == "cost" else None), chosen)
+    if fusion not in FUSIONS:
+        raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",
+                         hint=f"one of {', '.join(FUSIONS)}")
+    by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
+    return CompiledModel(bound, planned(bound, chosen.target(), options=by_cost, fusion=fusion), chosen)
 
 
 def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,

@@ -15,6 +15,13 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # planned.py
+    most_nodes_by_cost: int = constant(
+        64, unit="nodes", source="of a graph that is planned by cost unless said otherwise: its plan takes as long as "
+                                 "its kernels, half a minute")
+    judged_by_default: int = constant(
+        16, unit="patterns", source="whose tiles are looked for; the plan of a BERT layer is within 5% of that by 32")
+
     # tasks.py
     operators_in_a_name: int = constant(
         4, unit="operators", source="of a kernel, in the name that a search tells it by")

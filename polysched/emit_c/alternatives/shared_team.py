@@ -22,10 +22,16 @@ def shared_by_team(source: CSource) -> CSource | None:
     Source: OpenMP 4.5, section 2.7.1 (the loop construct binds to the innermost enclosing region of a team).
     """
     loop = _only_loop(source.loops)
-    if loop is None or not runs_on_threads(loop, ()) or source.teams != 1 or source.tested_teams or source.kept:
+    if loop is None or not runs_on_threads(loop, ()) or source.teams != 1:
         return None
-    if source.allocated or source.preamble or source.pays or source.prologue or _asks_for_memory(source.loops):
+    more = (source.tested_teams, source.kept, source.allocated, source.preamble, source.pays, source.prologue)
+    if any(more) or _asks_for_memory(source.loops):
         return None
+    return _with_shared_loop(source)
+
+
+def _with_shared_loop(source: CSource) -> CSource | None:
+    """The text with another pragma; None where a clause says more."""
     lines = source.text.splitlines()
     places = [k for k, line in enumerate(lines) if line.lstrip().startswith("#pragma omp parallel")]
     if len(places) != 1:

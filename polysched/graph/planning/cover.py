@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from polysched.graph.limits import LIMITS
+from polysched.graph.planning.partition import Beside, Group
 from polysched.graph.planning.patterns import Pattern, bits_of
 from polysched.graph.values.graph import Graph
 from polysched.scheduling.solving.cp_sat import cp_sat
@@ -90,20 +91,14 @@ class Circle:
 
 def in_order(graph: Graph, patterns: Sequence[Pattern]) -> tuple[Pattern, ...] | Circle:
     """Patterns that hold every node once, each behind what it needs, else as early as its last node; or a circle."""
-    home = {place: k for k, p in enumerate(patterns) for place in p.nodes}
-    made = {o: home[place] for place, n in enumerate(graph.nodes) for o in n.outputs if o}
-    needs: list[set[int]] = [set() for _ in patterns]
-    for place, node in enumerate(graph.nodes):
-        needs[home[place]] |= {made[i] for i in node.used if i in made} - {home[place]}
+    needs = _needs(graph, patterns)
     users: list[set[int]] = [set() for _ in patterns]
     for k, own in enumerate(needs):
         for other in own:
             users[other].add(k)
     left = [len(own) for own in needs]
-    ready: list[tuple[int, int]] = []
-    for k in range(len(patterns)):
-        if not left[k]:
-            heappush(ready, (patterns[k].nodes[-1], k))
+    ready = [(p.nodes[-1], k) for k, p in enumerate(patterns) if not left[k]]
+    heapify(ready)
     order: list[int] = []
     while ready:
         k = heappop(ready)[1]
@@ -115,6 +110,29 @@ def in_order(graph: Graph, patterns: Sequence[Pattern]) -> tuple[Pattern, ...] |
     if len(order) == len(patterns):
         return tuple(patterns[k] for k in order)
     return _circle(patterns, needs, set(range(len(patterns))) - set(order))
+
+
+def _needs(graph: Graph, patterns: Sequence[Pattern]) -> list[set[int]]:
+    """The patterns that each needs results of."""
+    home = {place: k for k, p in enumerate(patterns) for place in p.nodes}
+    made = {o: home[place] for place, n in enumerate(graph.nodes) for o in n.outputs if o}
+    needs: list[set[int]] = [set() for _ in patterns]
+    for place, node in enumerate(graph.nodes):
+        needs[home[place]] |= {made[i] for i in node.used if i in made} - {home[place]}
+    return needs
+
+
+def groups_in_order(graph: Graph, groups: Sequence[Group | Beside]) -> tuple[Group | Beside, ...]:
+    """Groups of a graph with the same nodes in another order, each as early as that order lets it be."""
+    places = {id(node): place for place, node in enumerate(graph.nodes)}
+    patterns = {}
+    for group in groups:
+        inner = group.groups if isinstance(group, Beside) else (group,)
+        nodes = tuple(sorted(places[id(n)] for each in inner for n in each.nodes))
+        patterns[nodes] = Pattern(nodes=nodes, bytes_moved=0, seconds=0.0), group
+    order = in_order(graph, [pattern for pattern, _ in patterns.values()])
+    assert not isinstance(order, Circle)
+    return tuple(patterns[p.nodes][1] for p in order)
 
 
 def _circle(patterns: Sequence[Pattern], needs: Sequence[set[int]], left: set[int]) -> Circle:

@@ -91,7 +91,8 @@ def _operators(group: Group | Beside) -> str:
 
 
 def fusion_plan(graph: Graph, target: Target | None = None, *, judge: Judge | None = None,
-                refusal: Refusal | None = None, patterns: bool = True) -> FusionPlan:
+                refusal: Refusal | None = None, patterns: bool = True,
+                judged: int = LIMITS.most_judged) -> FusionPlan:
     """The cheapest cover of a graph by patterns.
 
     Parameters
@@ -100,18 +101,19 @@ def fusion_plan(graph: Graph, target: Target | None = None, *, judge: Judge | No
     judge : what decides whether several stages are one kernel; without one, all are taken.
     refusal : why kernels of a fragment do not share a parallel region, or nothing; without it, all do.
     patterns : grow some; else the plan is that of elementwise producers alone.
+    judged : how many patterns at most; then the plan is of those that were.
     """
-    return fusion_plans(graph, target, judge=judge, refusal=refusal, patterns=patterns, count=1)[0]
+    return fusion_plans(graph, target, judge=judge, refusal=refusal, patterns=patterns, judged=judged, count=1)[0]
 
 
 def fusion_plans(graph: Graph, target: Target | None = None, *, judge: Judge | None = None,
-                 refusal: Refusal | None = None, patterns: bool = True, count: int = LIMITS.most_plans) -> tuple[
-                     FusionPlan, ...]:
+                 refusal: Refusal | None = None, patterns: bool = True, judged: int = LIMITS.most_judged,
+                 count: int = LIMITS.most_plans) -> tuple[FusionPlan, ...]:
     """The cheapest covers, the best first; with several, the last one is that of elementwise producers alone.
 
     Parameters
     ----------
-    graph, judge, refusal, patterns : see `fusion_plan`.
+    graph, judge, refusal, patterns, judged : see `fusion_plan`.
     count : how many at most.
     """
     inferred = infer(graph)
@@ -120,23 +122,19 @@ def fusion_plans(graph: Graph, target: Target | None = None, *, judge: Judge | N
         return (FusionPlan(groups=greedy, seconds=0.0, bytes_moved=0, bytes_apart=0, bytes_compulsory=0),)
     maker = Patterns(graph, inferred, target or host())
     apart = [maker.pattern(tuple(sorted(maker.places[id(n)] for n in g.nodes))) for g in greedy]
-    alone = [maker.pattern((place,)) for place in range(len(graph.nodes))]
-    first = {p.nodes: p for p in (*alone, *apart)} if patterns else {p.nodes: p for p in apart}
-    search = _Search(maker, judge, refusal if patterns else _nothing_beside, first,
-                     {**first, **({p.nodes: p for p in maker.all()} if patterns else {})})
     bytes_apart = sum(p.bytes_moved for p in apart)
 
-    def made(chosen: Sequence[Pattern], optimal: bool) -> FusionPlan:
+    def made(chosen: Sequence[Pattern], optimal: bool, refused: tuple[tuple[str, str], ...]) -> FusionPlan:
         return FusionPlan(groups=tuple(map(maker.group, chosen)), bytes_compulsory=maker.compulsory,
                           seconds=sum(p.seconds for p in chosen), bytes_apart=bytes_apart, optimal=optimal,
-                          bytes_moved=sum(p.bytes_moved for p in chosen), refused=search.reasons())
+                          bytes_moved=sum(p.bytes_moved for p in chosen), refused=refused)
 
-    best = search.settled()
-    covers = [best, *search.next_best(best, count - 2)]
-    plans = [made(chosen, search.optimal and number == 0) for number, chosen in enumerate(covers)]
-    if count > 1 and all({p.nodes for p in chosen} != {p.nodes for p in apart} for chosen in covers):
-        plans.append(made(apart, optimal=False))
-    return tuple(plans)
+    if not patterns:
+        return (made(apart, True, ()),)
+    alone = [maker.pattern((place,)) for place in range(len(graph.nodes))]
+    first = {p.nodes: p for p in (*alone, *apart)}
+    search = _Search(maker, judge, refusal, judged, first, {**first, **{p.nodes: p for p in maker.all()}})
+    return tuple(made(chosen, optimal, search.reasons()) for chosen, optimal in search.best(apart, count))
 
 
 def seconds_of(graph: Graph, groups: Iterable[Sequence[int]], target: Target | None = None) -> float:
@@ -151,10 +149,6 @@ def seconds_of(graph: Graph, groups: Iterable[Sequence[int]], target: Target | N
     return sum(maker.pattern(tuple(sorted(nodes))).seconds for nodes in groups)
 
 
-def _nothing_beside(fragment: Graph) -> str:
-    return "kernels are not tried side by side"
-
-
 @dataclass(eq=False)
 class _Search:
     """Covers a graph again and again, until every pattern of the cover was judged.
@@ -167,6 +161,7 @@ class _Search:
     maker: Patterns
     judge: Judge | None
     refusal: Refusal | None
+    most_judged: int
     first: dict[Nodes, Pattern]
     candidates: dict[Nodes, Pattern]
     optimal: bool = True
@@ -178,36 +173,44 @@ class _Search:
         self.judged: set[Nodes] = set()
         self.beside: set[Nodes] = set()
 
-    def settled(self) -> tuple[Pattern, ...]:
-        """The patterns of the last cover."""
+    def best(self, apart: Sequence[Pattern], count: int) -> list[tuple[Sequence[Pattern], bool]]:
+        """The cheapest covers, the best first, and whether each is proven the cheapest.
+
+        Parameters
+        ----------
+        apart : the cover of the greedy rule, which is the last of several.
+        """
+        cheapest = self.settled()
+        assert cheapest is not None
+        optimal, covers = self.optimal, [cheapest]
+        while len(covers) < count - 1 and (other := self.settled(without=covers)):
+            covers.append(other)
+        greedy = {p.nodes for p in apart}
+        more = [(apart, False)] if count > 1 and all({p.nodes for p in c} != greedy for c in covers) else []
+        return [*((chosen, optimal and chosen is cheapest) for chosen in covers), *more]
+
+    def settled(self, *, without: Sequence[Sequence[Pattern]] = ()) -> tuple[Pattern, ...] | None:
+        """The patterns of the last cover; None where all are left out.
+
+        Parameters
+        ----------
+        without : covers that are left out.
+        """
         while True:
-            if len(self.judged - set(self.first) - self.beside) >= LIMITS.most_judged:
-                self.candidates = self.certain()
-            found = cover(self.maker.graph, list(self.candidates.values()))
-            assert found is not None
+            if len(self.judged - set(self.first) - self.beside) >= self.most_judged:
+                left = {*self.first, *self.judged, *self.beside}
+                self.candidates = {nodes: p for nodes, p in self.candidates.items() if nodes in left}
+            found = cover(self.maker.graph, list(self.candidates.values()), without=without)
+            if found is None:
+                return None
             self.optimal = found.optimal
             asked = [p for p in found.patterns if p.nodes not in self.judged]
             for pattern in asked:
                 self.take(pattern, self.verdict(pattern))
             if not asked and not self.widened(found.patterns):
-                for pattern in found.patterns:
+                for pattern in found.patterns if not without else ():
                     self.refused.pop(pattern.nodes, None)
                 return found.patterns
-
-    def certain(self) -> dict[Nodes, Pattern]:
-        """The candidates that were judged, and those that need no judge."""
-        left = {*self.first, *self.judged, *self.beside}
-        return {nodes: p for nodes, p in self.candidates.items() if nodes in left}
-
-    def next_best(self, best: tuple[Pattern, ...], count: int) -> list[tuple[Pattern, ...]]:
-        """The covers of the candidates that were judged which are the next cheapest."""
-        covers = [best]
-        while len(covers) <= count:
-            other = cover(self.maker.graph, list(self.certain().values()), without=covers)
-            if other is None:
-                break
-            covers.append(other.patterns)
-        return covers[1:]
 
     def widened(self, chosen: Sequence[Pattern]) -> bool:
         """Try patterns of a cover, and those of the greedy rule, side by side; whether there are new candidates."""
