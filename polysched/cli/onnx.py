@@ -31,6 +31,7 @@ examples:
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
 
   polysched onnx model.onnx --size batch=1 --plan plan.svg       its kernels in colour, their bytes, why not fewer
+  polysched onnx model.onnx --size batch=1 --measure-plans       compile the best few plans, keep the fastest here
   polysched onnx model.onnx --islands refuse            refuse a node whose shape follows from data
 
 --islands allow runs such nodes, and those without an affine form, on ONNX Runtime, or on onnx.reference where that is
@@ -58,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
     parser.add_argument("--islands", choices=("allow", "refuse"), default="allow",
                         help="run nodes that are not compiled elsewhere, or refuse them (default: %(default)s)")
+    parser.add_argument("--fusion", choices=("auto", "cost", "greedy"), default="auto",
+                        help="which nodes become one kernel: by cost, by the greedy rule, or what is better by the "
+                        "model (default: %(default)s)")
+    parser.add_argument("--measure-plans", action="store_true",
+                        help="compare the best few plans with the references, time them, and keep the fastest")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -131,7 +137,9 @@ def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
     from polysched.graph.planning.steps import Copies
     arenas = [part.plan.arena_for(part.last_sizes) for part in model.models if part.last_sizes is not None]
     plans = [part.plan for part in model.models]
-    return {"kernels": sum(len(p.kernels) for p in plans), "different_kernels": len(model.kernels),
+    raced = [part.race.as_json() for part in model.models if part.race is not None]
+    return {"kernels": sum(len(p.kernels) for p in plans), "regions": sum(p.regions for p in plans),
+            "plans": raced[0] if raced else [], "different_kernels": len(model.kernels),
             "copies": sum(isinstance(s, Copies) for p in plans for s in p.walked),
             "library": ", ".join(str(part.library) for part in model.models),
             "arena_bytes": sum(a.bytes for a in arenas), "peak_bytes": sum(a.peak_bytes for a in arenas),
@@ -146,13 +154,15 @@ def _model(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], a
     from polysched.model import compile_graph, compile_with_islands
     names = _steering(graph, arguments.islands)
     less = [n for n in names if n in steering_inputs(graph, control=False)]
+    how: dict[str, Any] = {"sizes": sizes, "options": options, "fusion": arguments.fusion,
+                           "measure_plans": arguments.measure_plans, "inputs": arrays}
     if less != names:
         try:
-            return compile_graph(graph, sizes=sizes, options=options, values={n: arrays[n] for n in less})
+            return compile_graph(graph, values={n: arrays[n] for n in less}, **how)
         except UnsupportedGraphError:
             pass   # whose reason the compilation for their values says, if that is refused, too
     make = compile_graph if arguments.islands == "refuse" else compile_with_islands
-    return make(graph, sizes=sizes, options=options, values={n: arrays[n] for n in names})
+    return make(graph, values={n: arrays[n] for n in names}, **how)
 
 
 def _steering(graph: Graph, islands: str) -> list[str]:
@@ -234,8 +244,13 @@ def _show(found: Mapping[str, Any]) -> None:
     if "kernels" not in found:
         print(f"  open sizes: {', '.join(n for n, v in found['sizes'].items() if v is None)}; --size compiles it")
         return
-    print(f"  {found['kernels']} kernels, {found['different_kernels']} of them different, {found['copies']} copies, "
-          f"arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    shared = f" in {found['regions']} parallel regions" if found["regions"] < found["kernels"] else ""
+    print(f"  {found['kernels']} kernels{shared}, {found['different_kernels']} of them different, "
+          f"{found['copies']} copies, arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    for number, plan in enumerate(found["plans"]):
+        said = (f"{plan['seconds'] * 1e6:.1f} us, {plan['ratio']['greedy']:.2f} times as fast as the greedy plan"
+                if "seconds" in plan else f"{plan['verdict']}: {plan['reason']}")
+        print(f"  plan of {plan['kernels']} kernels: {said}{', kept' if not number else ''}")
     for island in found["islands"]:
         print(f"  island {island['node']} on {island['runtime']}: {island['reason']} "
               f"({island['share']:.0%} of the time)")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
+
+if TYPE_CHECKING:
+    from polysched.model.measured_plans import PlanRace
 
 LIBRARY = "model.so"
 DRIVER = "driver.c"
@@ -64,6 +67,7 @@ class CompiledModel:
         self.graph = graph
         self.plan = plan
         self.options = options
+        self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns

@@ -12,7 +12,8 @@ from polysched.graph.passes.simple import bind
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
-from polysched.model.planned import FUSIONS, Fusion, planned
+from polysched.model.measured_plans import race
+from polysched.model.planned import FUSIONS, Fusion, best_plans, planned
 from polysched.model.segmented_model import SegmentedModel
 from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
@@ -49,7 +50,8 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
 def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   values: Mapping[str, np.ndarray] | None = None,
                   options: PipelineOptions | None = None,
-                  fusion: Fusion = "auto") -> CompiledModel:
+                  fusion: Fusion = "auto", measure_plans: bool = False,
+                  inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:
     """A graph as a function of arrays by name.
 
     Parameters
@@ -60,10 +62,13 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
         region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
         the model, sizes are known and nodes are few.
+    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
+        the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
+    inputs : arrays for which plans are compared and timed; random ones unless given.
 
     Raises
     ------
-    UsageError : there is no such fusion.
+    UsageError : there is no such fusion; plans of a graph with open sizes are to be measured.
     UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
@@ -71,13 +76,36 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     if fusion not in FUSIONS:
         raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",
                          hint=f"one of {', '.join(FUSIONS)}")
+    if measure_plans:
+        return measured(bound, chosen, inputs)
     by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
     return CompiledModel(bound, planned(bound, chosen.target(), options=by_cost, fusion=fusion), chosen)
 
 
+def measured(graph: Graph, options: PipelineOptions, inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:
+    """The fastest of the best plans of a graph, which knows the times of all.
+
+    Raises
+    ------
+    UsageError : a size is open, or a device is named.
+    """
+    if graph.symbols:
+        raise UsageError("plans of open sizes are not measured", where=f"graph {graph.name}",
+                         witness=", ".join(graph.symbols), hint="fix them by sizes=, or leave measure_plans out")
+    if options.device is not None:
+        raise UsageError(f"compiled models do not run on {options.device}", witness=f"device {options.device}",
+                         hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
+    found = race(graph, best_plans(graph, options.target(), options), options, inputs=inputs)
+    model = found.fastest
+    model.race = found
+    return model
+
+
 def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                          values: Mapping[str, np.ndarray] | None = None,
-                         options: PipelineOptions | None = None) -> CompiledModel | SegmentedModel:
+                         options: PipelineOptions | None = None, fusion: Fusion = "auto",
+                         measure_plans: bool = False, inputs: Mapping[str, np.ndarray] | None = None) -> (
+                             CompiledModel | SegmentedModel):
     """A graph of which some nodes may run on ONNX Runtime, or on `onnx.reference` where that is not there.
 
     These are nodes whose shapes follow from data, and those that have no affine form; the plan says them, with the
@@ -85,18 +113,20 @@ def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None
 
     Parameters
     ----------
-    sizes, values : see `compile_graph`.
+    sizes, values, fusion, measure_plans, inputs : see `compile_graph`; only a graph without islands has its plans
+        measured.
 
     Raises
     ------
     UnsupportedGraphError : a node is not had, and no runtime takes it, either.
     """
     try:
-        return compile_graph(graph, sizes=sizes, values=values, options=options)
+        return compile_graph(graph, sizes=sizes, values=values, options=options, fusion=fusion,
+                             measure_plans=measure_plans, inputs=inputs)
     except UnsupportedGraphError as error:
         bound = bind(graph, sizes, values)
         cut = segments(bound)
         if not cut.islands:
             raise error from None
-    models = tuple(compile_graph(part, options=options) for part in cut.parts if isinstance(part, Graph))
+    models = tuple(compile_graph(part, options=options, fusion=fusion) for part in cut.parts if isinstance(part, Graph))
     return SegmentedModel(bound, cut, models)

@@ -30,6 +30,10 @@ class ModelLimits:
     most_sizes: int = constant(
         16, unit="sizes", source="whose arenas are kept: a model that is called by turns with a few sizes")
 
+    # measured_plans.py
+    least_call_seconds: float = constant(
+        2e-3, unit="s", source="of calls of one plan that are timed as one: a thousand times what a clock resolves")
+
     # island.py
     newest_format: int = constant(
         10, unit="version of ONNX's file format", source="of islands: ONNX Runtime reads it since 1.18")
