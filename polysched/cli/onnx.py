@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -247,10 +247,7 @@ def _show(found: Mapping[str, Any]) -> None:
     shared = f" in {found['regions']} parallel regions" if found["regions"] < found["kernels"] else ""
     print(f"  {found['kernels']} kernels{shared}, {found['different_kernels']} of them different, "
           f"{found['copies']} copies, arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
-    for number, plan in enumerate(found["plans"]):
-        said = (f"{plan['seconds'] * 1e6:.1f} us, {plan['ratio']['greedy']:.2f} times as fast as the greedy plan"
-                if "seconds" in plan else f"{plan['verdict']}: {plan['reason']}")
-        print(f"  plan of {plan['kernels']} kernels: {said}{', kept' if not number else ''}")
+    _show_plans(found["plans"])
     for island in found["islands"]:
         print(f"  island {island['node']} on {island['runtime']}: {island['reason']} "
               f"({island['share']:.0%} of the time)")
@@ -262,3 +259,11 @@ def _show(found: Mapping[str, Any]) -> None:
     if "ratio" in found:
         print(f"  {found['seconds'] * 1e3:.3f} ms on {found['threads']} threads, {found['ratio']['onnxruntime']:.2f} "
               f"times as fast as ONNX Runtime ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})")
+
+
+def _show_plans(plans: Sequence[Mapping[str, Any]]) -> None:
+    """The plans that were measured."""
+    for number, plan in enumerate(plans):
+        said = (f"{plan['seconds'] * 1e6:.1f} us, {plan['ratio']['greedy']:.2f} times as fast as the greedy plan"
+                if "seconds" in plan else f"{plan['verdict']}: {plan['reason']}")
+        print(f"  plan of {plan['kernels']} kernels: {said}{', kept' if not number else ''}")
