@@ -8,8 +8,8 @@ So is any of them under a condition that does not read x, on the branches of one
 `if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
 updates have an order after all: another one gives another place.  It is recognised and never relaxed.  What may be
 done is to run ranges of iterations apart, each from the old x, and to combine their results in the order of the ranges.
-The same holds for a number that conditions let overwrite an integer, `if (c) any = 1` and `any = c ? 1 : any`, and for
-an iterator that does, `if (c) last = i`: a range that has overwritten it ends with another value than it began with.
+The same holds for an iterator that conditions let overwrite an integer, `if (c) last = i`: a range that has overwritten
+it ends with another value than it began with.  One number that does, `if (c) any = 1` or `any = c ? 1 : any`, has none.
 `if (c && first < 0) first = i` is an element that one iteration alone overwrites, where no iterator is below zero.
 
 Source: Rauchwerger and Padua, "The LRPD test", PLDI 1995 (recognition); Doerfert, Streit, Hack and
@@ -58,8 +58,8 @@ class Reduction:
         `last` or `first` where conditions let one number, an iterator, or its first value overwrite the accumulator.
     write, reads : references of the accumulator: the write, and every read of the old value.
     places : references of the writes and reads of the place, for `argmin` and `argmax`.
-    ties : which of equal values gives the place, `first` or `last`; `last` also where the accumulator is overwritten;
-        empty for the other operators.
+    ties : which of equal values gives the place, `first` or `last`; `last` also where an iterator overwrites the
+        accumulator, `first` where it does so once; empty for the other operators.
     dtype : element type of the accumulator.
     exact : any order of the statement gives the same bits: integers, and minimum and maximum (of numbers; a NaN
         among the values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
@@ -100,7 +100,7 @@ class Reduction:
 
     def __str__(self) -> str:
         order = "exact in any order" if self.exact else "another order rounds differently"
-        if self.operator in OVERWRITES:
+        if self.operator in OVERWRITES and self.ties:
             order = "in order, or in ranges whose results are combined in order"
         elif self.ties:
             order = f"in order, because the {self.ties} of equal values counts"
@@ -262,7 +262,7 @@ def _overwrite(statement: Statement, update: Assign, value: Expr) -> Reduction |
     else:
         return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=(), dtype=update.dtype,
-                     exact=True, ties="last", value=value)
+                     exact=True, ties="" if operator == "any" else "last", value=value)
 
 
 def _tests_old(statement: Statement, tests: Sequence[Expr], update: Assign) -> bool:
