@@ -15,12 +15,20 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # likely.py
+    sample_ratio: int = constant(
+        4, unit="1", source="of sampled sizes: a prediction takes 60 ms, and borders are interpolated between them")
+
     # planned.py
     most_nodes_by_cost: int = constant(
         64, unit="nodes", source="of a graph that is planned by cost unless said otherwise: its plan takes as long as "
                                  "its kernels, half a minute")
     judged_by_default: int = constant(
         16, unit="patterns", source="whose tiles are looked for; the plan of a BERT layer is within 5% of that by 32")
+
+    # variants.py
+    most_variants: int = constant(
+        3, unit="codes", source="of a kernel: each costs its compilation, and a fourth one gains little regret")
 
     # tasks.py
     operators_in_a_name: int = constant(

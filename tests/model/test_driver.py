@@ -17,6 +17,7 @@ from polysched.model.c_sizes import FLOOR
 from polysched.model.compiling import compile_graph
 from polysched.model.driver import arena_function, driver_text
 from polysched.model.planned import planned
+from polysched.model.variants import Choice
 from polysched.model.verification import random_inputs
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import FLOAT32
@@ -79,7 +80,7 @@ def test_kernels_side_by_side_are_one_parallel_region() -> None:
     plan = planned(THREE, options=PipelineOptions())
     (together,) = [s for s in plan.steps if isinstance(s, Together)]
     assert (len(together.kernels), len(plan.kernels), plan.regions) == (3, 3, 1)
-    symbols = {place: f"k{place}" for place, s in enumerate(plan.walked) if isinstance(s, Kernel)}
+    symbols = {place: Choice(functions=(f"k{place}",)) for place, s in enumerate(plan.walked) if isinstance(s, Kernel)}
     text = driver_text(plan, symbols)
     region = text[text.index("#pragma omp parallel reduction(|:failed)"):text.index("if (failed) return 1;")]
     assert [line.split("(")[0].strip() for line in region.splitlines() if "|= " in line] == [

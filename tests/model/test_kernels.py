@@ -13,11 +13,13 @@ from polysched.model.kernels import (
     build_kernels,
     build_orders,
     emitted,
+    optimized_kernel,
     source_of,
     symbol_of,
     why_alone,
     worker,
 )
+from polysched.model.variants import Asked
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
 
@@ -66,7 +68,7 @@ def test_a_second_process_builds_what_its_parent_does_not(monkeypatch: pytest.Mo
 def test_a_kernel_that_a_team_shares_has_a_name_of_its_own_and_no_team() -> None:
     large = from_text("graph kernel(x0: float32[512, 512]) {\n  let v1 = Exp(x0)\n  return v1\n}")
     assert why_alone(large, OPTIONS) == ""
-    (symbol, kernel), = build_kernels([], OPTIONS, shared=[large]).items()
+    (symbol, kernel), = build_kernels([large], OPTIONS, [Asked(shared=True)]).items()
     assert symbol == symbol_of(large, OPTIONS, shared=True) != symbol_of(large, OPTIONS)
     assert "#pragma omp parallel" not in kernel.source
     assert "#pragma omp for" in kernel.source
@@ -75,7 +77,7 @@ def test_a_kernel_that_a_team_shares_has_a_name_of_its_own_and_no_team() -> None
 def test_a_kernel_without_a_team_is_run_by_one_thread_of_a_team() -> None:
     small = fragment("Add")
     assert why_alone(small, OPTIONS) == ""
-    text, _ = source_of(small, OPTIONS, "k", shared=True)
+    text, _ = source_of(optimized_kernel(small, OPTIONS), "k", shared=True)
     assert "#pragma omp single nowait" in text
     assert "status = k_whole(arrays, sizes);" in text
 

@@ -121,7 +121,8 @@ class TileCode:
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
-                               lanes=lanes, element=self._element, math=self.math)
+                               lanes=lanes, element=self._element,
+                               form=lambda form: self.index.form(form).text, math=self.math)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
