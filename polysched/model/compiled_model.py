@@ -6,7 +6,7 @@ import ctypes
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Kernel
+from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -26,14 +26,17 @@ from polysched.model.kernels import (
     BuiltKernel,
     build_kernels,
     compile_object,
+    for_sizes,
     link_library,
     of_database,
     symbol_of,
 )
+from polysched.model.likely import LikelySizes, likely_sizes, sampled_sizes
 from polysched.model.limits import LIMITS
 from polysched.model.running import RunningModel
 from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
+from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
 
@@ -51,18 +54,21 @@ class CompiledModel:
     graph : as it was given, with sizes and values bound.
     plan : its steps and its memory.
     options : of the pipeline.
+    likely : values of sizes that stay open: kernels with such a size have a code per value, and the driver chooses.
 
     Raises
     ------
-    UsageError : the options name a device.
+    UsageError : the options name a device, or the likely values are none.
     """
 
-    def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions) -> None:
+    def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions, *,
+                 likely: LikelySizes | None = None) -> None:
         if options.device is not None:
             raise UsageError(f"compiled models do not run on {options.device}", witness=f"device {options.device}",
                              hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
         self.graph = graph
-        self.plan = plan
+        self.likely = likely_sizes(graph, likely)
+        self._steps = plan
         self.options = options
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._kept: dict[tuple[int, ...], _Ready] = {}
@@ -71,14 +77,65 @@ class CompiledModel:
     def __repr__(self) -> str:
         arena = (f"sizes {', '.join(self.graph.symbols)[:60]} open" if self.graph.symbols else
                  f"arena {self.plan.arena.bytes} bytes")
-        return (f"<CompiledModel {self.graph.name[:60]}: {len(self.plan.kernels)} kernels, "
-                f"{len(set(self.symbols.values()))} of them different, {arena}>")
+        different = {symbol_of(k.fragment, self.options) for k in self._steps.kernels}
+        return (f"<CompiledModel {self.graph.name[:60]}: {len(self._steps.kernels)} kernels, "
+                f"{len(different)} of them different, {arena}>")
 
     @cached_property
-    def symbols(self) -> dict[int, str]:
-        """The function of every kernel step."""
-        return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.walked)
-                if isinstance(step, Kernel)}
+    def plan(self) -> Plan:
+        """The steps and their memory; with likely sizes also the codes of kernels, for which these are built.
+
+        Raises
+        ------
+        PolyschedError : a stage or the compiler refuses a kernel.
+        """
+        if not self.likely:
+            return self._steps
+        told: dict[Step, str] = {step: chosen.told(self._ranging) for step, chosen in self._chosen.items()}
+        return replace(self._steps, variants=told)
+
+    @property
+    def _ranging(self) -> str:
+        """The size with several likely values; empty where none has."""
+        return next((name for name, values in self.likely.items() if len(values) > 1), "")
+
+    def _asked(self, step: Kernel) -> dict[int, Asked]:
+        """What the codes of a kernel are made for, by the likely value; one by 0 where it has no size with several."""
+        names = {name: f"n{place}" for place, name in enumerate(step.symbols)}
+        fixed = {own: self.likely[name][0] for name, own in names.items() if name in self.likely}
+        if self._ranging not in names:
+            return {0: Asked(assumed=tuple(sorted(fixed.items())))}
+        own, values = names[self._ranging], self.likely[self._ranging]
+        return {value: Asked(assumed=tuple(sorted({**fixed, own: value}.items())), parameter=own,
+                             sampled=sampled_sizes(values)) for value in values}
+
+    @cached_property
+    def _built(self) -> dict[str, BuiltKernel]:
+        """Every code of every kernel by its symbol."""
+        wanted = [(k.fragment, asked) for k in self._steps.kernels for asked in self._asked(k).values()]
+        return build_kernels([f for f, _ in wanted], self.options, [a for _, a in wanted])
+
+    @cached_property
+    def _chosen(self) -> dict[Kernel, Chosen]:
+        """The codes that are kept of kernels that have several."""
+        found = {}
+        for step in self._steps.kernels:
+            asked = self._asked(step)
+            if 0 not in asked:
+                built = {v: self._built[symbol_of(step.fragment, for_sizes(self.options, a))] for v, a in asked.items()}
+                found[step] = choose([kernel.candidate(value) for value, kernel in built.items()],
+                                     step.symbols.index(self._ranging))
+        return found
+
+    @cached_property
+    def symbols(self) -> dict[int, Choice]:
+        """The functions of every kernel step."""
+        return {place: self._choice(step) for place, step in enumerate(self._steps.walked) if isinstance(step, Kernel)}
+
+    def _choice(self, step: Kernel) -> Choice:
+        asked = self._asked(step)
+        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, asked[0])),)) if (
+            0 in asked) else self._chosen[step].choice
 
     @cached_property
     def kernels(self) -> dict[str, BuiltKernel]:
@@ -88,7 +145,8 @@ class CompiledModel:
         ------
         PolyschedError : a stage or the compiler refuses one.
         """
-        return build_kernels([k.fragment for k in self.plan.kernels], self.options)
+        kept = {function for choice in self.symbols.values() for function in choice.functions}
+        return {symbol: kernel for symbol, kernel in self._built.items() if symbol in kept}
 
     @cached_property
     def c_source(self) -> str:

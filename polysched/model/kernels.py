@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
+from polysched.model.variants import Asked, Candidate, predicted_seconds
+from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
@@ -30,7 +32,11 @@ from polysched.target import Compiler, build_cache, find_compiler
 
 KIND = "models"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
-OBJECT, SOURCE, RECORD = "kernel.o", "kernel.c", "entry.json"
+OBJECT, SOURCE, RECORD, PREDICTED = "kernel.o", "kernel.c", "entry.json", "predicted.json"
+
+
+TYPICAL = Asked()
+"""A kernel for the sizes that the models take by themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +63,12 @@ class BuiltKernel:
         """The C."""
         return (self.folder / SOURCE).read_text()
 
+    def candidate(self, likely: int) -> Candidate:
+        """The kernel as code for a likely value, with what was predicted for it."""
+        found = json.loads((self.folder / PREDICTED).read_text())
+        return Candidate(function=self.symbol, likely=likely, digest=found["digest"],
+                         seconds={int(size): seconds for size, seconds in found["seconds"].items()})
+
 
 def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
     """The name of a fragment's function: equal fragments have equal names."""
@@ -73,23 +85,32 @@ class Order:
     text : the fragment.
     symbol : its function.
     key : its entry of the cache.
+    asked : the sizes that it is made and predicted for.
     """
 
     text: str
     symbol: str
     key: str
+    asked: Asked = TYPICAL
 
 
-def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[str, BuiltKernel]:
+def build_kernels(fragments: Sequence[Graph], options: PipelineOptions,
+                  asked: Sequence[Asked] | None = None) -> dict[str, BuiltKernel]:
     """The kernels of fragments by their symbol, each built once; several at a time where several are missing.
+
+    Parameters
+    ----------
+    asked : the sizes that each is made for; None for those that the models take.
 
     Raises
     ------
     PolyschedError : a stage of the pipeline or the compiler refuses one.
     """
     compiler = find_compiler(options.cc)
-    wanted = {symbol_of(f, options): f for f in fragments}
-    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler)) for s, f in wanted.items()]
+    wanted = {symbol_of(f, for_sizes(options, a)): (f, a) for f, a in zip(
+        fragments, asked or [TYPICAL] * len(fragments), strict=True)}
+    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler, a), asked=a)
+              for s, (f, a) in wanted.items()]
     missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]
     if len(missing) >= LIMITS.least_for_a_worker:
         with worker(missing[::-1], options):
@@ -122,9 +143,15 @@ def build_orders(orders: Sequence[Order], options: PipelineOptions) -> None:
         build_cache.find_or_build(order.key, partial(_build, order, options, compiler), kind=KIND)
 
 
-def _key(symbol: str, options: PipelineOptions, compiler: Compiler) -> str:
+def for_sizes(options: PipelineOptions, asked: Asked) -> PipelineOptions:
+    """The options with the sizes that a kernel is made for."""
+    return replace(options, assumed=asked.assumed) if asked.assumed else options
+
+
+def _key(symbol: str, options: PipelineOptions, compiler: Compiler, asked: Asked) -> str:
+    predicted = {"predicted": [asked.parameter, *asked.sampled]} if asked.sampled else {}
     return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS),
-                                  **of_database(options)}, compiler)
+                                  **predicted, **of_database(options)}, compiler)
 
 
 def of_database(options: PipelineOptions) -> dict[str, str]:
@@ -133,7 +160,12 @@ def of_database(options: PipelineOptions) -> dict[str, str]:
 
 
 def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    function, flags = emitted(from_text(order.text), options, f"{order.symbol}_region")
+    region = f"{order.symbol}_region"
+    made = optimized_kernel(from_text(order.text), for_sizes(options, order.asked))
+    function, flags = function_of(made, name=region), made.options.flags
+    if order.asked.sampled:
+        digest = hashlib.sha256(function.text.replace(region, "region").encode()).hexdigest()
+        (folder / PREDICTED).write_text(json.dumps({"digest": digest, "seconds": predicted_seconds(made, order.asked)}))
     (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
     compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}", flags=flags)
     (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
@@ -141,10 +173,15 @@ def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: P
 
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
     """The C function of a fragment by the pipeline, or by what a database has for it; and its compiler's flags."""
+    made = optimized_kernel(fragment, options)
+    return function_of(made, name=name), made.options.flags
+
+
+def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
+    """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
     scop = scop_of(fragment)
     found = stitched_program(scop, options) if has_stages(fragment) else None
-    made = optimize(scop, options if found is None else found.options)
-    return function_of(made, name=name), made.options.flags
+    return optimize(scop, options if found is None else found.options)
 
 
 def adapter(function: CFunction, symbol: str) -> str:

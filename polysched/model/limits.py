@@ -15,6 +15,14 @@ class ModelLimits:
     least_for_a_worker: int = constant(
         12, unit="kernels", source="missing ones from which on a second process pays its start of 3 s")
 
+    # likely.py
+    sample_ratio: int = constant(
+        4, unit="1", source="of sampled sizes: a prediction takes 60 ms, and borders are interpolated between them")
+
+    # variants.py
+    most_variants: int = constant(
+        3, unit="codes", source="of a kernel: each costs its compilation, and a fourth one gains little regret")
+
     # tasks.py
     operators_in_a_name: int = constant(
         4, unit="operators", source="of a kernel, in the name that a search tells it by")

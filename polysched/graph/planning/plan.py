@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
@@ -34,6 +34,7 @@ class Plan:
     room : sizes that are not negative where operators take their operands, those of regions included.
     refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
         elementwise fusion leaves.
+    variants : of kernels with several codes, the sizes for which each runs.
     """
 
     graph: Graph
@@ -43,6 +44,7 @@ class Plan:
     lives: Mapping[str, tuple[int, int]]
     room: tuple[Size, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    variants: Mapping[Step, str] = field(default_factory=dict)
 
     @cached_property
     def arena(self) -> Arena:
@@ -89,30 +91,31 @@ class Plan:
         said = f", {control} branches and loops" if control else ""
         lines = [f"{len(self.kernels)} kernels, {copies} copies{said}, {arena}"]
         for step in self.steps:
-            lines += _lines(step, "  ")
+            lines += _lines(step, "  ", self.variants)
         return "\n".join(lines)
 
 
-def _lines(step: Step, indent: str) -> list[str]:
+def _lines(step: Step, indent: str, variants: Mapping[Step, str]) -> list[str]:
     """A step as text."""
     if isinstance(step, Kernel):
         ops = " ".join(n.op for n in step.fragment.nodes)
-        return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})"]
+        return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})",
+                *([f"{indent}  {variants[step]}"] if step in variants else [])]
     if isinstance(step, Copies):
         return [f"{indent}{step.output} = copy({', '.join(step.inputs)})"]
     if isinstance(step, Sizes):
         return [f"{indent}{step.output} = sizes {', '.join(map(str, step.values))}"]
     outputs = ", ".join(step.outputs)
     if isinstance(step, Either):
-        return [f"{indent}{outputs} = if {step.condition}", *_part_lines(step.yes, indent), f"{indent}else",
-                *_part_lines(step.no, indent)]
+        return [f"{indent}{outputs} = if {step.condition}", *_part_lines(step.yes, indent, variants),
+                f"{indent}else", *_part_lines(step.no, indent, variants)]
     often = f" at most {step.limit} times" if step.limit else ""
     often = often.replace("at most ", "") if not step.next_condition else f"{often} while {step.goes_on}"
-    return [f"{indent}{outputs} = loop{often}", *_part_lines(step.body, indent)]
+    return [f"{indent}{outputs} = loop{often}", *_part_lines(step.body, indent, variants)]
 
 
-def _part_lines(part: Part, indent: str) -> list[str]:
-    lines = [line for step in part.steps for line in _lines(step, f"{indent}  ")]
+def _part_lines(part: Part, indent: str, variants: Mapping[Step, str]) -> list[str]:
+    lines = [line for step in part.steps for line in _lines(step, f"{indent}  ", variants)]
     return [*lines, *(f"{indent}  {target} = all of {source}" for target, source in part.copied)]
 
 
