@@ -10,7 +10,7 @@ from polysched.graph import Graph, Node, TensorType
 from polysched.graph.operators.moves import moved
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Kernel
+from polysched.graph.planning.steps import Kernel, Together, walked
 from polysched.scop.interpreter import execute
 
 RNG = np.random.default_rng(7)
@@ -246,7 +246,7 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
         if own.elements == 0:
             return np.zeros(own.extents, own.numpy)   # nothing makes it
         return memory[plan.roots[name]].view(own.numpy).reshape(own.extents)
-    for step in plan.steps:
+    for step in (s for s in walked(plan.steps) if not isinstance(s, Together)):
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in made:
             memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
