@@ -32,8 +32,7 @@ from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction, 
 from polysched.scop.budget import require_budget, with_budget
 
 _MAX_OPERATIONS = LIMITS.fact_operations
-DEEPEST = 32
-"""Calls of Python inside each other."""
+DEEPEST = LIMITS.deepest_facts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
