@@ -21,7 +21,7 @@ class Interface:
     ----------
     name : of `--target`.
     language : of the kernels, in words.
-    kernel_head : in front of the name of a kernel.
+    kernel_head : in front of the name of a kernel, with a field `items`: work items of a block.
     pointer : how an array is declared as an argument, with fields `const`, `c_type` and `name`.
     group, item : C of the number of a block, and of a work item in its block, along a dimension, with fields
         `dimension` and `axis`.
@@ -57,7 +57,7 @@ OPENCL = Interface(
 """OpenCL C 1.2, sections 6.5, 6.7 and 6.12."""
 
 CUDA = Interface(
-    name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void',
+    name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
     pointer="{const}{c_type} *__restrict__ {name}",
     group="(long)blockIdx.{axis}", item="threadIdx.{axis}", shared="__shared__", barrier="__syncthreads();",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,

@@ -32,7 +32,7 @@ def test_a_graph_is_not_made_for_a_device() -> None:
 
 
 def test_sizes_are_of_graphs() -> None:
-    with pytest.raises(UsageError, match="sizes= and values= are of graphs"):
+    with pytest.raises(UsageError, match="sizes=, values= and likely= are of graphs"):
         polysched.compile(lambda x: x, sizes={"N": 2})
     with pytest.raises(UsageError, match="does not compile"):
         polysched.compile(3)
