@@ -13,7 +13,8 @@ from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.likely import LikelySizes, likely_sizes, without_unknown
-from polysched.model.planned import planned
+from polysched.model.measured_plans import race
+from polysched.model.planned import FUSIONS, Fusion, best_plans, planned
 from polysched.model.segmented_model import SegmentedModel
 from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
@@ -52,7 +53,8 @@ def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Map
 def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   values: Mapping[str, np.ndarray] | None = None, likely: LikelySizes | None = None,
                   options: PipelineOptions | None = None,
-                  fusion: Literal["greedy", "cost"] = "greedy") -> CompiledModel:
+                  fusion: Fusion = "auto", measure_plans: bool = False,
+                  inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:
     """A graph as a function of arrays by name.
 
     Parameters
@@ -63,25 +65,56 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         at most `LIMITS.most_variants` of them, and the driver chooses one by the size of the call.  All sizes are
         computed right.
     fusion : `greedy` puts elementwise nodes with the producers that only they use into one kernel; `cost` also takes
-        sums, products and normalisations into one loop over tiles, where the plan of least cost has them so.
+        sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
+        region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
+        the model, sizes are known and nodes are few.
+    measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
+        the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
+    inputs : arrays for which plans are compared and timed; random ones unless given.
 
     Raises
     ------
-    UsageError : there is no such fusion, or likely values are of no open size.
+    UsageError : there is no such fusion, likely values are of no open size, or plans of a graph with open sizes are to
+        be measured.
     UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
     chosen = options or PipelineOptions()
-    if fusion not in ("greedy", "cost"):
-        raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}")
+    if fusion not in FUSIONS:
+        raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",
+                         hint=f"one of {', '.join(FUSIONS)}")
+    if measure_plans:
+        return measured(bound, chosen, inputs)
     likely_sizes(bound, likely)
-    plan = planned(bound, chosen.target(), options=chosen if fusion == "cost" else None)
+    by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
+    plan = planned(bound, chosen.target(), options=by_cost, fusion=fusion)
     return CompiledModel(bound, plan, chosen, likely=likely)
+
+
+def measured(graph: Graph, options: PipelineOptions, inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:
+    """The fastest of the best plans of a graph, which knows the times of all.
+
+    Raises
+    ------
+    UsageError : a size is open, or a device is named.
+    """
+    if graph.symbols:
+        raise UsageError("plans of open sizes are not measured", where=f"graph {graph.name}",
+                         witness=", ".join(graph.symbols), hint="fix them by sizes=, or leave measure_plans out")
+    if options.device is not None:
+        raise UsageError(f"compiled models do not run on {options.device}", witness=f"device {options.device}",
+                         hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
+    found = race(graph, best_plans(graph, options.target(), options), options, inputs=inputs)
+    model = found.fastest
+    model.race = found
+    return model
 
 
 def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                          values: Mapping[str, np.ndarray] | None = None, likely: LikelySizes | None = None,
-                         options: PipelineOptions | None = None) -> CompiledModel | SegmentedModel:
+                         options: PipelineOptions | None = None, fusion: Fusion = "auto",
+                         measure_plans: bool = False, inputs: Mapping[str, np.ndarray] | None = None) -> (
+                             CompiledModel | SegmentedModel):
     """A graph of which some nodes may run on ONNX Runtime, or on `onnx.reference` where that is not there.
 
     These are nodes whose shapes follow from data, and those that have no affine form; the plan says them, with the
@@ -89,19 +122,21 @@ def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None
 
     Parameters
     ----------
-    sizes, values, likely : see `compile_graph`.
+    sizes, values, likely, fusion, measure_plans, inputs : see `compile_graph`; only a graph without islands has its
+        plans measured.
 
     Raises
     ------
     UnsupportedGraphError : a node is not had, and no runtime takes it, either.
     """
     try:
-        return compile_graph(graph, sizes=sizes, values=values, likely=likely, options=options)
+        return compile_graph(graph, sizes=sizes, values=values, likely=likely, options=options, fusion=fusion,
+                             measure_plans=measure_plans, inputs=inputs)
     except UnsupportedGraphError as error:
         bound = bind(graph, sizes, values)
         cut = segments(bound)
         if not cut.islands:
             raise error from None
-    models = tuple(compile_graph(part, options=options, likely=without_unknown(part, likely))
+    models = tuple(compile_graph(part, options=options, fusion=fusion, likely=without_unknown(part, likely))
                    for part in cut.parts if isinstance(part, Graph))
     return SegmentedModel(bound, cut, models)
