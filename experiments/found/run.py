@@ -23,6 +23,7 @@ from statistics import median
 from typing import Any
 
 import conditional_sum
+import expressions
 import numpy as np
 from programs import PROGRAMS, Program
 
@@ -97,13 +98,16 @@ def arguments(group: argparse._ArgumentGroup) -> None:
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name) for name in (*PROGRAMS, PYTHON)]
+    return [Case(name=name) for name in (*PROGRAMS, PYTHON, *expressions.LAYERS)]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Seconds per call in every round, by variant."""
     if case.name == PYTHON:
         return measured_kernel(settings, report)
+    if case.name in expressions.LAYERS:
+        report("compiling and timing")
+        return {"seconds": expressions.in_a_process(case.name, settings.config["rounds"]), "flags": "one thread"}
     program = PROGRAMS[case.name]
     with tempfile.TemporaryDirectory(prefix="polysched-found-") as name:
         folder = Path(settings.options.get("build") or name) / case.name

@@ -141,6 +141,14 @@ def size(text: str) -> tuple[str, int]:
     return name, number
 
 
+def likely_sizes(text: str) -> tuple[str, tuple[int, ...]]:
+    """One value of `--likely`, NAME=VALUE,VALUE."""
+    name, equals, values = text.partition("=")
+    if not name or not equals or not re.fullmatch(r"\d+(,\d+)*", values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE,VALUE with whole numbers")
+    return name, tuple(map(int, values.split(",")))
+
+
 def size_or_range(text: str) -> tuple[str, int | str]:
     """One value of `--size`, NAME=VALUE or NAME=LOW..HIGH."""
     name, equals, value = text.partition("=")

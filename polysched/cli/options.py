@@ -110,6 +110,10 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
                             "256, 32,8 or 32,4,2 by the number of dimensions)")
+    group.add_argument("--points", type=block_edges, default=(), metavar="X[,Y[,Z]]",
+                       help="values of each coordinate that a work item of `--target opencl` or `cuda` has, fastest "
+                            "dimension first; 1 for one alone (default: those with which the model expects the "
+                            "least time)")
     group.add_argument("--no-shared-memory", dest="shared_memory", action="store_false",
                        help="with `--target opencl` or `cuda`: stage nothing that a block reads again and again in "
                             "shared memory")
@@ -290,7 +294,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
 def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
-    return GpuOptions(block=arguments.block, shared=arguments.shared_memory)
+    return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

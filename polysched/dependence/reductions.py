@@ -8,8 +8,9 @@ So is any of them under a condition that does not read x, on the branches of one
 `if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
 updates have an order after all: another one gives another place.  It is recognised and never relaxed.  What may be
 done is to run ranges of iterations apart, each from the old x, and to combine their results in the order of the ranges.
-The same holds for a number that conditions let overwrite an integer, `if (c) any = 1` and `any = c ? 1 : any`, and for
-an iterator that does, `if (c) last = i`: a range that has overwritten it ends with another value than it began with.
+The same holds for an iterator that conditions let overwrite an integer, `if (c) last = i`: a range that has overwritten
+it ends with another value than it began with.  One number that does, `if (c) any = 1` or `any = c ? 1 : any`, has none.
+`if (c && first < 0) first = i` is an element that one iteration alone overwrites, where no iterator is below zero.
 
 Source: Rauchwerger and Padua, "The LRPD test", PLDI 1995 (recognition); Doerfert, Streit, Hack and
 Benaissa, "Polly's polyhedral scheduling in the presence of reductions", IMPACT 2015 (what may be relaxed).
@@ -30,6 +31,7 @@ from polysched.scop.body import (
     Expr,
     If,
     IteratorRef,
+    Literal,
     Load,
     Select,
     Unary,
@@ -40,8 +42,8 @@ from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Scop, Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
-OVERWRITES = frozenset({"any", "last"})
-"""An element that conditions let one number overwrite, and one that they let an iterator overwrite."""
+OVERWRITES = frozenset({"any", "last", "first"})
+"""An element that conditions let one number overwrite, one that they let an iterator, and one that they let it once."""
 CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
 
 
@@ -52,19 +54,20 @@ class Reduction:
     Parameters
     ----------
     statement : the statement, by name.
-    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one; `any` or
-        `last` where conditions let one number, or an iterator, overwrite the accumulator.
+    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one; `any`,
+        `last` or `first` where conditions let one number, an iterator, or its first value overwrite the accumulator.
     write, reads : references of the accumulator: the write, and every read of the old value.
     places : references of the writes and reads of the place, for `argmin` and `argmax`.
-    ties : which of equal values gives the place, `first` or `last`; `last` also where the accumulator is overwritten;
-        empty for the other operators.
+    ties : which of equal values gives the place, `first` or `last`; `last` also where an iterator overwrites the
+        accumulator, `first` where it does so once; empty for the other operators.
     dtype : element type of the accumulator.
     exact : any order of the statement gives the same bits: integers, and minimum and maximum (of numbers; a NaN
         among the values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
         reassociation rounds differently, which a user has to allow.
     also : references of further writes of the accumulator, on other branches of a condition.
     beside : what else the same statement accumulates under its conditions, each in an element of its own.
-    value : what overwrites the accumulator, for `any` and `last`.
+    value : what overwrites the accumulator, for `any`, `last` and `first`.
+    nan_first : the first value that is no number is the extremum, as NumPy has it.
     """
 
     statement: str
@@ -78,6 +81,7 @@ class Reduction:
     also: tuple[str, ...] = ()
     beside: tuple[Reduction, ...] = ()
     value: Expr | None = None
+    nan_first: bool = False
 
     @property
     def any_order(self) -> bool:
@@ -96,7 +100,7 @@ class Reduction:
 
     def __str__(self) -> str:
         order = "exact in any order" if self.exact else "another order rounds differently"
-        if self.operator in OVERWRITES:
+        if self.operator in OVERWRITES and self.ties:
             order = "in order, or in ranges whose results are combined in order"
         elif self.ties:
             order = f"in order, because the {self.ties} of equal values counts"
@@ -190,6 +194,8 @@ def _under_conditions(statement: Statement) -> Reduction | None:
 
 def _conditional_update(statement: Statement, tests: Sequence[Expr], update: Assign) -> Reduction | None:
     """The reduction that one assignment under conditions is, if it is one."""
+    if _tests_old(statement, tests, update):
+        return _first(statement, tests, update, update.value) or _guarded_extremum(statement, tests, update)
     return _update(statement, update) or _guarded_extremum(statement, tests, update) or _overwrite(
         statement, update, update.value)
 
@@ -232,9 +238,11 @@ def _chosen_overwrite(statement: Statement, update: Assign, canonical: dict[str,
 
     if update.op is not None or not isinstance(choice, Select) or is_old(choice.then) == is_old(choice.otherwise):
         return None
+    value = choice.otherwise if is_old(choice.then) else choice.then
     if any(canonical[r] == old for r in _loads(choice.condition)):
-        return None
-    found = _overwrite(statement, update, choice.otherwise if is_old(choice.then) else choice.then)
+        found = None if is_old(choice.then) else _first(statement, _conjuncts(choice.condition), update, value)
+    else:
+        found = _overwrite(statement, update, value)
     return None if found is None else replace(found, reads=tuple(
         r for r in _loads(update.value) if canonical[r] == old))
 
@@ -254,7 +262,77 @@ def _overwrite(statement: Statement, update: Assign, value: Expr) -> Reduction |
     else:
         return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=(), dtype=update.dtype,
-                     exact=True, ties="last", value=value)
+                     exact=True, ties="" if operator == "any" else "last", value=value)
+
+
+def _tests_old(statement: Statement, tests: Sequence[Expr], update: Assign) -> bool:
+    """Whether a condition compares what is overwritten with a number."""
+    canonical = _canonical(statement)
+    return any(_compared_number(test, canonical, canonical[update.target]) is not None for test in tests)
+
+
+def _compared_number(test: Expr, canonical: dict[str, str], old: str) -> tuple[str, int] | None:
+    """Sign and number of `x < number` and its like, x being the old value."""
+    match test:
+        case Binary(op="<" | "<=" | "==" | ">" | ">=", left=left, right=right):
+            number = _number(right)
+            plain = _plain(left)
+            if number is not None and isinstance(plain, Load) and canonical[plain.reference] == old:
+                return test.op, number
+    return None
+
+
+def _number(value: Expr) -> int | None:
+    match _plain(value):
+        case Literal(value=int(number)):
+            return number
+        case Unary(op="-", operand=operand):
+            inner = _number(operand)
+            return None if inner is None else -inner
+        case _:
+            return None
+
+
+def _first(statement: Statement, tests: Sequence[Expr], update: Assign, value: Expr) -> Reduction | None:
+    """`x = i` where `x < 0` and other conditions hold that do not read x, and no i is below zero."""
+    canonical = _canonical(statement)
+    old = canonical[update.target]
+    compared = [c for test in tests if (c := _compared_number(test, canonical, old)) is not None]
+    reads = tuple(r for test in tests for r in _loads(test) if canonical[r] == old)
+    found = _overwrite(statement, update, value)
+    if found is None or found.operator != "last" or len(compared) != 1 or len(reads) != 1:
+        return None
+    if {update.dtype.kind, *(e.dtype.kind for e in walk(value))} != {Kind.SIGNED}:
+        return None
+    counter = next(e.name for e in walk(value) if isinstance(e, IteratorRef))
+    least, most = _range(statement, statement.iterators.index(counter))
+    if not _never_holds(*compared[0], least, most):
+        return None
+    return replace(found, operator="first", ties="first", reads=reads)
+
+
+def _never_holds(sign: str, number: int, least: int | None, most: int | None) -> bool:
+    """Whether `x sign number` is false for every x from `least` to `most`."""
+    below, above = least is not None and number < least, most is not None and number > most
+    match sign:
+        case "<":
+            return below or number == least
+        case "<=":
+            return below
+        case ">":
+            return above or number == most
+        case ">=":
+            return above
+        case _:
+            return below or above
+
+
+def _range(statement: Statement, position: int) -> tuple[int | None, int | None]:
+    """The least and the largest value of an iterator, whatever the parameters; None where there is none."""
+    line = statement.domain.project_out_all_params()
+    ends = line.dim_min_val(position), line.dim_max_val(position)
+    least, most = (int(end.to_python()) if end.is_int() else None for end in ends)
+    return least, most
 
 
 def _survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:
@@ -308,7 +386,7 @@ def _extremum(statement: Statement, test: Expr, updates: tuple[tuple[Assign, Exp
     compared = _compared_update(test, updates, canonical)
     if compared is None or not len(updates) == len(written) == count or not _overwrites_only(statement, updates):
         return None
-    item, operator, strict = compared
+    item, operator, strict, nan_first = compared
     arrays = {statement.access(other.target).array for other, _ in updates}
     old = canonical[item.target]
     own = [a.reference for a in statement.accesses if a.array in arrays]
@@ -316,9 +394,12 @@ def _extremum(statement: Statement, test: Expr, updates: tuple[tuple[Assign, Exp
     places = tuple(r for r in own if canonical[r] != old)
     if any(canonical[r] not in written for r in places):
         return None
-    ties = ("first" if strict else "last") if places else ""
-    return Reduction(statement=statement.name, operator=f"arg{operator}" if places else operator, dtype=item.dtype,
-                     write=item.target, reads=reads, exact=True, places=places, ties=ties)
+    found = Reduction(statement=statement.name, operator=operator, dtype=item.dtype, write=item.target, reads=reads,
+                      exact=True)
+    if places:
+        return replace(found, operator=f"arg{operator}", places=places, ties="first" if strict else "last",
+                       nan_first=nan_first)
+    return None if nan_first else found     # which of several NaN counts, only a place tells
 
 
 def _overwrites_only(statement: Statement, updates: tuple[tuple[Assign, Expr], ...]) -> bool:
@@ -329,8 +410,8 @@ def _overwrites_only(statement: Statement, updates: tuple[tuple[Assign, Expr], .
 
 
 def _compared_update(test: Expr, updates: tuple[tuple[Assign, Expr], ...], canonical: dict[str, str]
-                     ) -> tuple[Assign, str, bool] | None:
-    """The update whose value the test compares with what it replaces; with the operator, and whether it is strict."""
+                     ) -> tuple[Assign, str, bool, bool] | None:
+    """The update whose value the test compares with what it replaces; what `_comparison` says of it."""
     for item, value in updates:
         candidate = _plain(_renamed(value, canonical))
         comparison = _comparison(_renamed(test, canonical), canonical[item.target], candidate)
@@ -339,8 +420,8 @@ def _compared_update(test: Expr, updates: tuple[tuple[Assign, Expr], ...], canon
     return None
 
 
-def _comparison(test: Expr, old: str, candidate: Expr) -> tuple[str, bool] | None:
-    """`max` or `min`, and whether a strictly better value is wanted; None for another condition.
+def _comparison(test: Expr, old: str, candidate: Expr) -> tuple[str, bool, bool] | None:
+    """`max` or `min`, whether a strictly better value is wanted, whether NaN is; None for another condition.
 
     `e > x || (e != e && x == x)` is the comparison that lets the first NaN win, as NumPy's argmax does.
     """
@@ -353,13 +434,14 @@ def _comparison(test: Expr, old: str, candidate: Expr) -> tuple[str, bool] | Non
                 op="&&", left=Binary(op="!=") as is_nan, right=Binary(op="==") as is_number)):
             first_nan = (all(_plain(e) == candidate for e in (is_nan.left, is_nan.right))
                          and is_old(is_number.left) and is_old(is_number.right))
-            return _comparison(better, old, candidate) if first_nan else None
+            found = _comparison(better, old, candidate) if first_nan else None
+            return found if found is None else (found[0], found[1], True)
         case Binary(op="<" | "<=" | ">" | ">=") if is_old(test.left) != is_old(test.right):
             value = test.right if is_old(test.left) else test.left
             if _plain(value) != candidate:
                 return None
             larger = (test.op in (">", ">=")) == (value is test.left)
-            return ("max" if larger else "min"), test.op in ("<", ">")
+            return ("max" if larger else "min"), test.op in ("<", ">"), False
         case _:
             return None
 

@@ -88,6 +88,10 @@ class EmitLimits:
     # loop_ir/facts.py
     fact_operations: int = constant(
         500_000, unit="isl operations", source="to prove one condition from the facts around it")
+    deepest_facts: int = constant(32, unit="calls", source="inside each other, of Python's thousand")
+    kept_questions: int = constant(
+        1 << 12, unit="questions and places",
+        source="kept with their answers: those of some dozen codes of a program")
 
     # nests/contraction.py
     largest_buffer_bytes: int = constant(
@@ -98,6 +102,15 @@ class EmitLimits:
                "other data")
     crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
     most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")
+
+    # vector_code/tile_fetches.py
+    rows_ahead: int = constant(
+        6, unit="rows", source="of an operand in place that a block fetches: 16 x 1024 by 1024 x 1024 took 0.81 of the "
+        "time with 6 to 8, 0.95 with 12, 1.16 with 16 on a Xeon with AVX-512: rows of 4096 bytes share their sets")
+    least_fetching_rows: int = constant(
+        4, unit="rows", source="of a block that fetches: multiply-adds of fewer hide no instruction per line")
+    least_page_row_bytes: int = constant(
+        1 << 11, unit="bytes", source="from one row to the next: shorter strides the hardware follows")
 
     # nests/fetched_rows.py
     least_fetched_array_bytes: int = constant(

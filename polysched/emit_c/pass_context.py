@@ -25,7 +25,7 @@ from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
-from polysched.emit_c.vector_code.partial_results import OPERATORS
+from polysched.emit_c.vector_code.partial_results import IN_ORDER, OPERATORS
 from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -103,6 +103,10 @@ class PassContext:
     def free_reductions(self) -> dict[str, Reduction]:
         """The reductions whose updates may come in any order, by statement; of the settled bodies once these are."""
         return self._reductions(self.scop if self.printer is None else self.printer.scop, OPERATORS)
+
+    def reductions_in_lanes(self) -> dict[str, Reduction]:
+        """The reductions that lanes can compute apart, to be combined by the order of what they found, by statement."""
+        return self._reductions(self.scop if self.printer is None else self.printer.scop, OPERATORS | IN_ORDER)
 
     def reductions_in_parts(self) -> dict[str, Reduction]:
         """The reductions that ranges of iterations can compute apart, to be combined in order, by statement."""

@@ -189,7 +189,7 @@ def _vectorise(loops: Node, context: PassContext) -> Node:
 
 def _reduce_in_lanes(loops: Node, context: PassContext) -> Node:
     return reduce_in_lanes(loops, context.facts, LaneReductions(
-        dependences=context.dependences, reductions=context.free_reductions(), width=context.code.reduction_width))
+        dependences=context.dependences, reductions=context.reductions_in_lanes(), width=context.code.reduction_width))
 
 
 def _lagging_rows(loops: Node, context: PassContext) -> Node:

@@ -283,15 +283,20 @@ class RegionPrinter:
         Elements that lie apart are gathered one by one, which pays where a function is computed of them.  Narrow
         elements in wide arithmetic are better left to the compiler, unless there is such a function.  So are copies,
         for which it calls the C library, unless vectors fill lines (durbin on a Zen 4, by hand: 0.96 of the time).
+        Choices that compilers make by branches are made in lanes, also of a buffer's elements that lie apart.
         """
         if self.options.vector_bits < 8 * self.options.line_bytes and only_copies(loop, self.scop):
             return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)
-        if not calls and code.converts_far():
+        branches = not calls and code.branches()
+        if not calls and not branches and code.converts_far():
             return 0
         apart = frozenset({Lanes.REVERSED, Lanes.STRIDED, Lanes.SPREAD}) if calls else frozenset()
-        width = code.widest_vector(also=apart)
+        width = code.widest_vector(also=frozenset({Lanes.SPREAD}) if branches else apart)
+        length = loop.upper - loop.lower
+        while branches and length.is_constant and 1 < length.constant < width:
+            width //= 2
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
     def reduction_width(self, tile: RegisterTile, facts: Facts) -> int:

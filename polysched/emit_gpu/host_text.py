@@ -55,6 +55,11 @@ def _width(buffer: Buffer) -> str:
     return f"{buffer.row_elements}, sizeof({buffer.array.dtype.c_name})"
 
 
+def _items(count: str, points: int) -> str:
+    """C of how many work items have all values of a coordinate, some points each."""
+    return count if points == 1 else f"({count} + {points - 1}) / {points}"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HostPrinter(LoopPrinter):
     """Prints the region on the host.
@@ -133,7 +138,8 @@ class HostPrinter(LoopPrinter):
                       f"const long {own_count} = {self.index.bound(end).at(Level.ADDITIVE)} - {own_first};"]
         own = f"&polysched_kernels[{position}]"
         lines += [self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)]
-        counts = loops.counts or ("1",)
+        counts = [_items(name, points) for name, points in zip(
+            loops.counts, loops.launch.points or (1,) * len(loops.counts), strict=True)] or ["1"]
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
         lines.append(f"polysched_device_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
                      f"(const size_t[]){{{', '.join(blocks)}}});")

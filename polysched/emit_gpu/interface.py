@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polysched.emit_gpu.cuda_runtime import RUNTIME as CUDA_RUNTIME
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
+from polysched.emit_gpu.opencl_wheels import wheel_flags
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
 """Headers that stand in for NVIDIA's and run the kernels on the CPU."""
@@ -21,7 +22,7 @@ class Interface:
     ----------
     name : of `--target`.
     language : of the kernels, in words.
-    kernel_head : in front of the name of a kernel.
+    kernel_head : in front of the name of a kernel, with a field `items`: work items of a block.
     pointer : how an array is declared as an argument, with fields `const`, `c_type` and `name`.
     group, item : C of the number of a block, and of a work item in its block, along a dimension, with fields
         `dimension` and `axis`.
@@ -57,7 +58,7 @@ OPENCL = Interface(
 """OpenCL C 1.2, sections 6.5, 6.7 and 6.12."""
 
 CUDA = Interface(
-    name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void',
+    name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
     pointer="{const}{c_type} *__restrict__ {name}",
     group="(long)blockIdx.{axis}", item="threadIdx.{axis}", shared="__shared__", barrier="__syncthreads();",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
@@ -70,11 +71,12 @@ INTERFACES = {own.name: own for own in (OPENCL, CUDA)}
 def compiler_flags(device: str | None) -> tuple[str, ...]:
     """What the host's C is compiled and linked with.
 
-    CUDA is looked for where `CUDA_HOME` says, else in the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
+    OpenCL is the system's, or that of wheels (`opencl_wheels`).  CUDA is looked for where `CUDA_HOME` says, else in
+    the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
     in the environment the kernels run on the CPU, by the headers of `CUDA_ON_CPU`.
     """
     if device == "opencl":
-        return ("-lOpenCL",)
+        return wheel_flags() or ("-lOpenCL",)
     if device != "cuda":
         return ()
     if os.environ.get("POLYSCHED_CUDA_ON_CPU", "0") not in ("", "0"):

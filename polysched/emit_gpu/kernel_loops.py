@@ -12,11 +12,12 @@ from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.nests.contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds
+from polysched.emit_gpu.item_points import points_of
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.phases import PhaseLoops, generated, phase_loops, phase_names
+from polysched.emit_gpu.phases import ItemInstances, PhaseLoops, generated, item_loops, phase_loops, phase_names
 from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
-from polysched.gpu.mapping import GpuMapping, Launch
+from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names
 
 
@@ -65,14 +66,29 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     loops = generated(mapping, inside, runs, names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
-    places = phase_names(host, coordinates, names) if launch.phases and not private else None
-    phases = phase_loops(mapping, launch, names, places) if places is not None else ()
+    assert not (private and launch.points), "a launch with temporaries has no points"
+    places = None if private else _places(launch, host, coordinates, names)
+    phases = () if places is None else phase_loops(mapping, launch, names, places)
+    if places is not None and not phases:
+        item = ItemInstances(launch=launch, phase=Phase(domain=launch.domain), inside=inside, places=places, runs=runs)
+        loops = _of_points(mapping, item, loops, names)
     return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, phases=phases,
-                       places=places if phases else None,
+                       places=places if phases or launch.points else None,
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
                        firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
                        counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),
                        private=frozenset(contracted(loops)))
+
+
+def _places(launch: Launch, host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names | None:
+    """Names for where blocks begin, if the loops of the launch have a use for them."""
+    return phase_names(host, coordinates, names) if launch.phases or launch.points else None
+
+
+def _of_points(mapping: GpuMapping, item: ItemInstances, loops: Node, names: DeviceNames) -> Node:
+    """The loops of all points of a launch without phases; as they are where it has one."""
+    points = points_of(item.launch, item.places.coordinates)
+    return item_loops(mapping, item, points, [()] * len(points), names) if len(points) > 1 else loops
 
 
 def private_arrays(mapping: GpuMapping, launch: Launch) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.emit_c.loop_ir.loops import instances
 from polysched.emit_c.scalar_code.c_text import CText
@@ -87,7 +88,7 @@ class KernelPrinter:
         arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
         head = [argument.declaration for argument in arguments]
         ids = self._places(loops)
-        lines = [f"{self.interface.kernel_head} {name}({', '.join(head)})", "{",
+        lines = [f"{self.interface.kernel_head.format(items=prod(loops.launch.block))} {name}({', '.join(head)})", "{",
                  *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
 
@@ -97,7 +98,7 @@ class KernelPrinter:
         for k, (own, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True)):
             group, item = (text.format(dimension=k, axis="xyz"[k]) for text in (self.interface.group,
                                                                                 self.interface.item))
-            begin = f"{first} + {group} * {loops.launch.block[k]}"
+            begin = f"{first} + {group} * {loops.launch.edges[k]}"
             if loops.places is not None:
                 lines.append(f"const long {loops.places.firsts[k]} = {begin};")
                 begin = loops.places.firsts[k]

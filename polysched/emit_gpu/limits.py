@@ -16,6 +16,9 @@ class EmitGpuLimits:
 
     # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
+    full_block_pieces: int = constant(
+        2, unit="convex sets", source="of the places of blocks all of whose points run: more make a condition that "
+                                      "costs more than it spares")
 
 
 LIMITS = EmitGpuLimits()

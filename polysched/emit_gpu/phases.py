@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -11,11 +11,12 @@ from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
-from polysched.emit_c.loop_ir.index import Condition, Linear, constant, variable
-from polysched.emit_c.loop_ir.loops import Node, StatementInstance, Temporary, map_children
+from polysched.emit_c.loop_ir.index import Condition, Linear, constant, substitute, substitute_condition, variable
+from polysched.emit_c.loop_ir.loops import If, Node, Temporary
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_gpu.fixed_values import bounds, when
+from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.gpu.boxes import box_of
@@ -94,6 +95,62 @@ def generated(mapping: GpuMapping, inside: isl.UnionSet, context: isl.Set, names
     return name_loops(loops, iterators=names.iterators, taken=names.taken)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemInstances:
+    """What one point of a work item runs.
+
+    Parameters
+    ----------
+    launch, phase : of it.
+    inside : the instances, for coordinates that are parameters.
+    places : names of the places of work items, blocks and tiles.
+    runs : what holds of the parameters and of the loops of the host.
+    """
+
+    launch: Launch
+    phase: Phase
+    inside: isl.UnionSet
+    places: Names
+    runs: isl.Set
+
+
+def item_loops(mapping: GpuMapping, item: ItemInstances, points: Sequence[Point],
+               held: Sequence[tuple[Temporary, ...]], names: DeviceNames) -> Node:
+    """The loops of all points of a work item.
+
+    A block whose points all run has loops of its own, without conditions, in which all points share each step.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into the budget.
+    """
+    coordinates = frozenset(item.places.coordinates)
+    known = in_block(item.launch, item.places, item.runs)
+
+    def of_points(node: Node) -> Node:
+        return jammed(node, points, coordinates, held)
+
+    one = generated(mapping, item.inside, known, names)
+    if len(points) == 1 or is_shared(one, coordinates):
+        return of_points(one)
+    full = full_blocks(item.launch, item.phase, item.places)
+    known_full = known.intersect(full)
+    if known_full.is_empty() or full.n_basic_set() > LIMITS.full_block_pieces:
+        return of_points(one)
+    whole = generated(mapping, item.inside, known_full, names)
+    condition = when(full, item.runs)
+    if condition is None or not is_shared(whole, coordinates):
+        return of_points(one)
+    return If(condition, of_points(whole), of_points(one))
+
+
+def in_block(launch: Launch, places: Names, runs: isl.Set) -> isl.Set:
+    """What holds of the places of a work item's points and of its block."""
+    for own, first, edge in zip(places.coordinates, places.firsts, launch.edges, strict=True):
+        runs = runs.intersect(isl.Set(f"[{own}, {first}] -> {{ : {first} <= {own} < {first} + {edge} }}"))
+    return runs
+
+
 def phase_names(host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names:
     """Names for the places of tiles in device code."""
     return Names(host=host, coordinates=coordinates, tile=names.taken.fresh("tile"),
@@ -140,25 +197,23 @@ class _Builder:
 
     def made(self, phase: Phase) -> PhaseLoops:
         """The loops of one phase."""
+        points = points_of(self.launch, self.places.coordinates)
+        if phase.step is None:
+            return PhaseLoops(loops=self._loops(phase, points, [()] * len(points)))
+        staged = tuple(self._staged(phase, array) for array in phase.staged)
+        kept = [tuple(self._kept(phase, array, point) for array in phase.kept) for point in points]
+        held = [(*(tile.temporary for tile in staged), *(element.temporary for element in own)) for own in kept]
+        return PhaseLoops(loops=self._loops(phase, points, held), tile=self.places.tile, edge=phase.edge,
+                          staged=staged, kept=tuple(element for own in kept for element in own),
+                          steps=bounds(steps_of(self.launch, phase, self.places), in_block(self.launch, self.places,
+                                                                                           self.runs)))
+
+    def _loops(self, phase: Phase, points: Sequence[Point], held: Sequence[tuple[Temporary, ...]]) -> Node:
         inside = item_in_phase(self.launch, phase, self.places)
         if phase.step is not None:
             inside = within(inside, phase.step, self.places.tile, phase.edge)
-        loops = generated(self.mapping, inside, self._in_block(), self.names)
-        if phase.step is None:
-            return PhaseLoops(loops=loops)
-        staged = tuple(self._staged(phase, array) for array in phase.staged)
-        kept = tuple(self._kept(phase, array) for array in phase.kept)
-        moved = (*(own.temporary for own in staged), *(own.temporary for own in kept))
-        loops = _with_temporaries(loops, moved)
-        return PhaseLoops(loops=loops, tile=self.places.tile, edge=phase.edge, staged=staged, kept=kept,
-                          steps=bounds(steps_of(self.launch, phase, self.places), self._in_block()))
-
-    def _in_block(self) -> isl.Set:
-        """What holds of the places of a work item and of its block."""
-        known = self.runs
-        for own, first, edge in zip(self.places.coordinates, self.places.firsts, self.launch.block, strict=True):
-            known = known.intersect(isl.Set(f"[{own}, {first}] -> {{ : {first} <= {own} < {first} + {edge} }}"))
-        return known
+        item = ItemInstances(launch=self.launch, phase=phase, inside=inside, places=self.places, runs=self.runs)
+        return item_loops(self.mapping, item, points, held, self.names)
 
     def _staged(self, phase: Phase, array: str) -> StagedTile:
         box = box_of(elements_in_tile(self.scop, self.launch, phase, array, self.places))
@@ -178,23 +233,20 @@ class _Builder:
         values = elements.project_out(kinds, dimension + 1, rest).project_out(kinds, 0, dimension)
         return bounds(values.reset_tuple_id(), self.runs)
 
-    def _kept(self, phase: Phase, array: str) -> Kept:
+    def _kept(self, phase: Phase, array: str, point: Point) -> Kept:
+        """The element of one point."""
         elements = touched(self.scop, item_in_phase(self.launch, phase, self.places), array)
         place = elements.lexmin_pw_multi_aff()
         written = any(access.is_write for statement in self.scop.statements for access in statement.accesses
                       if access.array == array and not _is_outside(statement, phase))
+        condition = when(elements, in_block(self.launch, self.places, self.runs))
+        subscripts = (read_function(place.get_pw_aff(k)) for k in range(elements.dim(isl.dim_type.set)))
+        number = "".join(f"_{k}" for k in point.number) if self.launch.points else ""
         return Kept(written=written, temporary=Temporary(
-            array=array, name=self.names.taken.fresh(f"{self.names.arrays[array]}_item{self.number}")),
-            subscripts=tuple(read_function(place.get_pw_aff(k)) for k in range(elements.dim(isl.dim_type.set))),
-            condition=when(elements, self._in_block()))
+            array=array, name=self.names.taken.fresh(f"{self.names.arrays[array]}_item{self.number}{number}")),
+            subscripts=tuple(substitute(own, point.values) for own in subscripts),
+            condition=None if condition is None else substitute_condition(condition, point.values))
 
 
 def _is_outside(statement: Statement, phase: Phase) -> bool:
     return bool(phase.domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty())
-
-
-def _with_temporaries(node: Node, temporaries: Sequence[Temporary]) -> Node:
-    """The loops, whose instances find some arrays elsewhere."""
-    if isinstance(node, StatementInstance):
-        return replace(node, temporaries=(*node.temporaries, *temporaries))
-    return map_children(node, lambda child: _with_temporaries(child, temporaries))

@@ -78,11 +78,15 @@ def seconds(candidate: Mapping[str, Any]) -> float:
 
 def rank_correlation(candidates: Sequence[Mapping[str, Any]]) -> float | None:
     """Spearman's rho of predicted and measured seconds; None where one of them is the same for all."""
-    predicted = _ranks([c["predicted_seconds"] for c in candidates])
-    measured = _ranks([seconds(c) for c in candidates])
-    if len(set(predicted)) < 2 or len(set(measured)) < 2:
+    return spearman([c["predicted_seconds"] for c in candidates], [seconds(c) for c in candidates])
+
+
+def spearman(predicted: Sequence[float], measured: Sequence[float]) -> float | None:
+    """The correlation of ranks, ties sharing the mean of theirs; None where one side is the same for all."""
+    one, other = _ranks(predicted), _ranks(measured)
+    if len(set(one)) < 2 or len(set(other)) < 2:
         return None
-    return statistics.correlation(predicted, measured)
+    return statistics.correlation(one, other)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

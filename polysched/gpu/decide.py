@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 import islpy as isl
@@ -11,7 +12,7 @@ from polysched.errors import UnsupportedScopError
 from polysched.gpu.bands import host_tree
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
-from polysched.gpu.staging import staged
+from polysched.gpu.points import with_points
 from polysched.gpu.transfers import DeviceArray, device_arrays
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
@@ -19,12 +20,14 @@ from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scheduling.tree.promises import check_promises
 
 
-def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None) -> GpuMapping:
+def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
+                  sizes: Mapping[str, int] | None = None) -> GpuMapping:
     """Map a schedule to launches of kernels, loops of the host around them, and transfers.
 
     Parameters
     ----------
     schedule : without tiles.
+    sizes : values of parameters for which the model chooses; as for `assumed_parameters`.
 
     Raises
     ------
@@ -33,8 +36,7 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None) -> G
     """
     options = options or GpuOptions()
     host = host_tree(schedule, options)
-    if options.shared:
-        host = staged(schedule, host)
+    host = with_points(schedule, host, options=options, sizes=sizes or {})
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
     check_promises(schedule.dependences, tree, what="mapping to the device")

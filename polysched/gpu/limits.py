@@ -21,6 +21,20 @@ class GpuLimits:
     block_3d_z: int = constant(2, unit="work items", source="along the third dimension: 256 in all")
     most_coordinates: int = constant(3, unit="dimensions", source="that an index space has; OpenCL 1.2, section 3.2")
 
+    most_points: int = constant(
+        64, unit="points", source="of a work item: 8 x 8 results of a product with their operands fill half of the 255 "
+                                  "registers that a thread of a GPU has")
+
+    # points.py
+    points_along: int = constant(
+        8, unit="points", source="along one coordinate that the model weighs: a product reads 2 / 8 operands a step")
+    fixed_registers: int = constant(
+        32, unit="registers", source="of a work item for addresses and bounds: a kernel of one statement has as many")
+    most_registers: int = constant(
+        255, unit="registers", source="of a thread; CUDA C++ Programming Guide, Technical Specifications")
+    points_operations: int = constant(
+        4_000_000, unit="isl operations", source="to weigh the points of one kernel; beyond, a work item has one")
+
     # staging.py
     staged_steps: int = constant(32, unit="steps", source="of a tile in shared memory: a warp reads whole lines")
     least_steps: int = constant(4, unit="steps", source="of a tile: below, barriers cost more than reads")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -11,7 +12,7 @@ import islpy as isl
 from polysched.dependence.source_loops import statement_names
 from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 
 
@@ -35,17 +36,16 @@ class Phase:
     kept: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        if not self.staged:
-            return ""
-        kept = f", {', '.join(self.kept)} in registers" if self.kept else ""
-        return f"tiles of {self.edge} steps of {', '.join(self.staged)} in shared memory{kept}"
+        kept = f"{', '.join(self.kept)} in registers" if self.kept else ""
+        shared = f"tiles of {self.edge} steps of {', '.join(self.staged)} in shared memory" if self.staged else ""
+        return ", ".join(part for part in (shared, kept) if part)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Launch:
     """A kernel: what one work item runs, in the order of the schedule.
 
-    A work item has the instances of the domain at one value of every loop of the host and every coordinate.
+    A work item has the instances of the domain at one value of every loop of the host, and at its points.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ class Launch:
     coordinates : values that tell the work items of one launch apart, fastest first; empty for a single work item.
         No dependence within a launch connects two values of one of them.
     block : work items of a block per coordinate.
+    points : values of each coordinate that a work item has, `block` apart; empty for one of each.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
@@ -63,18 +64,35 @@ class Launch:
     host: tuple[isl.UnionPwAff, ...] = ()
     coordinates: tuple[isl.UnionPwAff, ...] = ()
     block: tuple[int, ...] = ()
+    points: tuple[int, ...] = ()
     phases: tuple[Phase, ...] = ()
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Values of each coordinate that a block has."""
+        points = self.points or (1,) * len(self.block)
+        return tuple(own * count for own, count in zip(self.block, points, strict=True))
+
+    @property
+    def points_of_item(self) -> int:
+        """Points of a work item in all."""
+        return prod(self.points)
 
     def statements(self) -> tuple[str, ...]:
         """The names of the statements that it runs."""
         return tuple(sorted(statement_names(self.domain)))
 
+    def runs_any_of(self, statement: Statement, domain: isl.UnionSet) -> bool:
+        """Whether a part of the domain has instances of a statement."""
+        return not domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty()
+
     def __str__(self) -> str:
         if not self.coordinates:
             return f"{self.name}: one work item runs {', '.join(self.statements())}"
+        points = f", {'x'.join(map(str, self.points))} points each," if self.points else ""
         return (f"{self.name}: {len(self.coordinates)} dimensions in blocks of {'x'.join(map(str, self.block))} work "
-                f"items run {', '.join(self.statements())}" + "".join(f"; {text}" for text in map(str, self.phases)
-                                                                      if text))
+                f"items{points} run {', '.join(self.statements())}" + "".join(f"; {text}" for text in map(
+                    str, self.phases) if text))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from polysched.errors import UsageError
 from polysched.gpu.limits import LIMITS
@@ -19,20 +20,29 @@ class GpuOptions:
     Parameters
     ----------
     block : work items of a block per dimension, fastest first; those of `BLOCKS` unless given.
+    points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
     shared : stage in shared memory what a block reads again and again.
 
     Raises
     ------
-    UsageError : an edge below 1, or more than three of them.
+    UsageError : an edge or a number of points below 1, more than three of them, or too many points.
     """
 
     block: tuple[int, ...] = ()
+    points: tuple[int, ...] = ()
     shared: bool = True
 
     def __post_init__(self) -> None:
         if len(self.block) > LIMITS.most_coordinates or any(edge < 1 for edge in self.block):
             raise UsageError(f"a block cannot be {'x'.join(map(str, self.block))}",
                              hint="one to three edges of at least 1, fastest first, for instance 32,8")
+
+        if len(self.points) > LIMITS.most_coordinates or any(count < 1 for count in self.points):
+            raise UsageError(f"a work item cannot have {'x'.join(map(str, self.points))} points",
+                             hint="one to three numbers of at least 1, fastest dimension first, for instance 4,8")
+        if prod(self.points) > LIMITS.most_points:
+            raise UsageError(f"a work item cannot have {prod(self.points)} points",
+                             hint=f"at most {LIMITS.most_points}: each is a copy of the code and takes registers")
 
     def block_of(self, dimensions: int) -> tuple[int, ...]:
         """The edges of a block of so many dimensions; those that are not given are 1."""
@@ -41,3 +51,8 @@ class GpuOptions:
         if not self.block:
             return BLOCKS[dimensions]
         return (*self.block[:dimensions], *(1,) * (dimensions - len(self.block)))
+
+    def points_of(self, dimensions: int) -> tuple[int, ...]:
+        """The points of a work item along so many dimensions, as asked for; empty for one."""
+        found = (*self.points[:dimensions], *(1,) * (dimensions - len(self.points)))
+        return found if prod(found) > 1 else ()

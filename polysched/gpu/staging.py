@@ -19,7 +19,7 @@ import islpy as isl
 from polysched.gpu.boxes import Edge, box_elements, box_of
 from polysched.gpu.instances import fixed, image_of, within
 from polysched.gpu.limits import LIMITS
-from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, Phase
+from polysched.gpu.mapping import Launch, Phase
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
@@ -52,28 +52,22 @@ def names_of(launch: Launch) -> Names:
                  firsts=tuple(f"polysched_first{k}" for k in coordinates), tile="polysched_tile")
 
 
-def staged(schedule: Schedule, node: HostNode) -> HostNode:
-    """The same launches, with phases where shared memory spares reads."""
-    match node:
-        case HostSequence():
-            return replace(node, parts=tuple(staged(schedule, part) for part in node.parts))
-        case HostLoop():
-            return replace(node, body=staged(schedule, node.body))
-        case Launch():
-            return replace(node, phases=phases_of(schedule, node))
+def phases_of(schedule: Schedule, launch: Launch, *, shared: bool = True) -> tuple[Phase, ...]:
+    """The phases of a launch; none where nothing is worth staging or keeping, or where isl needs too long to tell.
 
-
-def phases_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
-    """The phases of a launch; none where nothing is worth staging, or where isl needs too long to tell."""
-    if not launch.coordinates or _has_temporaries(schedule.scop, launch):
+    Parameters
+    ----------
+    shared : stage in shared memory; without it a phase only keeps elements in variables, where there are points.
+    """
+    if not launch.coordinates or has_temporaries(schedule.scop, launch) or not (shared or launch.points):
         return ()
     parts = tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
-    decide = partial(_decided, schedule.scop, launch, parts)
+    decide = partial(_decided, schedule.scop, launch, parts, shared)
     found = with_budget(LIMITS.staging_operations, decide)
-    if found is None or not any(phase.staged for phase in found):
+    if found is None or not any(phase.staged or phase.kept for phase in found):
         return ()
-    shared = sum(_bytes(schedule.scop, launch, phase) for phase in found)
-    return found if shared <= LIMITS.shared_bytes else ()
+    taken = sum(_bytes(schedule.scop, launch, phase) for phase in found)
+    return found if taken <= LIMITS.shared_bytes else ()
 
 
 def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
@@ -82,13 +76,13 @@ def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
     return sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items() if box is not None)
 
 
-def _has_temporaries(scop: Scop, launch: Launch) -> bool:
+def has_temporaries(scop: Scop, launch: Launch) -> bool:
     """Whether a launch has arrays of the region alone, which may become variables of a work item."""
     return any(array.is_temporary and _accesses(scop, launch.domain, array.name) for array in scop.arrays)
 
 
-def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase]) -> tuple[Phase, ...]:
-    return tuple(part if part.step is None else _with_arrays(scop, launch, part) for part in parts)
+def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase], shared: bool) -> tuple[Phase, ...]:
+    return tuple(part if part.step is None else _with_arrays(scop, launch, part, shared) for part in parts)
 
 
 def _parts(node: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet) -> Iterator[Phase]:
@@ -120,17 +114,18 @@ def _first_changing(band: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet
     return None
 
 
-def _with_arrays(scop: Scop, launch: Launch, phase: Phase) -> Phase:
+def _with_arrays(scop: Scop, launch: Launch, phase: Phase, shared: bool) -> Phase:
     """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
     kept = tuple(name for name in _arrays(scop, phase.domain) if _is_kept(scop, launch, phase, name))
-    wanted = [name for name in _arrays(scop, phase.domain) if name not in kept and not _written(scop, launch, name)]
+    wanted = [name for name in _arrays(scop, phase.domain)
+              if shared and name not in kept and not _written(scop, launch, name)]
     edge = phase.edge
     while edge >= LIMITS.least_steps:
         sized = replace(phase, edge=edge)
         boxes = {name: box for name in wanted if (box := box_in_tile(scop, launch, sized, name)) is not None
                  and _reads(scop, launch, sized, name) >= LIMITS.least_reuse * box_elements(box)}
         if sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items()) <= LIMITS.shared_bytes:
-            return replace(sized, staged=tuple(boxes), kept=kept if boxes else ())
+            return replace(sized, staged=tuple(boxes), kept=kept if boxes or launch.points else ())
         edge //= 2
     return phase
 
@@ -148,7 +143,7 @@ def elements_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str, names
 def block_in_tile(launch: Launch, phase: Phase, names: Names) -> isl.UnionSet:
     """The instances of a block in one tile of a phase; in all of it where there is no step."""
     inside = fixed(phase.domain, dict(zip(names.host, launch.host, strict=True)))
-    for function, first, edge in zip(launch.coordinates, names.firsts, launch.block, strict=True):
+    for function, first, edge in zip(launch.coordinates, names.firsts, launch.edges, strict=True):
         inside = within(inside, function, first, edge)
     return inside if phase.step is None else within(inside, phase.step, names.tile, phase.edge)
 
@@ -202,7 +197,7 @@ def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
         own = inside.intersect(isl.UnionSet.from_set(statement.domain))
         box = None if own.is_empty() else box_of(isl.Set.from_union_set(own))
         total += phase.edge if box is None else box_elements(box)
-    return prod(launch.block) * total
+    return prod(launch.edges) * total
 
 
 def _is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod
 
 import islpy as isl
@@ -93,13 +94,15 @@ def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
     registers : of a work item, by kernel, where a compiler has told them.
     """
     assumed = assumed_parameters(mapping.scop, sizes)
-    models = [_Model(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
+    models = [LaunchModel(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
                      registers=(registers or {}).get(launch.name, 0)) for launch in mapping.launches]
     return tuple(model.figures() for model in models if model.runs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Model:
+class LaunchModel:
+    """What one kernel is expected to do, step by step."""
+
     scop: Scop
     launch: Launch
     gpu: Gpu
@@ -107,19 +110,29 @@ class _Model:
     registers: int
 
     def figures(self) -> Figures:
-        launch, gpu = self.launch, self.gpu
+        """All of it."""
+        launches, blocks = self._counts
+        held, held_by = self._held()
+        return Figures(kernel=self.launch.name, gpu=self.gpu, launches=launches, blocks=blocks, held_by=held_by,
+                       seconds=self.seconds(), occupancy=held * self._items / self.gpu.threads,
+                       global_bytes=self._global_bytes(launches * blocks), least_bytes=self._least_bytes())
+
+    def seconds(self) -> dict[str, float]:
+        """By pipe, memory and latency."""
+        gpu, (launches, blocks) = self.gpu, self._counts
+        rate = min(gpu.multiprocessors, blocks) * gpu.gigahertz * 1e9
+        seconds = {name: count / gpu.per_cycle[name] / rate for name, count in self._operations().items()}
+        seconds["memory"] = self._global_bytes(launches * blocks) / gpu.memory_bytes_per_second
+        seconds["latency"] = self._latency(launches, blocks, self._held()[0])
+        return seconds
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """Launches, and blocks of each."""
+        launch = self.launch
         launches = prod(extent_along(launch.domain, own, self.sizes) for own in launch.host)
         extents = [extent_along(launch.domain, own, self.sizes) for own in launch.coordinates]
-        blocks = prod(ceil(extent / edge) for extent, edge in zip(extents, launch.block, strict=True))
-        held, held_by = self._held()
-        counts = self._operations()
-        moved = self._global_bytes(launches * blocks)
-        rate = min(gpu.multiprocessors, blocks) * gpu.gigahertz * 1e9
-        seconds = {name: count / gpu.per_cycle[name] / rate for name, count in counts.items()}
-        seconds["memory"] = moved / gpu.memory_bytes_per_second
-        seconds["latency"] = self._latency(launches, blocks, held)
-        return Figures(kernel=launch.name, gpu=gpu, launches=launches, blocks=blocks, held_by=held_by, seconds=seconds,
-                       occupancy=held * self._items / gpu.threads, global_bytes=moved, least_bytes=self._least_bytes())
+        return launches, prod(ceil(extent / edge) for extent, edge in zip(extents, launch.edges, strict=True))
 
     @property
     def runs(self) -> bool:
@@ -160,7 +173,10 @@ class _Model:
         for phase in self._phases:
             for statement in self.scop.statements:
                 instances = self._own(statement, phase.domain)
-                for pipe, count in statement_operations(statement, phase.kept).items():
+                counts: dict[str, float] = {**statement_operations(statement, phase.kept)}
+                counts["load"] = sum(1 / points_that_share(self.launch, statement, access)
+                                     for access in statement.accesses if access.array not in phase.kept)
+                for pipe, count in counts.items():
                     total[pipe] = total.get(pipe, 0) + instances * count
         return {pipe: count for pipe, count in total.items() if count}
 
@@ -184,7 +200,8 @@ class _Model:
                 if access.array in phase.staged or self.scop.array(access.array).is_scalar:
                     continue
                 times = instances / steps if access.array in phase.kept else instances
-                total += times * self._access_bytes(statement, access)
+                shared = points_that_share(self.launch, statement, access)
+                total += times / shared * self._access_bytes(statement, access)
         return total
 
     def _access_bytes(self, statement: Statement, access: Access) -> float:
@@ -215,14 +232,21 @@ class _Model:
         return total
 
     def _latency(self, launches: int, blocks: int, held: int) -> float:
-        """Waves of blocks, each as long as one work item takes when nothing is in its way."""
+        """Waves of blocks, each as long as one work item takes when nothing is in its way; its points overlap."""
         waves = ceil(blocks / (self.gpu.multiprocessors * max(held, 1)))
         instances = sum(self._own(s, self.launch.domain) for s in self.scop.statements)
-        each = instances / (launches * blocks * prod(self.launch.block or (1,)))
+        each = instances / (launches * blocks * prod(self.launch.edges or (1,)))
         staged = any(phase.staged for phase in self.launch.phases)
         latencies = self.gpu.latencies
         cycles = latencies["operation"] + latencies["shared" if staged else "global"]
         return launches * waves * max(each, 1) * cycles / self.gpu.gigahertz / 1e9
+
+
+def points_that_share(launch: Launch, statement: Statement, access: Access) -> int:
+    """How many points of a work item find the same element at an access: it is read once for all of them."""
+    steps = (step_of(statement, launch.coordinates, k) for k in range(len(launch.points)))
+    return prod(count for count, step in zip(launch.points, steps, strict=True)
+                if count > 1 and step is not None and stride_along(access, step) == 0)
 
 
 def statement_operations(statement: Statement, kept: Collection[str] = ()) -> Counter[str]:

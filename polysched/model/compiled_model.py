@@ -6,17 +6,17 @@ import ctypes
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Kernel
+from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -26,16 +26,22 @@ from polysched.model.kernels import (
     BuiltKernel,
     build_kernels,
     compile_object,
+    for_sizes,
     link_library,
     of_database,
     symbol_of,
 )
+from polysched.model.likely import LikelySizes, likely_sizes, sampled_sizes
 from polysched.model.limits import LIMITS
 from polysched.model.running import RunningModel
 from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import given_arrays, sizes_of
+from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
+
+if TYPE_CHECKING:
+    from polysched.model.measured_plans import PlanRace
 
 LIBRARY = "model.so"
 DRIVER = "driver.c"
@@ -51,19 +57,23 @@ class CompiledModel:
     graph : as it was given, with sizes and values bound.
     plan : its steps and its memory.
     options : of the pipeline.
+    likely : values of sizes that stay open: kernels with such a size have a code per value, and the driver chooses.
 
     Raises
     ------
-    UsageError : the options name a device.
+    UsageError : the options name a device, or the likely values are none.
     """
 
-    def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions) -> None:
+    def __init__(self, graph: Graph, plan: Plan, options: PipelineOptions, *,
+                 likely: LikelySizes | None = None) -> None:
         if options.device is not None:
             raise UsageError(f"compiled models do not run on {options.device}", witness=f"device {options.device}",
                              hint="leave the device out, or use @polysched.kernel or polysched.source_to_source")
         self.graph = graph
-        self.plan = plan
+        self.likely = likely_sizes(graph, likely)
+        self._steps = plan
         self.options = options
+        self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
@@ -71,14 +81,74 @@ class CompiledModel:
     def __repr__(self) -> str:
         arena = (f"sizes {', '.join(self.graph.symbols)[:60]} open" if self.graph.symbols else
                  f"arena {self.plan.arena.bytes} bytes")
-        return (f"<CompiledModel {self.graph.name[:60]}: {len(self.plan.kernels)} kernels, "
-                f"{len(set(self.symbols.values()))} of them different, {arena}>")
+        different = {symbol_of(k.fragment, self.options) for k in self._steps.kernels}
+        return (f"<CompiledModel {self.graph.name[:60]}: {len(self._steps.kernels)} kernels, "
+                f"{len(different)} of them different, {arena}>")
 
     @cached_property
-    def symbols(self) -> dict[int, str]:
-        """The function of every kernel step."""
-        return {place: symbol_of(step.fragment, self.options) for place, step in enumerate(self.plan.walked)
-                if isinstance(step, Kernel)}
+    def plan(self) -> Plan:
+        """The steps and their memory; with likely sizes also the codes of kernels, for which these are built.
+
+        Raises
+        ------
+        PolyschedError : a stage or the compiler refuses a kernel.
+        """
+        if not self.likely:
+            return self._steps
+        told: dict[Step, str] = {step: chosen.told(self._ranging) for step, chosen in self._chosen.items()}
+        return replace(self._steps, variants=told)
+
+    @property
+    def _ranging(self) -> str:
+        """The size with several likely values; empty where none has."""
+        return next((name for name, values in self.likely.items() if len(values) > 1), "")
+
+    @cached_property
+    def _shared(self) -> frozenset[Kernel]:
+        """The kernels that every thread of a team calls."""
+        return frozenset(self._steps.shared)
+
+    def _asked(self, step: Kernel) -> dict[int, Asked]:
+        """What the codes of a kernel are made for, by the likely value; one by 0 where it has no size with several."""
+        if step in self._shared:
+            return {0: Asked(shared=True)}   # its sizes are known
+        names = {name: f"n{place}" for place, name in enumerate(step.symbols)}
+        fixed = {own: self.likely[name][0] for name, own in names.items() if name in self.likely}
+        if self._ranging not in names:
+            return {0: Asked(assumed=tuple(sorted(fixed.items())))}
+        own, values = names[self._ranging], self.likely[self._ranging]
+        return {value: Asked(assumed=tuple(sorted({**fixed, own: value}.items())), parameter=own,
+                             sampled=sampled_sizes(values)) for value in values}
+
+    @cached_property
+    def _built(self) -> dict[str, BuiltKernel]:
+        """Every code of every kernel by its symbol."""
+        wanted = [(k.fragment, asked) for k in self._steps.kernels for asked in self._asked(k).values()]
+        return build_kernels([f for f, _ in wanted], self.options, [a for _, a in wanted])
+
+    @cached_property
+    def _chosen(self) -> dict[Kernel, Chosen]:
+        """The codes that are kept of kernels that have several."""
+        found = {}
+        for step in self._steps.kernels:
+            asked = self._asked(step)
+            if 0 not in asked:
+                built = {v: self._built[symbol_of(step.fragment, for_sizes(self.options, a))] for v, a in asked.items()}
+                found[step] = choose([kernel.candidate(value) for value, kernel in built.items()],
+                                     step.symbols.index(self._ranging))
+        return found
+
+    @cached_property
+    def symbols(self) -> dict[int, Choice]:
+        """The functions of every kernel step."""
+        return {place: self._choice(step) for place, step in enumerate(self._steps.walked) if isinstance(step, Kernel)}
+
+    def _choice(self, step: Kernel) -> Choice:
+        asked = self._asked(step)
+        if 0 not in asked:
+            return self._chosen[step].choice
+        own = asked[0]
+        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, own), shared=own.shared),))
 
     @cached_property
     def kernels(self) -> dict[str, BuiltKernel]:
@@ -88,7 +158,8 @@ class CompiledModel:
         ------
         PolyschedError : a stage or the compiler refuses one.
         """
-        return build_kernels([k.fragment for k in self.plan.kernels], self.options)
+        kept = {function for choice in self.symbols.values() for function in choice.functions}
+        return {symbol: kernel for symbol, kernel in self._built.items() if symbol in kept}
 
     @cached_property
     def c_source(self) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from polysched.graph.operators.moves import Move, Place
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Either, Part, Repetition, Sizes, Step
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
+from polysched.model.variants import Choice
 
 ENTRY = "polysched_model_run"
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
@@ -24,7 +25,7 @@ EXPORTED = '__attribute__((visibility("default")))'
 ARENA = "polysched_model_arena"
 
 
-def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True, stops: bool = False) -> str:
+def driver_text(plan: Plan, symbols: Mapping[int, Choice], *, exported: bool = True, stops: bool = False) -> str:
     """The C of a plan.
 
     The function is `int polysched_model_run(void *const *inputs, void *const *outputs, void *const *constants,
@@ -36,7 +37,7 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
 
     Parameters
     ----------
-    symbols : the function of every kernel step, by the step's position among all, those of regions included.
+    symbols : the functions of every kernel step, by the step's position among all, those of regions included.
     exported : whether other files of a shared object's process see the functions.
     stops : the function has two more arguments, `const int *stop, long *done`.  Behind each step it returns STOPPED
         where `*stop` is not 0; `*done` steps are done, and the next call with the same arguments goes on behind them.
@@ -45,7 +46,8 @@ def driver_text(plan: Plan, symbols: Mapping[int, str], *, exported: bool = True
     text = _Driver(plan, symbols, _pointers(plan), sizes)
     attribute, more = f"{EXPORTED} " if exported else "", STOP_ARGUMENTS if stops else ""
     lines = ["#include <string.h>", "", FLOOR, ""]
-    lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(symbols.values())]
+    lines += [f"int {name}(void *const *arrays, const long *sizes);" for name in dict.fromkeys(
+        name for choice in symbols.values() for name in choice.functions)]
     lines += ["", *arena_function(plan, sizes, attribute), "",
               f"{attribute}int {ENTRY}(void *const *inputs, void *const *outputs, void *const *constants, "
               f"const long *sizes, const long *offsets, char *arena, int *ready{more}) {{",
@@ -188,14 +190,14 @@ class _Driver:
 
     Parameters
     ----------
-    symbols : the function of every kernel step.
+    symbols : the functions of every kernel step.
     places : where values stand; loops add what stands in their variables.
     sizes : the variables of the sizes that are open.
     number : of the step that is written next, among all.
     """
 
     plan: Plan
-    symbols: Mapping[int, str]
+    symbols: Mapping[int, Choice]
     places: dict[str, str]
     sizes: Mapping[str, str]
     number: int = 0
@@ -212,11 +214,27 @@ class _Driver:
             return self.either(step)
         if isinstance(step, Repetition):
             return self.repetition(number, step)
+        if isinstance(step, Together):
+            return self.together(step)
+        return ["  {", *self.arguments(step), *_calls(self.symbols[number], "own" if step.symbols else "0"), "  }"]
+
+    def arguments(self, step: Kernel) -> list[str]:
+        """The arrays and sizes of a kernel."""
         arrays = ", ".join(self.places[self.plan.roots[n]] for n in (*step.inputs, *step.outputs))
-        lines = ["  {", f"    void *const arrays[] = {{ {arrays} }};"]
+        lines = [f"    void *const arrays[] = {{ {arrays} }};"]
         if step.symbols:
             lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
-        return [*lines, f"    if ({self.symbols[number]}(arrays, {'own' if step.symbols else 0})) return 1;", "  }"]
+        return lines
+
+    def together(self, step: Together) -> list[str]:
+        """Kernels in one parallel region: every thread calls each of them, and the one barrier is behind the last."""
+        lines = ["  {", "    int failed = 0;", "#pragma omp parallel reduction(|:failed)", "    {"]
+        for kernel in step.kernels:
+            (function,) = self.symbols[self.number].functions   # sizes are known, so that there is one
+            lines += ["      {", *(f"    {line}" for line in self.arguments(kernel)),
+                      f"        failed |= {function}(arrays, 0);", "      }"]
+            self.number += 1
+        return [*lines, "    }", f"    if (failed) return {NO_MEMORY};", "  }"]
 
     def written(self, step: Sizes) -> list[str]:
         """Sizes that are values."""
@@ -313,6 +331,14 @@ class _Driver:
             lines += [f"    {line}" for line in _loops(move, types, result, inner)]
             lines.append("  }")
         return lines
+
+
+def _calls(choice: Choice, own: str) -> list[str]:
+    """The call of a kernel, of the function that is chosen for its size."""
+    *some, last = choice.functions
+    lines = [f"    {'else ' if place else ''}if ({own}[{choice.place}] < {border}) {{ if ({name}(arrays, {own})) "
+             "return 1; }" for place, (name, border) in enumerate(zip(some, choice.borders, strict=True))]
+    return [*lines, f"    {'else ' if some else ''}if ({last}(arrays, {own})) return 1;"]
 
 
 COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} ? {1} : {0}",

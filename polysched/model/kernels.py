@@ -10,18 +10,21 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from polysched.emit_c.function import CFunction
-from polysched.errors import CompileError
+from polysched.emit_c.alternatives.shared_team import shared_by_team
+from polysched.emit_c.function import CFunction, function_around
+from polysched.errors import CompileError, PolyschedError
 from polysched.graph.planning.expressions import has_stages, scop_of
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
 from polysched.measure.processes.building import DEFAULT_FLAGS, first_lines
 from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
+from polysched.model.variants import Asked, Candidate, predicted_seconds
+from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.signature import ParameterKind
 from polysched.search.as_functions import function_of
@@ -30,7 +33,11 @@ from polysched.target import Compiler, build_cache, find_compiler
 
 KIND = "models"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
-OBJECT, SOURCE, RECORD = "kernel.o", "kernel.c", "entry.json"
+OBJECT, SOURCE, RECORD, PREDICTED = "kernel.o", "kernel.c", "entry.json", "predicted.json"
+
+
+TYPICAL = Asked()
+"""A kernel for the sizes that the models take by themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +64,21 @@ class BuiltKernel:
         """The C."""
         return (self.folder / SOURCE).read_text()
 
+    def candidate(self, likely: int) -> Candidate:
+        """The kernel as code for a likely value, with what was predicted for it."""
+        found = json.loads((self.folder / PREDICTED).read_text())
+        return Candidate(function=self.symbol, likely=likely, digest=found["digest"],
+                         seconds={int(size): seconds for size, seconds in found["seconds"].items()})
 
-def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
-    """The name of a fragment's function: equal fragments have equal names."""
-    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True)
+
+def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False) -> str:
+    """The name of a fragment's function: equal fragments have equal names.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it.
+    """
+    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True) + " shared" * shared
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
@@ -73,23 +91,32 @@ class Order:
     text : the fragment.
     symbol : its function.
     key : its entry of the cache.
+    asked : the sizes that it is made and predicted for, and whether a team shares it.
     """
 
     text: str
     symbol: str
     key: str
+    asked: Asked = TYPICAL
 
 
-def build_kernels(fragments: Sequence[Graph], options: PipelineOptions) -> dict[str, BuiltKernel]:
+def build_kernels(fragments: Sequence[Graph], options: PipelineOptions,
+                  asked: Sequence[Asked] | None = None) -> dict[str, BuiltKernel]:
     """The kernels of fragments by their symbol, each built once; several at a time where several are missing.
+
+    Parameters
+    ----------
+    asked : the sizes that each is made for; None for those that the models take.
 
     Raises
     ------
     PolyschedError : a stage of the pipeline or the compiler refuses one.
     """
     compiler = find_compiler(options.cc)
-    wanted = {symbol_of(f, options): f for f in fragments}
-    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler)) for s, f in wanted.items()]
+    wanted = {symbol_of(f, for_sizes(options, a), shared=a.shared): (f, a) for f, a in zip(
+        fragments, asked or [TYPICAL] * len(fragments), strict=True)}
+    orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler, a), asked=a)
+              for s, (f, a) in wanted.items()]
     missing = [o for o in orders if build_cache.found(o.key, kind=KIND) is None]
     if len(missing) >= LIMITS.least_for_a_worker:
         with worker(missing[::-1], options):
@@ -122,9 +149,15 @@ def build_orders(orders: Sequence[Order], options: PipelineOptions) -> None:
         build_cache.find_or_build(order.key, partial(_build, order, options, compiler), kind=KIND)
 
 
-def _key(symbol: str, options: PipelineOptions, compiler: Compiler) -> str:
+def for_sizes(options: PipelineOptions, asked: Asked) -> PipelineOptions:
+    """The options with the sizes that a kernel is made for."""
+    return replace(options, assumed=asked.assumed) if asked.assumed else options
+
+
+def _key(symbol: str, options: PipelineOptions, compiler: Compiler, asked: Asked) -> str:
+    predicted = {"predicted": [asked.parameter, *asked.sampled]} if asked.sampled else {}
     return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS),
-                                  **of_database(options)}, compiler)
+                                  **predicted, **of_database(options)}, compiler)
 
 
 def of_database(options: PipelineOptions) -> dict[str, str]:
@@ -133,18 +166,53 @@ def of_database(options: PipelineOptions) -> dict[str, str]:
 
 
 def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    function, flags = emitted(from_text(order.text), options, f"{order.symbol}_region")
-    (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
+    made = optimized_kernel(from_text(order.text), for_sizes(options, order.asked))
+    text, function = source_of(made, order.symbol, shared=order.asked.shared)
+    flags, region = made.options.flags, f"{order.symbol}_region"
+    if order.asked.sampled:
+        digest = hashlib.sha256(function.text.replace(region, "region").encode()).hexdigest()
+        (folder / PREDICTED).write_text(json.dumps({"digest": digest, "seconds": predicted_seconds(made, order.asked)}))
+    (folder / SOURCE).write_text(text)
     compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}", flags=flags)
     (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
 
 
+def source_of(made: Optimized, symbol: str, *, shared: bool) -> tuple[str, CFunction]:
+    """The C of a kernel, and the function of its region.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it, and shares its loop; one thread does all of it where it has no team.
+    """
+    part, region = shared_by_team(made.source) if shared else None, f"{symbol}_region"
+    function = function_of(made, name=region) if part is None else function_around(part, name=region)
+    if shared and part is None:
+        return function.text + adapter(function, f"{symbol}_whole") + by_one_thread(symbol), function
+    return function.text + adapter(function, symbol), function
+
+
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
     """The C function of a fragment by the pipeline, or by what a database has for it; and its compiler's flags."""
+    made = optimized_kernel(fragment, options)
+    return function_of(made, name=name), made.options.flags
+
+
+def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
+    """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
     scop = scop_of(fragment)
     found = stitched_program(scop, options) if has_stages(fragment) else None
-    made = optimize(scop, options if found is None else found.options)
-    return function_of(made, name=name), made.options.flags
+    return optimize(scop, options if found is None else found.options)
+
+
+def why_alone(fragment: Graph, options: PipelineOptions) -> str:
+    """Why kernels of a fragment do not share a parallel region; empty where they do."""
+    try:
+        source = optimized_kernel(fragment, options).source
+    except PolyschedError as error:
+        return error.problem
+    if source.teams and shared_by_team(source) is None:
+        return "side by side: the kernel is more than one parallel loop"
+    return ""
 
 
 def adapter(function: CFunction, symbol: str) -> str:
@@ -163,6 +231,12 @@ def adapter(function: CFunction, symbol: str) -> str:
     name, call = function.signature.name, ", ".join(arguments)
     body = f"return {name}({call});" if function.signature.return_type == "int" else f"{name}({call}); return 0;"
     return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
+
+
+def by_one_thread(symbol: str) -> str:
+    """A function that every thread of a team calls, and that one of them runs."""
+    return (f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  int status = 0;\n"
+            f"#pragma omp single nowait\n  status = {symbol}_whole(arrays, sizes);\n  return status;\n}}\n")
 
 
 def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = (),

@@ -14,6 +14,7 @@ from polysched.model.driver import driver_text
 from polysched.model.kernels import FLAGS, BuiltKernel, compile_object, link_library
 from polysched.model.npy_main import main_text
 from polysched.model.standalone import header_text, interface_text, prefix_of, weights_of
+from polysched.model.variants import Choice
 from polysched.target import Compiler
 
 
@@ -23,13 +24,13 @@ class Parts:
 
     Parameters
     ----------
-    symbols : the function of every kernel step of the plan.
+    symbols : the functions of every kernel step of the plan.
     kernels : the different kernels by their function.
     compiler : that links them.
     """
 
     plan: Plan
-    symbols: Mapping[int, str]
+    symbols: Mapping[int, Choice]
     kernels: Mapping[str, BuiltKernel]
     compiler: Compiler
 

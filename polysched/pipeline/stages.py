@@ -12,6 +12,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, expand_temporaries
 from polysched.dependence.idle_statements import without_idle_statements
 from polysched.dependence.if_conversion import with_chosen_operands
+from polysched.dependence.reordering.turned_reductions import in_any_order
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.kept_stages import kept
 from polysched.pipeline.options import PipelineOptions
@@ -29,7 +30,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
              row_loss: Callable[[int], float] | None = None,
              but: frozenset[str] = frozenset(), for_instructions: bool = False,
              values: Callable[[Dependences], Dependences] | None = None,
-             known: Dependences | None = None) -> Expansion:
+             known: Dependences | None = None, turn: bool = False) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -43,6 +44,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
         their values, and loops stay loops.
     values : replaces scalars by their values before anything is expanded.
     known : as for `analyse`; `Expansion.given` of this program with other options.
+    turn : exact reductions whose rows lie apart may run in any order (`turned_reductions`).
 
     Raises
     ------
@@ -51,14 +53,15 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     return kept(
         lambda: _analysed(scop, expand=expand, value_based=value_based, inputs=inputs, reductions=reductions,
                           vector_bytes=vector_bytes, row_loss=row_loss, but=but, for_instructions=for_instructions,
-                          values=values, known=known),
-        scop, "analysed", expand, value_based, inputs, reductions, vector_bytes, but, for_instructions, values)
+                          values=values, known=known, turn=turn),
+        scop, "analysed", expand, value_based, inputs, reductions, vector_bytes, but, for_instructions, values, turn)
 
 
 def _analysed(scop: Scop, *, expand: bool, value_based: bool, inputs: bool,
               reductions: Literal["keep", "exact", "reassociate"], vector_bytes: int,
               row_loss: Callable[[int], float] | None, but: frozenset[str], for_instructions: bool,
-              values: Callable[[Dependences], Dependences] | None, known: Dependences | None) -> Expansion:
+              values: Callable[[Dependences], Dependences] | None, known: Dependences | None,
+              turn: bool) -> Expansion:
     """As `analysed`, made anew."""
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
@@ -69,6 +72,8 @@ def _analysed(scop: Scop, *, expand: bool, value_based: bool, inputs: bool,
     elif values is not None:
         dependences = values(dependences)
     dependences, collapsed = collapse_rows(dependences, vector_bytes, row_loss)
+    if plain and turn and not collapsed and (free := in_any_order(dependences.scop)) is not None:
+        dependences, reductions, plain = analyse(free), "exact", False
     expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed,
                         given=given)
     return expansion if plain else replace(expansion, dependences=analyse(
@@ -93,10 +98,12 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     wanted = replace(options.scheduling, input_dependences=input_dependences)
     if options.strategy is not None:
         strategy = options.strategy
-        return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps),
-                    dependences, "scheduled", str(strategy), wanted, options.steps)
+        return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps,
+                                        reassociate=options.reassociate),
+                    dependences, "scheduled", str(strategy), wanted, options.steps, options.reassociate)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
         return best(dependences, options=wanted, tiling=tiling).schedule
-    return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps),
-                dependences, "scheduled", options.scheduler, wanted, options.steps)
+    return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps,
+                                    reassociate=options.reassociate),
+                dependences, "scheduled", options.scheduler, wanted, options.steps, options.reassociate)

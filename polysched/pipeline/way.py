@@ -147,7 +147,8 @@ def started_region(scop: Scop, options: PipelineOptions) -> Started | None:
 
 def _started(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Started:
     expansion = timed(seconds, "dependences", lambda: analysed(
-        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
+        turn=options.is_by_model))
     return Started(scop, options, expansion, first_decision(scop, expansion, options, seconds), seconds)
 
 
@@ -161,7 +162,8 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
     if too_large:
         kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
         expansion = timed(seconds, "dependences", lambda: analysed(
-            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss, known=expansion.given))
+            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
+            turn=options.is_by_model, known=expansion.given))
         lowered = _lowered(expansion.dependences, options, seconds)
     expansion, lowered = _with_values(scop, expansion, lowered, options, seconds, but=kept)
     source = timed(seconds, "emitted", lambda: printed(lowered))
@@ -202,8 +204,8 @@ def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: Pi
     """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, Lowered]:
         new = timed(seconds, "dependences", lambda: analysed(
-            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values,
-            known=expansion.given))
+            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, turn=options.is_by_model,
+            values=values, known=expansion.given))
         return new, _lowered(new.dependences, options, seconds)
 
     if _has_streams(lowered, expansion):

@@ -29,21 +29,42 @@ class Variants:
     regret: float
 
     def thresholds(self) -> tuple[tuple[int, int], ...]:
-        """From which size on which recipe is taken, as pairs, the smallest size first.
-
-        Between two sampled sizes with different recipes the border is their geometric mean.
-        """
-        sizes = sorted(self.of_size)
-        found = [(0, self.of_size[sizes[0]])]
-        for before, size in pairwise(sizes):
-            if self.of_size[size] != found[-1][1]:
-                found.append((round((before * size) ** 0.5), self.of_size[size]))
-        return tuple(found)
+        """From which size on which recipe is taken, as pairs, the smallest size first."""
+        return thresholds(self.of_size)
 
     def recipe_for(self, size: int) -> Recipe:
         """The recipe of any size."""
         chosen = [number for least, number in self.thresholds() if size >= least][-1]
         return self.recipes[chosen]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastRegret:
+    """Which of several codes serve all sampled sizes.
+
+    Parameters
+    ----------
+    kept : their numbers, growing.
+    of_size : per sampled size the number of its code.
+    regret : how many times slower than the best of each size, in the mean of the logarithms (1 is none).
+    """
+
+    kept: tuple[int, ...]
+    of_size: Mapping[int, int]
+    regret: float
+
+
+def thresholds(of_size: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """From which size on which code is taken, as pairs, the smallest size first.
+
+    Between two sampled sizes with different codes the border is their geometric mean, which is above the smaller one.
+    """
+    sizes = sorted(of_size)
+    found = [(0, of_size[sizes[0]])]
+    for before, size in pairwise(sizes):
+        if of_size[size] != found[-1][1]:
+            found.append((max(before + 1, round((before * size) ** 0.5)), of_size[size]))
+    return tuple(found)
 
 
 def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) -> Variants:
@@ -60,19 +81,36 @@ def choose_variants(seconds: Mapping[Recipe, Mapping[int, float]], most: int) ->
     ------
     UsageError : there is nothing to choose from, or a size has no time of any recipe that could be kept.
     """
-    sizes = sorted({size for times in seconds.values() for size in times})
+    recipes = tuple(seconds)
+    found = least_regret(tuple(seconds.values()), most, flags=[recipe.flags for recipe in recipes])
+    return Variants(recipes=tuple(recipes[k] for k in found.kept), regret=found.regret,
+                    of_size={size: found.kept.index(k) for size, k in found.of_size.items()})
+
+
+def least_regret(seconds: Sequence[Mapping[int, float]], most: int, *,
+                 flags: Sequence[tuple[str, ...]] | None = None) -> LeastRegret:
+    """The codes with the least summed logarithms of regret, by an exact integer program (CP-SAT).
+
+    Parameters
+    ----------
+    seconds : of every code, by sampled size; a code may lack sizes, where it is not taken.
+    most : codes that may be kept.
+    flags : of every code, where those that are kept need the same.
+
+    Raises
+    ------
+    UsageError : there is nothing to choose from, or a size has no time of any code that could be kept.
+    """
+    sizes = sorted({size for times in seconds for size in times})
     if not sizes or most < 1:
         raise UsageError("there are no times to choose variants by" if not sizes else "at least one variant is kept",
                          witness=f"most={most}")
-    recipes = tuple(seconds)
-    costs = _costs([seconds[recipe] for recipe in recipes], sizes)
-    taken = _solved(costs, [recipe.flags for recipe in recipes], sizes, most)
+    costs = _costs(seconds, sizes)
+    taken = _solved(costs, [()] * len(seconds) if flags is None else flags, sizes, most)
     if taken is None:
         raise UsageError("no so few recipes have times at all sizes", witness=f"most={most}")
-    kept = sorted(set(taken.values()))
     regret = sum(costs[taken[size], size] for size in sizes) / len(sizes) / LIMITS.regret_unit
-    return Variants(recipes=tuple(recipes[k] for k in kept), regret=2.0**regret,
-                    of_size={size: kept.index(taken[size]) for size in sizes})
+    return LeastRegret(kept=tuple(sorted(set(taken.values()))), of_size=taken, regret=2.0**regret)
 
 
 def _costs(seconds: Sequence[Mapping[int, float]], sizes: Sequence[int]) -> dict[tuple[int, int], int]:

@@ -10,7 +10,7 @@ from tests.architecture.parsed import imports_of
 
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
-    "dependence": ["questions"],
+    "dependence": ["reordering", "questions"],
     "scheduling": ["tree", "primitives", "solving", "fusion", "interchange"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",

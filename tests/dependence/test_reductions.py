@@ -111,6 +111,32 @@ def test_what_one_statement_accumulates_beside() -> None:
         ("sum", "float64", False), ("sum", "int32", False), ("or", "bool", False)]
 
 
+@pytest.mark.parametrize(("body", "found"), [
+    ("if (A[i] > 0 && k[0] < 0) k[0] = i;", True),
+    ("if (k[0] == -1) { if (A[i] > 0) k[0] = i; }", True),
+    ("k[0] = A[i] > 0 && k[0] <= -1 ? i : k[0];", True),
+    ("if (A[i] > 0 && k[0] <= 0) k[0] = i;", False),      # the first iteration leaves a number that is asked again
+    ("if (A[i] > 0 && k[0] > 5) k[0] = i;", False),
+    ("if (A[i] > 0 && k[0] < K[i]) k[0] = i;", False),
+    ("if (A[i] > k[0] && k[0] < 0) k[0] = i;", False),
+    ("if (A[i] > 0 && k[0] < 0) k[0] = i; else if (A[i] < 0) k[0] = i;", False),
+    ("k[0] = A[i] > 0 && k[0] < 0 ? k[0] : i;", False),
+])
+def test_an_element_that_one_iteration_alone_overwrites(body: str, found: bool) -> None:
+    scop = loop(body)
+    assert [(r.operator, r.any_order) for r in find_reductions(scop)] == [("first", False)] * found
+    assert not analyse(scop, reductions="exact").relaxed
+
+
+@pytest.mark.parametrize(("body", "nan_first"), [
+    ("if (A[i] > s[0]) { s[0] = A[i]; k[0] = i; }", [False]),
+    ("if (A[i] > s[0] || (A[i] != A[i] && s[0] == s[0])) { s[0] = A[i]; k[0] = i; }", [True]),
+    ("if (A[i] > s[0] || (A[i] != A[i] && s[0] == s[0])) s[0] = A[i];", []),
+])
+def test_an_extremum_that_lets_the_first_nan_win_has_a_place(body: str, nan_first: list[bool]) -> None:
+    assert [r.nan_first for r in find_reductions(loop(body))] == nan_first
+
+
 @pytest.mark.parametrize(("body", "operator"), [
     ("if (A[i] > 0) k[0] = 1;", "any"),
     ("k[0] = A[i] > 0 ? 1 : k[0];", "any"),
@@ -125,8 +151,8 @@ def test_what_one_statement_accumulates_beside() -> None:
 def test_an_element_that_conditions_let_one_number_or_the_iterator_overwrite(body: str, operator: str) -> None:
     scop = loop(body)
     (found,) = find_reductions(scop)
-    assert (found.operator, found.any_order) == (operator, False)
-    assert not analyse(scop, reductions="exact").relaxed
+    assert (found.operator, found.any_order) == (operator, operator == "any")
+    assert analyse(scop, reductions="exact").relaxed == ((found.statement,) if operator == "any" else ())
 
 
 @pytest.mark.parametrize("body", [

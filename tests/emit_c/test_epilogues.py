@@ -52,6 +52,13 @@ def channels_last(channels: int, width: int) -> Scop:
     return build(compute((width, width, channels), lambda y, x, c: maximum(t[c, y, x] + bias[c], 0.0), name="O"))
 
 
+def clipped(channels: int, width: int) -> Scop:
+    """Bytes, by choices that compilers make by branches."""
+    t, bias = convolved(channels, width), placeholder("b", (channels,))
+    return build(compute(t.shape, lambda c, y, x: minimum(maximum(t[c, y, x] * 9.0 + bias[c], 0.0), 255.0).astype(
+        "uint8"), name="O"))
+
+
 def two_readers(channels: int, width: int) -> Scop:
     t, bias = convolved(channels, width), placeholder("b", (channels,))
     first = compute(t.shape, lambda c, y, x: maximum(t[c, y, x] + bias[c], 0.0), name="O")
@@ -75,7 +82,8 @@ def requantised(rows: int, columns: int) -> Scop:
 
 @pytest.mark.parametrize(("program", "first", "second"), [
     (relu, 16, 6), (relu, 17, 12), (relu, 32, 13), (relu, 16, 30), (residual, 16, 12), (residual, 23, 18),
-    (channels_last, 18, 12), (two_readers, 16, 13), (product, 7, 17), (product, 12, 32), (product, 13, 47),
+    (channels_last, 18, 12), (clipped, 16, 6), (clipped, 32, 13), (clipped, 16, 30),
+    (two_readers, 16, 13), (product, 7, 17), (product, 12, 32), (product, 13, 47),
     (requantised, 6, 16), (requantised, 11, 35)])
 def test_a_chain_rides_in_the_register_tile_bit_by_bit(program: Callable[[int, int], Scop], first: int, second: int,
                                                        tmp_path: Path) -> None:
@@ -102,6 +110,13 @@ def _random(declaration: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "float":
         return rng.standard_normal(extents).astype(np.float32)
     return rng.integers(-90, 90, extents).astype(NUMPY[kind])
+
+
+@pytest.mark.parametrize("width", [6, 12, 13, 30])
+def test_choices_that_become_bytes_are_made_in_lanes(width: int) -> None:
+    made = optimize(clipped(32, width), AVX2)
+    assert "polysched_at_most_f32(" in made.text, made.text
+    assert "T_0" in made.text
 
 
 def test_lanes_of_a_tile_are_neighbours_in_the_buffer_of_its_sums() -> None:

@@ -18,12 +18,12 @@ from tests.tiers import and_campaign
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 
-def complaints(path: Path, size: int, *mutation: str, shared: bool = True) -> str:
+def complaints(path: Path, size: int, *mutation: str, gpu: GpuOptions | None = None) -> str:
     """What Oclgrind says of a program on a device; the mutation is a text and what takes its place, once."""
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
     needs_device(path.parent)
-    text = transform_file(path, PipelineOptions(device="opencl", gpu=GpuOptions(shared=shared))).text
+    text = transform_file(path, PipelineOptions(device="opencl", gpu=gpu)).text
     if mutation:
         assert mutation[0] in text
         text = text.replace(*mutation, 1)
@@ -52,15 +52,15 @@ def test_kernels(name: str, tmp_path: Path) -> None:
     (("k < n; k++)\\n", "k <= n; k++)\\n"), "Invalid read")])
 def test_what_is_put_there_is_found(mutation: tuple[str, str], words: str, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
-    assert words in complaints(tmp_path / "f.c", 9, *mutation, shared=False)
+    assert words in complaints(tmp_path / "f.c", 9, *mutation, gpu=GpuOptions(shared=False))
 
 
 @pytest.mark.parametrize("barrier", [0, 1])
 def test_a_missing_barrier_is_a_race(barrier: int, tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
-    name = "barrier(CLK_LOCAL_MEM_FENCE);"
-    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl")).text
+    name, gpu = "barrier(CLK_LOCAL_MEM_FENCE);", GpuOptions(points=(1, 2))
+    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=gpu)).text
     pieces = text.split(name)
     at = name + pieces[1] + name if barrier else name + pieces[1]
     instead = name + pieces[1] if barrier else pieces[1]
-    assert "race" in complaints(tmp_path / "f.c", 40, at, instead)
+    assert "race" in complaints(tmp_path / "f.c", 40, at, instead, gpu=gpu)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polysched.gpu import GpuMapping, HostLoop, Launch, map_to_device
+from polysched.gpu import GpuMapping, GpuOptions, HostLoop, Launch, map_to_device
 from polysched.gpu.mapping import HostNode
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
@@ -26,10 +26,12 @@ CHAIN = ("void f(int n, double a[n]) {\n#pragma scop\n  for (int i = 1; i < n; i
          "#pragma endscop\n}\n")
 
 
-def mapped(text: str, scheduler: str = "original", *, pure: tuple[str, ...] = ()) -> GpuMapping:
-    """The mapping of a program in the order of one scheduler."""
+def mapped(text: str, scheduler: str = "original", *, pure: tuple[str, ...] = (), points: tuple[int, ...] = (1,),
+           shared: bool = True) -> GpuMapping:
+    """The mapping of a program in the order of one scheduler; a work item has one point unless others are given."""
     dependences = analysed(from_c_text(text, pure=pure)).dependences
-    return map_to_device(scheduled(dependences, PipelineOptions(scheduler=scheduler)))
+    return map_to_device(scheduled(dependences, PipelineOptions(scheduler=scheduler)),
+                         options=GpuOptions(points=points, shared=shared))
 
 
 def shape(node: HostNode) -> str:

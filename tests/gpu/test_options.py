@@ -16,3 +16,16 @@ def test_edges_that_are_not_given_are_one() -> None:
 def test_blocks_that_no_device_has(block: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match="a block cannot be"):
         GpuOptions(block=block)
+
+
+def test_points_of_one_are_none() -> None:
+    assert GpuOptions(points=(1,)).points_of(2) == ()
+    assert GpuOptions(points=(2,)).points_of(3) == (2, 1, 1)
+    assert GpuOptions(points=(1, 4)).points_of(1) == ()
+
+
+@pytest.mark.parametrize(("points", "words"), [((0,), "cannot have 0 points"), ((1, 2, 3, 4), "cannot have 1x2x3x4"),
+                                               ((16, 8), "cannot have 128 points")])
+def test_points_that_no_work_item_has(points: tuple[int, ...], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        GpuOptions(points=points)

@@ -16,7 +16,7 @@ from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, mapped
 def of(text: str, shared: bool = True, **sizes: int) -> Figures:
     """The figures of the first kernel on an A100."""
     schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    return figures(map_to_device(schedule, options=GpuOptions(shared=shared)), SM_80, sizes)[0]
+    return figures(map_to_device(schedule, options=GpuOptions(shared=shared, points=(1,))), SM_80, sizes)[0]
 
 
 def test_a_transposed_copy_reads_a_sector_for_each_element() -> None:

@@ -82,7 +82,7 @@ def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
 
 def test_an_index_and_a_flag_of_one_array_are_found_in_one_loop_on_threads(tmp_path: Path) -> None:
     written, emitted, text = both("last_and_any", tmp_path)
-    assert "partial results of last, any per thread" in text
+    assert "partial results of last_index, any per thread" in text
     for m, n, zero, negative in ((300, 200, 7, 9), (300, 200, 59_999, 0), (300, 200, None, None), (3, 2, 2, 1)):
         numbers = np.arange(1, m * n + 1, dtype=np.int32)
         if zero is not None:

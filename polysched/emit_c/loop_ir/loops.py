@@ -236,13 +236,23 @@ class Partial:
     Parameters
     ----------
     array : its array.
-    operator : as `dependence.reductions.Reduction` has it.
+    operator : as `dependence.reductions.Reduction` has it; `place` for what `argmin` or `argmax` keeps beside.
     subscripts : the element.
+    ties : which of equal values counts, for `argmin` and `argmax`.
+    start : for what loop counters overwrite, a number before that of the first iteration.
+    grows : later iterations have larger numbers there; otherwise smaller ones.
+    leader : for a `place`, the array of the extremum.
+    nan_first : the first value that is no number is the extremum.
     """
 
     array: str
     operator: str
     subscripts: tuple[Linear, ...]
+    ties: str = ""
+    start: Linear | None = None
+    grows: bool = True
+    leader: str = ""
+    nan_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -264,6 +274,7 @@ class ThreadPart:
     element : an access of the reduced element, to print it; None for a whole array.
     places : for `argmin` and `argmax`, the temporaries and accesses of the place.
     start : for `last`, what an iteration overwrites the element with, less one; later iterations have larger numbers.
+    nan_first : the first value that is no number is the extremum.
     """
 
     temporary: Temporary
@@ -271,6 +282,7 @@ class ThreadPart:
     element: PartialElement | None = None
     places: tuple[tuple[Temporary, PartialElement], ...] = ()
     start: Linear | None = None
+    nan_first: bool = False
 
     @property
     def temporaries(self) -> tuple[Temporary, ...]:

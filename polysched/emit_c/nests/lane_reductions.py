@@ -15,7 +15,7 @@ reductions", IMPACT 2015 (partial results in lanes), with the operators of `depe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
@@ -23,7 +23,16 @@ from polysched.dependence.reductions import Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
-from polysched.emit_c.loop_ir.index import Comparison, constant, remainder, variable
+from polysched.emit_c.loop_ir.index import (
+    Comparison,
+    Linear,
+    constant,
+    direction,
+    growth,
+    remainder,
+    substitute,
+    variable,
+)
 from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.loops import (
     Block,
@@ -41,9 +50,13 @@ from polysched.emit_c.loop_ir.loops import (
 )
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.nests.row_lengths import most_iterations
-from polysched.scop.scop import Scop
+from polysched.emit_c.nests.thread_reductions import PLACES
+from polysched.scop.body import Cast, IteratorRef, Load, Select, assignments, walk
+from polysched.scop.dtypes import INT32, DType, Kind
+from polysched.scop.scop import Access, Scop, Statement
 
 VECTORS = LIMITS.reduction_vectors
+COUNTED = frozenset({"last", "first"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,14 +137,104 @@ def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
         statement = how.scop.statement(instance.statement)
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         for part in reduction.accumulators:
-            access = statement.access(part.write)
-            forms = [linear_form(s, values) for s in access.subscripts]
-            if any(form is None or depends_on(form, frozenset({loop.variable})) for form in forms):
-                continue
-            users = {a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
-                     if a.array == access.array}
-            if users != part.own:
+            made = _of_accumulator(part, statement, values, loop, how)
+            if made is None:
                 return ()
-            found.append(Partial(array=access.array, operator=part.operator,
-                                 subscripts=tuple(form for form in forms if form is not None)))
+            found += made
     return tuple(found) if len({p.array for p in found}) == len(found) else ()
+
+
+def _of_accumulator(part: Reduction, statement: Statement, values: Mapping[str, Linear], loop: For,
+                    how: LaneReductions) -> tuple[Partial, ...] | None:
+    """The element of one accumulator, and its places; none where it moves, None where it has no form in lanes."""
+    accesses = [statement.access(r) for r in (part.write, *_written_places(part, statement))]
+    elements = [_staying(access, values, loop) for access in accesses]
+    if elements[0] is None:
+        return ()
+    if not _are_alone(part, accesses, loop, how):
+        return None
+    made = tuple(Partial(array=access.array, operator=part.operator, subscripts=element)
+                 for access, element in zip(accesses, elements, strict=True) if element is not None)
+    if len(made) < len(elements):
+        return None
+    numbers = [_form(statement, access.reference, values) for access in accesses]
+    if part.operator in COUNTED:
+        counted = _counted(made[0], numbers[0], loop)
+        return None if counted is None else (counted,)
+    return _with_places(part, made, numbers, loop) if part.operator in PLACES else made
+
+
+def _are_alone(part: Reduction, accesses: Sequence[Access], loop: For, how: LaneReductions) -> bool:
+    """Whether an accumulator and its places are in arrays of their own that nothing else in the loop uses."""
+    arrays = {access.array for access in accesses}
+    users = {a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
+             if a.array in arrays}
+    return users == part.own and len(arrays) == len(accesses)
+
+
+def _with_places(part: Reduction, made: Sequence[Partial], numbers: Sequence[Linear | None], loop: For
+                 ) -> tuple[Partial, ...] | None:
+    """An extremum and its places, one of which tells which of two lanes came first; None without such a one."""
+    leading = replace(made[0], ties=part.ties, nan_first=part.nan_first)
+    places = [replace(p, operator="place", leader=leading.array) for p in made[1:]]
+    for n, (place, number) in enumerate(zip(places, numbers[1:], strict=True)):
+        telling = _counted(place, number, loop) if _moves(number, loop) else None
+        if telling is not None:
+            return leading, *places[:n], telling, *places[n + 1:]
+    return None
+
+
+def _written_places(part: Reduction, statement: Statement) -> tuple[str, ...]:
+    return tuple(r for r in part.places if statement.access(r).is_write)
+
+
+def _staying(access: Access, values: Mapping[str, Linear], loop: For) -> tuple[Linear, ...] | None:
+    """The subscripts of an element that stays while the loop runs; None for another."""
+    forms = [linear_form(s, values) for s in access.subscripts]
+    if any(form is None or depends_on(form, frozenset({loop.variable})) for form in forms):
+        return None
+    return tuple(form for form in forms if form is not None)
+
+
+def _form(statement: Statement, reference: str, values: Mapping[str, Linear]) -> Linear | None:
+    """The number by loop counters that overwrites an element, in whose type such numbers compare as they do.
+
+    None for another value, for several assignments, and where both sides of a choice may be meant.
+    """
+    items = [item for item in assignments(statement.body) if item.target == reference]
+    if len(items) != 1 or items[0].op is not None or items[0].dtype.bits < INT32.bits:
+        return None
+    value, dtype = items[0].value, items[0].dtype
+    while isinstance(value, Select | Cast):
+        if isinstance(value, Select):
+            sides = [side for side in (value.then, value.otherwise) if not any(isinstance(e, Load) for e in walk(side))]
+            if len(sides) != 1:
+                return None
+            value = sides[0]
+        elif not _keeps_order(value.dtype, dtype):
+            return None
+        else:
+            dtype, value = value.dtype, value.operand
+    if not _keeps_order(value.dtype, dtype):
+        return None
+    return values[value.name] if isinstance(value, IteratorRef) else linear_form(value, values)
+
+
+def _keeps_order(old: DType, new: DType) -> bool:
+    """Whether numbers of one integer type compare in another as in their own."""
+    return (new.kind is old.kind and new.bits >= old.bits) or (
+        old.kind is Kind.UNSIGNED and new.kind is Kind.SIGNED and new.bits > old.bits)
+
+
+def _moves(number: Linear | None, loop: For) -> bool:
+    """Whether every iteration has another number."""
+    return number is not None and growth(number, loop.variable) not in (None, 0)
+
+
+def _counted(partial: Partial, number: Linear | None, loop: For) -> Partial | None:
+    """The element with a number that no iteration of the loop overwrites it with; None for other values."""
+    way = None if number is None else direction(number, loop.variable)
+    if number is None or way is None:
+        return None
+    start = substitute(number, {loop.variable: loop.lower})
+    return replace(partial, start=start + constant(1 if way < 0 else -1), grows=way >= 0)

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.reductions import Reduction
+from polysched.dependence.reductions import OVERWRITES, Reduction
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
@@ -157,7 +157,7 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     stay = [all(form is not None and not depends_on(form, moving) for form in _forms(instance, target, scop))
             for target in targets]
     start = _start(reduction, instance, loop, statement)
-    if reduction.ties and not (all(stay) and _keeps_ties(reduction, start)):
+    if _has_order(reduction) and not (all(stay) and _keeps_ties(reduction, start)):
         return None
     if not stay[0]:
         temporary = _array_part(scop.array(statement.access(reduction.write).array), instance, how, names)
@@ -167,7 +167,12 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
     made = [(Temporary(array := statement.access(target).array, how.taken.fresh(f"{identifier_of(array)}_part", names)),
              PartialElement(instance, target)) for target in targets]
     (temporary, element), *places = made
-    return ThreadPart(temporary, reduction.operator, element, tuple(places), start)
+    return ThreadPart(temporary, reduction.operator, element, tuple(places), start, reduction.nan_first)
+
+
+def _has_order(reduction: Reduction) -> bool:
+    """Whether the parts of a reduction are combined by what each of them found, rather than by an operator."""
+    return bool(reduction.ties) or reduction.operator in OVERWRITES
 
 
 def _keeps_ties(reduction: Reduction, start: Linear | None) -> bool:
@@ -183,7 +188,7 @@ def _start(reduction: Reduction, instance: StatementInstance, loop: For, stateme
     """
     counter = next((e for e in walk(reduction.value) if isinstance(e, IteratorRef)), None) \
         if reduction.value is not None else None
-    if counter is None:
+    if counter is None or reduction.operator != "last":
         return None
     value = instance.iterators[statement.iterators.index(counter.name)]
     for node in reversed(_path(loop, instance)[1:]):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from polysched.emit_c.bodies.wrapping_sums import can_overflow, unsigned
+from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Partial, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.register_tiles.tile_accesses import Reach, points, private_reach
@@ -20,6 +21,8 @@ from polysched.scop.scop import Scop
 SYMBOLS = {"sum": "+", "product": "*", "and": "&", "or": "|", "xor": "^"}
 COMPARISONS = {"min": "<", "max": ">"}
 OPERATORS = frozenset(SYMBOLS) | frozenset(COMPARISONS)
+IN_ORDER = frozenset({"any", "last", "first", "argmin", "argmax"})
+"""Those whose lanes are combined by when they got their values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +32,7 @@ class PartialResults:
     Parameters
     ----------
     element : the C text of the element that a reduction is into.
+    form : the C text of a linear form.
     math : declares the larger and the smaller of two vectors; None for a comparison and a choice.
     in_use : names of the loop variables around and inside the tile.
     """
@@ -40,6 +44,7 @@ class PartialResults:
     in_use: frozenset[str]
     lanes: int
     element: Callable[[Partial], CText]
+    form: Callable[[Linear], CText]
     math: VectorMath | None = None
 
     def at_point(self, number: int) -> dict[Reach, Piece]:
@@ -51,12 +56,18 @@ class PartialResults:
     def beginnings(self) -> Iterator[str]:
         """The declarations, each lane with the value that changes nothing."""
         for partial in self.tile.partials:
+            if self._tells(partial):
+                yield f"const {self._dtype(partial).c_name} {self._before(partial)} = {self._start(partial)};"
             for number in range(self._count):
                 yield f"{self._type(partial)} {self._name(partial, number)} = {self._neutral(partial)};"
 
     def combinations(self) -> Iterator[str]:
         """The vectors into one, its lanes pair by pair, and the result into the element."""
         for partial in self.tile.partials:
+            if partial.operator in IN_ORDER:
+                yield from self._in_order(partial)
+            if partial.operator in IN_ORDER or partial.leader:      # places go with their extremum
+                continue
             step = 1
             while step < self._count:
                 for number in range(0, self._count - step, 2 * step):
@@ -71,6 +82,91 @@ class PartialResults:
                 yield f"  {element} = {first}[{lane}] {sign} {element} ? {first}[{lane}] : {element};"
             else:
                 yield f"{element} {SYMBOLS[partial.operator]}= {self._tree(partial, 0, self.lanes)};"
+
+    def _in_order(self, leading: Partial) -> Iterator[str]:
+        """What an element and its places end with: vectors into one, then lane by lane, then into the elements."""
+        group = (leading, *(p for p in self.tile.partials if p.leader == leading.array))
+        step = 1
+        while step < self._count:
+            for number in range(0, self._count - step, 2 * step):
+                yield from self._merged(group, number, number + step)
+            step *= 2
+        lane = self.taken.fresh("lane", self.in_use)
+        found = {p.array: self.taken.fresh(f"{identifier_of(p.array)}_found", self.in_use) for p in group}
+        for p in group:
+            yield f"{self._dtype(p).c_name} {found[p.array]} = {self._name(p, 0)}[0];"
+        condition = self._comes_later(
+            group, lambda p: found[p.array], lambda p: f"{self._name(p, 0)}[{lane}]", lambda text, _: text, "&&", "||")
+        changes = " ".join(f"{found[p.array]} = {self._name(p, 0)}[{lane}];" for p in group)
+        yield f"for (int {lane} = 1; {lane} < {self.lanes}; {lane}++)"
+        yield f"  if ({condition}) {{ {changes} }}"
+        tells = next(p for p in group if self._tells(p))
+        yield f"if ({found[tells.array]} != {self._before(tells)}) {{"
+        yield from (f"  {self.element(p)} = {found[p.array]};" for p in group)
+        yield "}"
+
+    def _merged(self, group: tuple[Partial, ...], left: int, right: int) -> Iterator[str]:
+        """One vector of each takes the lanes of another that count more."""
+        widest = max(self._dtype(p).bits for p in group)
+
+        def sized(mask: str, partial: Partial) -> str:
+            return self._resized(mask, self._dtype(partial).bits, widest)
+
+        condition = self._comes_later(group, lambda p: self._name(p, left), lambda p: self._name(p, right), sized,
+                                      "&", "|")
+        mask = self.taken.fresh(f"{identifier_of(group[0].array)}_later", self.in_use)
+        yield "{"
+        yield f"  const {self.types.mask(widest, self.lanes)} {mask} = {condition};"
+        for p in group:
+            own = self._resized(mask, widest, self._dtype(p).bits)
+            kind, bits = self._type(p), self.types.mask(self._dtype(p).bits, self.lanes)
+            both = [f"({bits}){self._name(p, number)}" for number in (left, right)]
+            yield f"  {self._name(p, left)} = ({kind})(({both[1]} & {own}) | ({both[0]} & ~{own}));"
+        yield "}"
+
+    def _resized(self, mask: str, have: int, want: int) -> str:
+        return mask if have == want else f"__builtin_convertvector({mask}, {self.types.mask(want, self.lanes)})"
+
+    def _comes_later(self, group: tuple[Partial, ...], left: Callable[[Partial], str],
+                     right: Callable[[Partial], str], sized: Callable[[str, Partial], str], both: str, either: str
+                     ) -> str:
+        """Whether the right value counts rather than the left one, for a lane or for vectors of them."""
+        leading, tells = group[0], next(p for p in group if self._tells(p))
+
+        def test(partial: Partial, first: str, sign: str, second: str) -> str:
+            return sized(f"({first} {sign} {second})", partial)
+
+        before = self._before(tells)
+        there = test(tells, right(tells), "!=", before)
+        if leading.operator == "any":
+            return there
+        wants_later = leading.operator == "last" or leading.ties == "last"
+        sign = ">" if wants_later == tells.grows else "<"
+        wins = test(tells, right(tells), sign, left(tells))
+        if tells is not leading:
+            better = test(leading, right(leading), COMPARISONS[leading.operator.removeprefix("arg")], left(leading))
+            equal = test(leading, right(leading), "==", left(leading))
+            if leading.nan_first:
+                no_number, another = (test(leading, side(leading), "!=", side(leading)) for side in (right, left))
+                number = test(leading, left(leading), "==", left(leading))
+                better = f"({better} {either} ({no_number} {both} {number}))"
+                equal = f"({equal} {either} ({no_number} {both} {another}))"
+            wins = f"({better} {either} ({equal} {both} {wins}))"
+        nothing = test(tells, left(tells), "==", before)
+        return f"({there} {both} ({nothing} {either} {wins}))"
+
+    def _tells(self, partial: Partial) -> bool:
+        """Whether a value other than the first one says that a lane has got one."""
+        return partial.operator in ("any", "first") or partial.start is not None
+
+    def _before(self, partial: Partial) -> str:
+        return self.taken.fresh(f"{identifier_of(partial.array)}_before", self.in_use)
+
+    def _start(self, partial: Partial) -> str:
+        if partial.operator in ("any", "first"):
+            return self.element(partial).code
+        assert partial.start is not None
+        return f"({self._dtype(partial).c_name})({self.form(partial.start)})"
 
     @property
     def _count(self) -> int:
@@ -98,7 +194,11 @@ class PartialResults:
                 return f"~{zeros}"
             case "sum" | "or" | "xor":
                 return zeros
-            case "min" | "max":
+            case _ if self._tells(partial):
+                return f"{self._before(partial)} - {zeros}"
+            case "place":
+                return zeros
+            case "min" | "max" | "argmin" | "argmax":
                 conversion = "" if self.scop.array(partial.array).own_type else f"({dtype.c_name})"
                 return f"{conversion}{self.element(partial)} - {zeros}"
             case _:

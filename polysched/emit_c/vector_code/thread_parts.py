@@ -157,11 +157,16 @@ class ThreadParts:
             yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
             return
         if part.operator in OVERWRITES:
-            yield from braced(f"if ({name} != {self.fresh(f'{name}_before')})", [f"{element} = {name};"])
+            before = self.fresh(f"{name}_before")
+            untouched = f" && {element.at(Level.RELATIONAL)} == {before}" if part.operator == "first" else ""
+            yield from braced(f"if ({name} != {before}{untouched})", [f"{element} = {name};"])
             return
         sign = COMPARISONS[part.operator.removeprefix("arg")]
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
-        yield from braced(f"if ({name} {sign} {element})", changes)
+        better = f"{name} {sign} {element}"
+        if part.nan_first:
+            better += f" || ({name} != {name} && {element} == {element})"
+        yield from braced(f"if ({better})", changes)
 
     def _elements_of(self, part: ThreadPart) -> Iterator[tuple[str, DType, CText]]:
         """Name, type and original of each variable of a part; the extremum before its places."""

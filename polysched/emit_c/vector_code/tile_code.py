@@ -59,7 +59,7 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised, Vecto
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.body import assignments
+from polysched.scop.body import Cast, Select, assignments, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import CorePorts
@@ -121,7 +121,8 @@ class TileCode:
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
-                               lanes=lanes, element=self._element, math=self.math)
+                               lanes=lanes, element=self._element,
+                               form=lambda form: self.index.form(form).text, math=self.math)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
@@ -182,6 +183,20 @@ class TileCode:
         return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * self.scop.array(access.array).dtype.bits
                    for instance, statement in statements for access in statement.accesses
                    if self._reach(self.printer_for(instance, Point(())), access, 2).lanes is Lanes.UNIT)
+
+    def branches(self) -> bool:
+        """Whether floats are chosen that become integers, of elements that lie apart in buffers at most.
+
+        Compilers branch on such a choice, whose sides are numbers of the other type.  What lies apart in a buffer of
+        the caches is gathered at the cost of two instructions per lane.
+        """
+        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
+        chosen = any(isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_float
+                     and any(isinstance(part, Select) for part in walk(e.operand))
+                     for statement in statements for item in assignments(statement.body) for e in walk(item.value))
+        kept = {name for name, temporary in self._temporaries.items() if temporary.kept}
+        return chosen and all(not a.writes and a.generic.array in kept for a in self._accesses(2)
+                              if a.generic.lanes is Lanes.SPREAD)
 
     def computes_integers(self) -> bool:
         """Whether no value is a float."""
@@ -363,7 +378,8 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(), *body]
+            return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(),
+                    *self._fetches.rows_in_place(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]

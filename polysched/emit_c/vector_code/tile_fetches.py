@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
-from polysched.emit_c.loop_ir.index import Variable, substitute, variable
+from polysched.emit_c.loop_ir.index import Variable, growth, substitute, variable
 from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance, instances
-from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, packed_at
+from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, packed_at, reach
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
+from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.streams import fetched, fetched_ahead
+
+ROWS_AHEAD = LIMITS.rows_ahead
+LEAST_ROWS = LIMITS.least_fetching_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +70,50 @@ class TileFetches:
                 yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
                                          panel_bytes=rows * panel.extents[-1] * width,
                                          read_again=self._is_read_again(panel))
+
+    def rows_in_place(self) -> Iterator[str]:
+        """Later rows of large arrays whose rows no prefetcher follows, which vectors read where they lie."""
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        others = [edge.count for edge in self.tile.edges if not edge.simd]
+        if edge is None or not self.tile.loops or prod(others) < LEAST_ROWS:
+            return
+        loop = self.tile.loops[-1]
+        length = loop.upper - loop.lower
+        if loop.step != 1 or (length.is_constant and length.constant <= ROWS_AHEAD):
+            return
+        further = {loop.variable: variable(loop.variable) + ROWS_AHEAD}
+        for key in dict.fromkeys(self._read_in_place(edge.variable)):
+            if self._row_bytes(key, loop.variable) >= LIMITS.least_page_row_bytes:
+                forms = tuple(substitute(form, further) for form in key.subscripts or ())
+                yield from fetched(f"&{self.place(replace(key, subscripts=forms))}", bytes_ahead=0,
+                                   count_bytes=self.scop.array(key.array).dtype.bytes * edge.count)
+
+    def _read_in_place(self, lanes: str) -> Iterator[Reach]:
+        """Where the tile's first point reads vectors of arrays that nothing in it writes, outside of panels."""
+        private = {temporary.array for temporary in self.tile.private}
+        written = {a.array for i in instances(self.tile.body) for a in self.scop.statement(i.statement).writes}
+        for instance in instances(self.tile.body):
+            printer = self.printer_for(instance)
+            buffered = private | written | {temporary.array for temporary in instance.temporaries}
+            for access in printer.statement.reads:
+                if access.array in buffered or printer.packed_access(access) is not None:
+                    continue
+                found = reach(self.scop.array(access.array), access, printer.iterators, lanes, 2)
+                if found.lanes is Lanes.UNIT:
+                    yield found
+
+    def _row_bytes(self, place: Reach, name: str) -> int:
+        """How far elements lie apart from one iteration of a loop to the next; 0 where that or the array is small."""
+        array = self.scop.array(place.array)
+        extents, forms = constant_extents(array), place.subscripts or ()
+        elements = constant_elements(array)
+        if elements is None or elements * array.dtype.bytes < LIMITS.least_fetched_array_bytes or (
+                len(forms) != len(extents)):
+            return 0
+        steps = [growth(form, name) for form in forms]
+        inner = [prod(extent or 0 for extent in extents[k + 1:]) for k in range(len(extents))]
+        return 0 if None in steps else array.dtype.bytes * abs(sum(
+            (step or 0) * count for step, count in zip(steps, inner, strict=True)))
 
     def later_rows(self) -> Iterator[str]:
         """Rows of a later loop."""

@@ -31,10 +31,11 @@ static inline nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *
 }
 /* A launcher for each kernel, found by its head. */
 static inline void polysched_cpu_launchers(FILE *file, const char *text) {
-  static const char head[] = "extern \"C\" __global__ void ";
-  for (const char *at = text; (at = strstr(at, head)); at += sizeof head - 1) {
-    int length = (int)strcspn(at + sizeof head - 1, "( \n");
-    fprintf(file, "POLYSCHED_LAUNCHER(%.*s)\n", length, at + sizeof head - 1);
+  static const char head[] = "extern \"C\" __global__ void ", bounds[] = "__launch_bounds__(";
+  for (const char *at = text; (at = strstr(at, head));) {
+    at += sizeof head - 1;
+    if (!strncmp(at, bounds, sizeof bounds - 1)) at += strcspn(at, ")") + 2;
+    fprintf(file, "POLYSCHED_LAUNCHER(%.*s)\n", (int)strcspn(at, "( \n"), at);
   }
 }
 static inline char *polysched_cpu_read(const char *path) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polysched.graph.evaluation.inference import Inferred, infer, site_of
@@ -11,8 +11,8 @@ from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
 from polysched.graph.planning.nested import Nesting
-from polysched.graph.planning.partition import Group, fragment_of, partition, why_apart
-from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, walked
+from polysched.graph.planning.partition import Beside, Group, fragment_of, partition, why_apart
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together, walked
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -34,6 +34,7 @@ class Plan:
     room : sizes that are not negative where operators take their operands, those of regions included.
     refused : operators that would be one kernel at less cost, and why they are not: of plans by cost, and of edges that
         elementwise fusion leaves.
+    variants : of kernels with several codes, the sizes for which each runs.
     """
 
     graph: Graph
@@ -43,6 +44,7 @@ class Plan:
     lives: Mapping[str, tuple[int, int]]
     room: tuple[Size, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    variants: Mapping[Step, str] = field(default_factory=dict)
 
     @cached_property
     def arena(self) -> Arena:
@@ -64,8 +66,18 @@ class Plan:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The steps that run compiled fragments."""
+        """The steps that run compiled fragments, those that run together one by one."""
         return tuple(s for s in self.walked if isinstance(s, Kernel))
+
+    @property
+    def shared(self) -> tuple[Kernel, ...]:
+        """Those of the kernels that run together with others."""
+        return tuple(k for s in self.walked if isinstance(s, Together) for k in s.kernels)
+
+    @property
+    def regions(self) -> int:
+        """How many parallel regions run the kernels: what lies between two barriers of all threads."""
+        return len(self.kernels) - len(self.shared) + sum(isinstance(s, Together) for s in self.walked)
 
     @cached_property
     def walked(self) -> tuple[Step, ...]:
@@ -87,36 +99,45 @@ class Plan:
         copies = sum(isinstance(s, Copies) for s in self.walked)
         control = sum(isinstance(s, Either | Repetition) for s in self.walked)
         said = f", {control} branches and loops" if control else ""
-        lines = [f"{len(self.kernels)} kernels, {copies} copies{said}, {arena}"]
+        regions = f" in {_counted(self.regions)}" if self.regions < len(self.kernels) else ""
+        lines = [f"{len(self.kernels)} kernels{regions}, {copies} copies{said}, {arena}"]
         for step in self.steps:
-            lines += _lines(step, "  ")
+            lines += _lines(step, "  ", self.variants)
         return "\n".join(lines)
 
 
-def _lines(step: Step, indent: str) -> list[str]:
+def _counted(regions: int) -> str:
+    return f"{regions} parallel region{'s' * (regions != 1)}"
+
+
+def _lines(step: Step, indent: str, variants: Mapping[Step, str]) -> list[str]:
     """A step as text."""
     if isinstance(step, Kernel):
         ops = " ".join(n.op for n in step.fragment.nodes)
-        return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})"]
+        return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})",
+                *([f"{indent}  {variants[step]}"] if step in variants else [])]
+    if isinstance(step, Together):
+        inside = [line for kernel in step.kernels for line in _lines(kernel, f"{indent}  ", variants)]
+        return [f"{indent}{len(step.kernels)} side by side", *inside]
     if isinstance(step, Copies):
         return [f"{indent}{step.output} = copy({', '.join(step.inputs)})"]
     if isinstance(step, Sizes):
         return [f"{indent}{step.output} = sizes {', '.join(map(str, step.values))}"]
     outputs = ", ".join(step.outputs)
     if isinstance(step, Either):
-        return [f"{indent}{outputs} = if {step.condition}", *_part_lines(step.yes, indent), f"{indent}else",
-                *_part_lines(step.no, indent)]
+        return [f"{indent}{outputs} = if {step.condition}", *_part_lines(step.yes, indent, variants),
+                f"{indent}else", *_part_lines(step.no, indent, variants)]
     often = f" at most {step.limit} times" if step.limit else ""
     often = often.replace("at most ", "") if not step.next_condition else f"{often} while {step.goes_on}"
-    return [f"{indent}{outputs} = loop{often}", *_part_lines(step.body, indent)]
+    return [f"{indent}{outputs} = loop{often}", *_part_lines(step.body, indent, variants)]
 
 
-def _part_lines(part: Part, indent: str) -> list[str]:
-    lines = [line for step in part.steps for line in _lines(step, f"{indent}  ")]
+def _part_lines(part: Part, indent: str, variants: Mapping[Step, str]) -> list[str]:
+    lines = [line for step in part.steps for line in _lines(step, f"{indent}  ", variants)]
     return [*lines, *(f"{indent}  {target} = all of {source}" for target, source in part.copied)]
 
 
-def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
+def plan(graph: Graph, groups: Sequence[Group | Beside] | None = None, *,
          regions: Callable[[Graph], Plan] | None = None) -> Plan:
     """The plan of a graph with types.
 
@@ -130,11 +151,10 @@ def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
     inferred = infer(graph)
     refused: tuple[tuple[str, str], ...] = ()
     if groups is None:
-        groups = partition(graph, inferred)
-        refused = why_apart(graph, groups, inferred)
-    groups = [g for g in groups if not operator_of(g.last).view]
+        alone = partition(graph, inferred)
+        groups, refused = alone, why_apart(graph, alone, inferred)
     nesting = Nesting(inferred, regions or _plan_of_region, graph.constants)
-    steps = tuple(step for group in groups for step in _steps(graph, group, inferred, nesting))
+    steps = tuple(step for group in groups for step in _steps_of(graph, group, inferred, nesting))
     roots, copied = _storage(graph)
     whole = graph.but(constants={**graph.constants, **nesting.constants}, types={**nesting.types, **graph.types})
     roots = _resolved({**nesting.roots, **{name: name for name in nesting.constants}, **roots})
@@ -146,11 +166,19 @@ def _plan_of_region(region: Graph) -> Plan:
     return plan(region.but(types=infer(region).types))
 
 
+def _steps_of(graph: Graph, group: Group | Beside, inferred: Inferred, nesting: Nesting) -> list[Step]:
+    """The steps of a group; kernels that run side by side are one step."""
+    if isinstance(group, Group):
+        return _steps(graph, group, inferred, nesting)
+    inner = [step for each in group.groups for step in _steps(graph, each, inferred, nesting)]
+    return [Together(kernels=tuple(step for step in inner if isinstance(step, Kernel)))]
+
+
 def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> list[Step]:
     """The steps of a group; none where nothing is made."""
     node = group.last
     operator = operator_of(node)
-    if all(0 in graph.types[o].shape for o in node.outputs if o):
+    if operator.view or all(0 in graph.types[o].shape for o in group.results):
         return []
     if node.op in CLOSED:
         return [nesting.step(node)]
@@ -159,7 +187,7 @@ def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> 
         return [*sizes]
     if operator.moves is None or len(group.nodes) > 1:
         fragment, inputs, symbols = fragment_of(graph, group, inferred)
-        return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o), symbols=symbols)]
+        return [Kernel(fragment=fragment, inputs=inputs, outputs=group.results, symbols=symbols)]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]
@@ -224,7 +252,7 @@ class _Lives:
 
     def take(self, step: Step) -> None:
         """One step."""
-        if isinstance(step, Kernel | Copies | Sizes):
+        if isinstance(step, Kernel | Together | Copies | Sizes):
             self.touch(*step.inputs, *step.outputs)
         elif isinstance(step, Either):
             self.touch(step.condition, *step.outputs)

@@ -29,7 +29,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
     are two of them.  No loop around those over pieces of split tiles is, not even one over a single row of tiles.  An
-    outermost loop knows whether its work grows.  A loop is simd when it is innermost and carries no dependence.
+    outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops
+    of one iteration, and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -60,12 +61,20 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    new = replace(mark, growing=False, simd=mark.simd or (options.simd and independent and innermost))
+    lanes = options.simd and independent and (innermost or (mark.role is Role.POINT and _runs_once(position, band)))
+    new = replace(mark, growing=False, simd=mark.simd or lanes)
     if parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(band, mark, options):
         new = _on_threads(new, position, band, options, scop, depth=depth)
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _runs_once(position: Position, band: Band) -> bool:
+    """Whether every loop below one has a single iteration, since a loop around counts the same."""
+    below = [n.members[0] for n in walk(band.child) if isinstance(n, Band)]
+    return all(any(member.plain_is_equal(outer.intersect_domain(member.domain())) for outer in position.path)
+               for member in below)
 
 
 def _may_run_on_threads(band: Band, mark: LoopMark, options: TilingOptions) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polysched.emit_c.vector_code.tile_fetches import ROWS_AHEAD
 from tests.emit_c.printers import printed, printer_of
 
 PRODUCT = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n"
@@ -41,3 +42,27 @@ def test_rows_of_a_later_loop() -> None:
     assert "B[i][j]" in line
     assert "256" in line
     assert fetches(printed(COPY, ROW.format(more=""))) == []
+
+
+IN_PLACE = ("with register_tile(loops=(loop(k, 0, {rows}), ), edges=(edge(i, 4*p, {count}), "
+            "edge(j, 16*q, 16, simd=True), )):\n    S0(i, j, k)\n")
+
+
+def in_place(columns: str, *, rows: str = "512", count: int = 4) -> list[str]:
+    """The prefetches of a block that reads rows of B where they lie."""
+    head = (f"void f(int n, int m, float A[restrict n][m], float B[restrict 512][{columns}],"
+            " float C[restrict n][512])\n{\n#pragma scop\n")
+    printer = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n"
+                         "    for (int k = 0; k < 512; k++)\n      A[i][j] += C[i][k] * B[k][j];", head)
+    return fetches(printed(printer, IN_PLACE.format(rows=rows, count=count)))
+
+
+def test_rows_that_lie_pages_apart_are_fetched_ahead() -> None:
+    assert in_place("1024") == [f"__builtin_prefetch((const char *)&B[k + {ROWS_AHEAD}][j] + 0);"]
+
+
+def test_rows_that_others_fetch_or_nobody_waits_for_are_not() -> None:
+    assert in_place("256") == [], "1024 bytes apart, and half a megabyte in all"
+    assert in_place("m") == [], "nobody knows how large the array is"
+    assert in_place("1024", count=2) == [], "two rows have few multiply-adds per line"
+    assert in_place("1024", rows=str(ROWS_AHEAD)) == [], "the loop ends before"

@@ -1,0 +1,134 @@
+"""Tiled schedules of Pluto's algorithm beside the C file, on one thread and on several; see README.md.
+
+    python experiments/reproduced/pluto_speedups/run.py
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from polysched.dependence import analyse
+from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
+from polysched.experiment.candidates import VersionedFunction
+from polysched.experiment.standings import Standings
+from polysched.experiment.tables import markdown_table
+from polysched.scheduling import pluto
+from polysched.scop import from_c_file, from_c_text
+from polysched.scop.scop import Scop
+from polysched.target import host
+from polysched.tiling import TilingOptions, tile
+
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import PROGRAMS
+
+KERNELS = Path(__file__).parents[3] / "tests" / "kernels"
+WRITTEN, TILED, PARALLEL = "the C file", "tiled, one thread", "tiled, threads"
+HEADINGS = ("kernel", "the C file, ms", "tiled, ms", "times as fast", "on threads, ms", "times as fast as on one",
+            "as the C file")
+LOCAL = 1.5
+SHARE_OF_THREADS = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """How many times as fast: tiled over the C file, threads over one, both over the C file."""
+
+    local: float
+    parallel: float
+
+    @property
+    def both(self) -> float:
+        return self.local * self.parallel
+
+
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config["kernels"].items()]
+
+
+def program(name: str) -> Scop:
+    return from_c_text(PROGRAMS[name]) if name in PROGRAMS else from_c_file(KERNELS / f"{name}.c")
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """Median seconds of the C file and of the tiled schedule on one thread and on all, verified against the C file."""
+    sizes, threads = case.parameters["sizes"], settings.threads[0]
+    scop = program(case.name)
+    named = {p.name: sizes[p.spelling] for p in scop.parameters}
+    report("scheduling")
+    schedule = pluto(analyse(scop))
+    with tempfile.TemporaryDirectory(prefix="polysched-pluto-") as name:
+        made = []
+        for way, cores in ((TILED, 1), (PARALLEL, threads)):
+            options = TilingOptions(target=replace(host(), cores=cores), parallel=cores > 1, parameters=named)
+            kernel = VersionedFunction(scop=scop, sizes=sizes, folder=Path(name), openmp=cores > 1)
+            if not made:
+                made.append(Contender(name=WRITTEN, make=kernel.as_written))
+            made.append(Contender(name=way, make=partial(kernel.transformed, f"on_{cores}", tile(schedule, options)),
+                                  threads=cores))
+        rules = Rules(reference=WRITTEN, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
+                      most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
+        standings = run_contest(made, rules, Path(name), report)
+    return {"sizes": sizes, "threads": threads, **outcome(standings)}
+
+
+def outcome(standings: Standings) -> dict[str, Any]:
+    """Median seconds per way, and what is wrong with ways that have none."""
+    return {"seconds": {v.name: statistics.median(s.wall_seconds for taken in v.rounds.values() for s in taken)
+                        for v in standings.variants if v.timed},
+            "problems": {v.name: v.problem for v in standings.variants if not v.timed}}
+
+
+def gains(records: Sequence[Record]) -> dict[str, Gain]:
+    """Of every kernel with three verified times."""
+    found = {}
+    for record in (r for r in records if r.done and not r.values["problems"]):
+        taken = record.values["seconds"]
+        found[record.case] = Gain(local=taken[WRITTEN] / taken[TILED], parallel=taken[TILED] / taken[PARALLEL])
+    return found
+
+
+def means(records: Sequence[Record]) -> Gain:
+    """Geometric, over the kernels."""
+    own = list(gains(records).values())
+    return Gain(local=statistics.geometric_mean([g.local for g in own] or [1.0]),
+                parallel=statistics.geometric_mean([g.parallel for g in own] or [1.0]))
+
+
+def table(records: Sequence[Record]) -> str:
+    found, rows = gains(records), []
+    for record in (r for r in records if r.case in found):
+        gain, taken = found[record.case], record.values["seconds"]
+        rows.append([record.case, f"{1e3 * taken[WRITTEN]:.1f}", f"{1e3 * taken[TILED]:.1f}", f"{gain.local:.2f}",
+                     f"{1e3 * taken[PARALLEL]:.1f}", f"{gain.parallel:.2f}", f"{gain.both:.2f}"])
+    mean = means(records)
+    rows.append(["geometric mean", "", "", f"{mean.local:.2f}", "", f"{mean.parallel:.2f}", f"{mean.both:.2f}"])
+    failed = [f"- {r.case}, {name}: {problem}" for r in records if r.done
+              for name, problem in r.values["problems"].items()]
+    return "\n".join([markdown_table(HEADINGS, rows), "", verdict(records) or "reproduced", *failed])
+
+
+def verdict(records: Sequence[Record]) -> str:
+    """The criterion of README.md."""
+    found, mean = gains(records), means(records)
+    wrong = [f"{r.case} has no verified time" for r in records if r.case not in found]
+    wrong += [f"{name} is slower tiled" for name, gain in found.items() if gain.local < 1]
+    if mean.local < LOCAL:
+        wrong.append(f"tiles give {mean.local:.2f} on one thread, below {LOCAL:.2f}")
+    threads = next((r.values["threads"] for r in records if r.done), 1)
+    if mean.parallel < SHARE_OF_THREADS * threads:
+        wrong.append(f"{threads} threads give {mean.parallel:.2f}, below {SHARE_OF_THREADS * threads:.2f}")
+    return f"not reproduced: {'; '.join(wrong)}" if wrong else ""
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, verdict=verdict, times_calls=True)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))
