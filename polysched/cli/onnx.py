@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ examples:
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
 
   polysched onnx model.onnx --size batch=1 --plan plan.svg       its kernels in colour, their bytes, why not fewer
+  polysched onnx model.onnx --size batch=1 --measure-plans       compile the best few plans, keep the fastest here
   polysched onnx model.onnx --islands refuse            refuse a node whose shape follows from data
 
 --islands allow runs such nodes, and those without an affine form, on ONNX Runtime, or on onnx.reference where that is
@@ -60,8 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
     parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
+    parser.add_argument("--stored", choices=("float32", "float16", "bfloat16"), default="float32",
+                        help="how products and what follows them (float16) or constant weights alone (bfloat16) stand "
+                             "in memory; sums are float32; --verify says what it costs (default: %(default)s)")
     parser.add_argument("--islands", choices=("allow", "refuse"), default="allow",
                         help="run nodes that are not compiled elsewhere, or refuse them (default: %(default)s)")
+    parser.add_argument("--fusion", choices=("auto", "cost", "greedy"), default="auto",
+                        help="which nodes become one kernel: by cost, by the greedy rule, or what is better by the "
+                        "model (default: %(default)s)")
+    parser.add_argument("--measure-plans", action="store_true",
+                        help="compare the best few plans with the references, time them, and keep the fastest")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -121,8 +130,9 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     found = _facts(model) | {"compile_seconds": round(seconds, 3), "threads": threads, "verified": None}
     found |= _written(arguments, model)
     if arguments.verify:
-        found |= {"largest_difference": max(_verified(arguments, model, graph, point, threads) for point in _points(
-            arguments, at)), "verified": arguments.verify}
+        verified = [_verified(arguments, model, graph, point, threads) for point in _points(arguments, at)]
+        found |= {"largest_difference": max(v[0] for v in verified), "verified": arguments.verify,
+                  "losses": [line for v in verified for line in v[1]]}
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
@@ -138,15 +148,18 @@ def _points(arguments: argparse.Namespace, at: dict[str, int]) -> list[dict[str,
 
 
 def _verified(arguments: argparse.Namespace, model: CompiledModel | SegmentedModel, graph: Graph, at: dict[str, int],
-              threads: int) -> float:
-    """The largest difference from the other evaluation at some sizes."""
+              threads: int) -> tuple[float, list[str]]:
+    """The largest difference from the other evaluation at some sizes, and what short storage costs every output."""
     from polysched.graph.passes.simple import bind
-    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact
+    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, check_loss, exact
     bound = bind(graph, at)
     arrays = _inputs(arguments, bound)
     other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
     results = model.run({name: arrays[name] for name, _ in model.graph.inputs})
-    return check_beside(results, other(arrays), lambda: exact(bound)(arrays), arguments.verify)
+    if arguments.stored != "float32":
+        costs = check_loss(results, other(arrays), arguments.verify)
+        return max((c.largest for c in costs), default=0.0), [str(c) for c in costs]
+    return check_beside(results, other(arrays), lambda: exact(bound)(arrays), arguments.verify), []
 
 
 def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
@@ -155,12 +168,17 @@ def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
     arenas = [part.plan.arena_for(part.last_sizes) for part in model.models if part.last_sizes is not None]
     plans = [part.plan for part in model.models]
     variants = {", ".join(step.outputs): told for p in plans for step, told in p.variants.items()}
-    return {"variants": variants, "kernels": sum(len(p.kernels) for p in plans),
-            "different_kernels": len(model.kernels),
+    return {"variants": variants, "kernels": sum(len(p.kernels) for p in plans), "plans": _measured(model),
+            "regions": sum(p.regions for p in plans), "different_kernels": len(model.kernels),
             "copies": sum(isinstance(s, Copies) for p in plans for s in p.walked),
             "library": ", ".join(str(part.library) for part in model.models),
             "arena_bytes": sum(a.bytes for a in arenas), "peak_bytes": sum(a.peak_bytes for a in arenas),
             "open_sizes": list(model.graph.symbols)}
+
+
+def _measured(model: CompiledModel | SegmentedModel) -> list[dict[str, Any]]:
+    """The plans that were timed, the kept one first; a model with islands has none."""
+    return [plan for part in model.models if part.race is not None for plan in part.race.as_json()]
 
 
 def _model(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], arrays: Mapping[str, Any],
@@ -175,14 +193,16 @@ def _model(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], a
     likely = {n: v for n, v in {**dict(arguments.assume), **dict(arguments.likely)}.items() if n not in sizes}
     names = _steering(graph, arguments.islands)
     less = [n for n in names if n in steering_inputs(graph, control=False)]
+    how: dict[str, Any] = {"sizes": sizes, "options": options, "fusion": arguments.fusion,
+                           "measure_plans": arguments.measure_plans, "inputs": arrays, "likely": likely,
+                           "stored": arguments.stored}
     if less != names:
         try:
-            return compile_graph(graph, sizes=sizes, options=options, values={n: arrays[n] for n in less},
-                                 likely=likely)
+            return compile_graph(graph, values={n: arrays[n] for n in less}, **how)
         except UnsupportedGraphError:
             pass   # whose reason the compilation for their values says, if that is refused, too
     make = compile_graph if arguments.islands == "refuse" else compile_with_islands
-    return make(graph, sizes=sizes, options=options, values={n: arrays[n] for n in names}, likely=likely)
+    return make(graph, values={n: arrays[n] for n in names}, **how)
 
 
 def _steering(graph: Graph, islands: str) -> list[str]:
@@ -264,8 +284,10 @@ def _show(found: Mapping[str, Any]) -> None:
     if "kernels" not in found:
         print(f"  open sizes: {', '.join(n for n, v in found['sizes'].items() if v is None)}; --size compiles it")
         return
-    print(f"  {found['kernels']} kernels, {found['different_kernels']} of them different, {found['copies']} copies, "
-          f"arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    shared = f" in {found['regions']} parallel regions" if found["regions"] < found["kernels"] else ""
+    print(f"  {found['kernels']} kernels{shared}, {found['different_kernels']} of them different, "
+          f"{found['copies']} copies, arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
+    _show_plans(found["plans"])
     for output, told in found["variants"].items():
         print(f"  {output}: {told}")
     for island in found["islands"]:
@@ -276,6 +298,16 @@ def _show(found: Mapping[str, Any]) -> None:
             print(f"  wrote {path}")
     if found["verified"]:
         print(f"  verified against {found['verified']}: largest difference {found['largest_difference']:.3g}")
+        for line in found["losses"]:
+            print(f"    {line}")
     if "ratio" in found:
         print(f"  {found['seconds'] * 1e3:.3f} ms on {found['threads']} threads, {found['ratio']['onnxruntime']:.2f} "
               f"times as fast as ONNX Runtime ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})")
+
+
+def _show_plans(plans: Sequence[Mapping[str, Any]]) -> None:
+    """The plans that were measured."""
+    for number, plan in enumerate(plans):
+        said = (f"{plan['seconds'] * 1e6:.1f} us, {plan['ratio']['greedy']:.2f} times as fast as the greedy plan"
+                if "seconds" in plan else f"{plan['verdict']}: {plan['reason']}")
+        print(f"  plan of {plan['kernels']} kernels: {said}{', kept' if not number else ''}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polysched.emit_gpu.cuda_runtime import RUNTIME as CUDA_RUNTIME
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
+from polysched.emit_gpu.opencl_wheels import wheel_flags
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
 """Headers that stand in for NVIDIA's and run the kernels on the CPU."""
@@ -70,11 +71,12 @@ INTERFACES = {own.name: own for own in (OPENCL, CUDA)}
 def compiler_flags(device: str | None) -> tuple[str, ...]:
     """What the host's C is compiled and linked with.
 
-    CUDA is looked for where `CUDA_HOME` says, else in the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
+    OpenCL is the system's, or that of wheels (`opencl_wheels`).  CUDA is looked for where `CUDA_HOME` says, else in
+    the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
     in the environment the kernels run on the CPU, by the headers of `CUDA_ON_CPU`.
     """
     if device == "opencl":
-        return ("-lOpenCL",)
+        return wheel_flags() or ("-lOpenCL",)
     if device != "cuda":
         return ()
     if os.environ.get("POLYSCHED_CUDA_ON_CPU", "0") not in ("", "0"):

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from polysched.errors import OutputError, PolyschedError, UnsupportedGraphError, WrongResultError
 from polysched.fuzz.operator_graphs import graph_inputs, random_graph
+from polysched.fuzz.twice import inputs_twice, twice
 from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.registry import PASSES, GraphPass
@@ -22,10 +26,14 @@ from polysched.graph.values.text import to_text
 from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import Arrays, check
+from polysched.pipeline.options import PipelineOptions
+from polysched.target import host
+from polysched.tiling import TilingOptions
 
 WORKER = "polysched.fuzz.graph_worker"
 RIGHT, WRONG, REFUSED, CRASH, TIMEOUT = "right", "wrong", "refused", "crash", "timeout"
 FAULTS = (WRONG, CRASH, TIMEOUT)
+SLOW_BYTES_PER_SECOND = 1e6
 APPROXIMATE = frozenset({"mixed_precision", "fast_math"})
 """Passes whose results are not those before: they run, and their graphs are interpreted."""
 
@@ -80,12 +88,37 @@ def check_graph(seed: int) -> GraphRecord:
         wanted = interpret(graph, inputs)
         _check_passes(graph, inputs, wanted)
         check(compile_graph(graph).run(inputs), wanted, "the interpreter")
+        check(compile_graph(graph, fusion="greedy").run(inputs), wanted, "the interpreter, kernels by the greedy rule")
         check(compile_graph(graph, fusion="cost").run(inputs), wanted, "the interpreter, kernels by cost")
+        _check_twice(graph, inputs, seed)
         return GraphRecord(seed, RIGHT, _check_open(graph, seed))
     except WrongResultError as error:
         return GraphRecord(seed, WRONG, str(error))
     except PolyschedError as error:
         return GraphRecord(seed, REFUSED, error.problem)
+
+
+@cache
+def slow_memory() -> PipelineOptions:
+    """Options for a machine whose memory is so slow that small kernels are worth a team, and share its region."""
+    here = host()
+    slow = replace(here, cores=max(2, here.cores), bandwidth_bytes_per_second={0: SLOW_BYTES_PER_SECOND})
+    return PipelineOptions(tiling=TilingOptions(target=slow))
+
+
+def _check_twice(graph: Graph, inputs: dict[str, np.ndarray], seed: int) -> None:
+    """The graph beside a copy on other inputs, on a machine where kernels share parallel regions."""
+    both = twice(graph)
+    if both is None:
+        return
+    every = inputs_twice(inputs, graph_inputs(graph, seed + 1))
+    try:
+        wanted = interpret(both, every)
+    except (PolyschedError, IndexError):   # the other inputs have an index that is outside
+        every = inputs_twice(inputs, inputs)
+        wanted = interpret(both, every)
+    check(compile_graph(both, fusion="cost", options=slow_memory()).run(every), wanted,
+          "the interpreter, kernels side by side")
 
 
 def _check_open(fixed: Graph, seed: int) -> str:

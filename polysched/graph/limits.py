@@ -75,19 +75,34 @@ class GraphLimits:
     most_placements: int = constant(
         2_000_000, unit="pairs", source="of buffers that are compared for one arena: a second in Python")
 
-    # planning/fusion_plan.py
-    most_patterns: int = constant(
-        4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better one "
-                                   "on the graphs of experiments/models")
-    most_stitched_nodes: int = constant(
-        24, unit="nodes", source="of one stitched kernel: as of an elementwise one")
-    most_judged: int = constant(
-        32, unit="patterns", source="of one graph whose tiles are looked for: about a second each; then the plan is of "
-                                    "those that were")
+    # planning/beside.py
+    most_beside: int = constant(
+        16, unit="kernels", source="in one parallel region: the barrier is a twentieth of what they had then")
+
+    # planning/cover.py
     cover_unit_seconds: float = constant(
         1e-9, unit="s", source="of the costs of a cover: far below a team's start")
     cover_work: float = constant(
         10.0, unit="deterministic seconds", source="of the solver, for one cover")
+    most_circles: int = constant(
+        64, unit="circles", source="of patterns that need each other, forbidden one by one; 5,000 random graphs and "
+                                   "the real models have 3 at most")
+
+    # planning/fusion_plan.py
+    most_judged: int = constant(
+        32, unit="patterns", source="of one graph whose tiles are looked for: about a second each; then the plan is of "
+                                    "those that were")
+    most_plans: int = constant(
+        4, unit="plans", source="that are compiled and timed for one graph, the greedy one among them")
+
+    # planning/patterns.py
+    most_patterns: int = constant(
+        4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better one "
+                                   "on the graphs of experiments/models")
+    most_results: int = constant(
+        4, unit="values", source="of one pattern that are seen from outside: an LSTM step has 2")
+    most_stitched_nodes: int = constant(
+        24, unit="nodes", source="of one stitched kernel: as of an elementwise one")
 
     # planning/partition.py
     most_fused_nodes: int = constant(

@@ -14,7 +14,7 @@ from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.operator import Kind
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Either, Kernel, Repetition
+from polysched.graph.planning.steps import Copies, Either, Kernel, Repetition, walked
 from polysched.graph.values.graph import Node
 from polysched.graph.values.types import TensorType
 from polysched.mesh.operators import Message, Operator, OperatorGraph
@@ -33,7 +33,7 @@ def of_plan(plan: Plan) -> OperatorGraph:
     if control:
         raise UnsupportedGraphError("branches and loops on data are not placed", where=f"graph {plan.graph.name}",
                                     witness=", ".join(control[0].outputs))
-    plain = [s for s in plan.steps if isinstance(s, Kernel | Copies)]
+    plain = [s for s in walked(plan.steps) if isinstance(s, Kernel | Copies)]
     makers = {name: step.outputs[0] for step in plain for name in step.outputs}
     messages = [Message(source=makers[plan.roots[name]], sink=step.outputs[0], bytes=_bytes(plan.type_of(name)),
                         cut=_cut(plan, step, place))

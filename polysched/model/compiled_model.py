@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from polysched.model.sizes import given_arrays, sizes_of
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
+
+if TYPE_CHECKING:
+    from polysched.model.measured_plans import PlanRace
 
 LIBRARY = "model.so"
 DRIVER = "driver.c"
@@ -70,6 +73,7 @@ class CompiledModel:
         self.likely = likely_sizes(graph, likely)
         self._steps = plan
         self.options = options
+        self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
@@ -99,8 +103,15 @@ class CompiledModel:
         """The size with several likely values; empty where none has."""
         return next((name for name, values in self.likely.items() if len(values) > 1), "")
 
+    @cached_property
+    def _shared(self) -> frozenset[Kernel]:
+        """The kernels that every thread of a team calls."""
+        return frozenset(self._steps.shared)
+
     def _asked(self, step: Kernel) -> dict[int, Asked]:
         """What the codes of a kernel are made for, by the likely value; one by 0 where it has no size with several."""
+        if step in self._shared:
+            return {0: Asked(shared=True)}   # its sizes are known
         names = {name: f"n{place}" for place, name in enumerate(step.symbols)}
         fixed = {own: self.likely[name][0] for name, own in names.items() if name in self.likely}
         if self._ranging not in names:
@@ -134,8 +145,10 @@ class CompiledModel:
 
     def _choice(self, step: Kernel) -> Choice:
         asked = self._asked(step)
-        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, asked[0])),)) if (
-            0 in asked) else self._chosen[step].choice
+        if 0 not in asked:
+            return self._chosen[step].choice
+        own = asked[0]
+        return Choice(functions=(symbol_of(step.fragment, for_sizes(self.options, own), shared=own.shared),))
 
     @cached_property
     def kernels(self) -> dict[str, BuiltKernel]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polysched.graph.operators.moves import Move, Place
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Either, Part, Repetition, Sizes, Step
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
@@ -214,11 +214,27 @@ class _Driver:
             return self.either(step)
         if isinstance(step, Repetition):
             return self.repetition(number, step)
+        if isinstance(step, Together):
+            return self.together(step)
+        return ["  {", *self.arguments(step), *_calls(self.symbols[number], "own" if step.symbols else "0"), "  }"]
+
+    def arguments(self, step: Kernel) -> list[str]:
+        """The arrays and sizes of a kernel."""
         arrays = ", ".join(self.places[self.plan.roots[n]] for n in (*step.inputs, *step.outputs))
-        lines = ["  {", f"    void *const arrays[] = {{ {arrays} }};"]
+        lines = [f"    void *const arrays[] = {{ {arrays} }};"]
         if step.symbols:
             lines.append(f"    const long own[] = {{ {', '.join(self.sizes[s] for s in step.symbols)} }};")
-        return [*lines, *_calls(self.symbols[number], "own" if step.symbols else "0"), "  }"]
+        return lines
+
+    def together(self, step: Together) -> list[str]:
+        """Kernels in one parallel region: every thread calls each of them, and the one barrier is behind the last."""
+        lines = ["  {", "    int failed = 0;", "#pragma omp parallel reduction(|:failed)", "    {"]
+        for kernel in step.kernels:
+            (function,) = self.symbols[self.number].functions   # sizes are known, so that there is one
+            lines += ["      {", *(f"    {line}" for line in self.arguments(kernel)),
+                      f"        failed |= {function}(arrays, 0);", "      }"]
+            self.number += 1
+        return [*lines, "    }", f"    if (failed) return {NO_MEMORY};", "  }"]
 
     def written(self, step: Sizes) -> list[str]:
         """Sizes that are values."""

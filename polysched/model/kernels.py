@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from polysched.emit_c.function import CFunction
-from polysched.errors import CompileError
+from polysched.emit_c.alternatives.shared_team import shared_by_team
+from polysched.emit_c.function import CFunction, function_around
+from polysched.errors import CompileError, PolyschedError
 from polysched.graph.planning.expressions import has_stages, scop_of
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import from_text, to_text
@@ -70,9 +71,14 @@ class BuiltKernel:
                          seconds={int(size): seconds for size, seconds in found["seconds"].items()})
 
 
-def symbol_of(fragment: Graph, options: PipelineOptions) -> str:
-    """The name of a fragment's function: equal fragments have equal names."""
-    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True)
+def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False) -> str:
+    """The name of a fragment's function: equal fragments have equal names.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it.
+    """
+    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True) + " shared" * shared
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
@@ -85,7 +91,7 @@ class Order:
     text : the fragment.
     symbol : its function.
     key : its entry of the cache.
-    asked : the sizes that it is made and predicted for.
+    asked : the sizes that it is made and predicted for, and whether a team shares it.
     """
 
     text: str
@@ -107,7 +113,7 @@ def build_kernels(fragments: Sequence[Graph], options: PipelineOptions,
     PolyschedError : a stage of the pipeline or the compiler refuses one.
     """
     compiler = find_compiler(options.cc)
-    wanted = {symbol_of(f, for_sizes(options, a)): (f, a) for f, a in zip(
+    wanted = {symbol_of(f, for_sizes(options, a), shared=a.shared): (f, a) for f, a in zip(
         fragments, asked or [TYPICAL] * len(fragments), strict=True)}
     orders = [Order(text=to_text(f), symbol=s, key=_key(s, options, compiler, a), asked=a)
               for s, (f, a) in wanted.items()]
@@ -160,15 +166,29 @@ def of_database(options: PipelineOptions) -> dict[str, str]:
 
 
 def _build(order: Order, options: PipelineOptions, compiler: Compiler, folder: Path) -> None:
-    region = f"{order.symbol}_region"
     made = optimized_kernel(from_text(order.text), for_sizes(options, order.asked))
-    function, flags = function_of(made, name=region), made.options.flags
+    text, function = source_of(made, order.symbol, shared=order.asked.shared)
+    flags, region = made.options.flags, f"{order.symbol}_region"
     if order.asked.sampled:
         digest = hashlib.sha256(function.text.replace(region, "region").encode()).hexdigest()
         (folder / PREDICTED).write_text(json.dumps({"digest": digest, "seconds": predicted_seconds(made, order.asked)}))
-    (folder / SOURCE).write_text(function.text + adapter(function, order.symbol))
+    (folder / SOURCE).write_text(text)
     compile_object(folder / SOURCE, folder / OBJECT, compiler, what=f"the kernel {order.symbol}", flags=flags)
     (folder / RECORD).write_text(json.dumps({"fragment": order.text, "options": options.differences()}))
+
+
+def source_of(made: Optimized, symbol: str, *, shared: bool) -> tuple[str, CFunction]:
+    """The C of a kernel, and the function of its region.
+
+    Parameters
+    ----------
+    shared : every thread of a team calls it, and shares its loop; one thread does all of it where it has no team.
+    """
+    part, region = shared_by_team(made.source) if shared else None, f"{symbol}_region"
+    function = function_of(made, name=region) if part is None else function_around(part, name=region)
+    if shared and part is None:
+        return function.text + adapter(function, f"{symbol}_whole") + by_one_thread(symbol), function
+    return function.text + adapter(function, symbol), function
 
 
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:
@@ -182,6 +202,17 @@ def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
     scop = scop_of(fragment)
     found = stitched_program(scop, options) if has_stages(fragment) else None
     return optimize(scop, options if found is None else found.options)
+
+
+def why_alone(fragment: Graph, options: PipelineOptions) -> str:
+    """Why kernels of a fragment do not share a parallel region; empty where they do."""
+    try:
+        source = optimized_kernel(fragment, options).source
+    except PolyschedError as error:
+        return error.problem
+    if source.teams and shared_by_team(source) is None:
+        return "side by side: the kernel is more than one parallel loop"
+    return ""
 
 
 def adapter(function: CFunction, symbol: str) -> str:
@@ -200,6 +231,12 @@ def adapter(function: CFunction, symbol: str) -> str:
     name, call = function.signature.name, ", ".join(arguments)
     body = f"return {name}({call});" if function.signature.return_type == "int" else f"{name}({call}); return 0;"
     return f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  (void)sizes;\n  {body}\n}}\n"
+
+
+def by_one_thread(symbol: str) -> str:
+    """A function that every thread of a team calls, and that one of them runs."""
+    return (f"\nint {symbol}(void *const *arrays, const long *sizes) {{\n  int status = 0;\n"
+            f"#pragma omp single nowait\n  status = {symbol}_whole(arrays, sizes);\n  return status;\n}}\n")
 
 
 def compile_object(source: Path, target: Path, compiler: Compiler, *, what: str, flags: tuple[str, ...] = (),

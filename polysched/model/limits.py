@@ -19,6 +19,13 @@ class ModelLimits:
     sample_ratio: int = constant(
         4, unit="1", source="of sampled sizes: a prediction takes 60 ms, and borders are interpolated between them")
 
+    # planned.py
+    most_nodes_by_cost: int = constant(
+        64, unit="nodes", source="of a graph that is planned by cost unless said otherwise: its plan takes as long as "
+                                 "its kernels, half a minute")
+    judged_by_default: int = constant(
+        16, unit="patterns", source="whose tiles are looked for; the plan of a BERT layer is within 5% of that by 32")
+
     # variants.py
     most_variants: int = constant(
         3, unit="codes", source="of a kernel: each costs its compilation, and a fourth one gains little regret")
@@ -30,6 +37,10 @@ class ModelLimits:
     # compiled_model.py
     most_sizes: int = constant(
         16, unit="sizes", source="whose arenas are kept: a model that is called by turns with a few sizes")
+
+    # measured_plans.py
+    least_call_seconds: float = constant(
+        2e-3, unit="s", source="of calls of one plan that are timed as one: a thousand times what a clock resolves")
 
     # island.py
     newest_format: int = constant(
@@ -48,6 +59,8 @@ class ModelLimits:
         1e-5, unit="1", source="of the largest element, for elements near 0: a hundred roundings of float32")
     most_of_the_others_error: float = constant(
         2.0, unit="1", source="times the other evaluation's error against float64: another order of a sum doubles it")
+    most_loss: float = constant(
+        0.05, unit="1", source="of the largest element, by short storage: bfloat16 rounds to 2**-9, and layers add up")
     rounds: int = constant(
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 

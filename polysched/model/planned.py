@@ -2,56 +2,140 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from polysched.errors import PolyschedError
 from polysched.graph.passes.expansion import expand_compositions
+from polysched.graph.passes.fusion import groups_by_dominators
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import fold_constants, with_types
+from polysched.graph.planning.cover import groups_in_order
 from polysched.graph.planning.early_outputs import early_outputs_first
 from polysched.graph.planning.expressions import scop_of
-from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan
+from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan, fusion_plans, seconds_of
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.text import to_text
+from polysched.model.kernels import why_alone
+from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
-from polysched.target import Target
+from polysched.target import Target, build_cache
+
+Fusion: TypeAlias = Literal["auto", "cost", "greedy"]
+FUSIONS: tuple[Fusion, ...] = ("auto", "cost", "greedy")
+VERDICTS, VERDICT = "verdicts", "verdict.json"
 
 
-def planned(graph: Graph, target: Target | None = None, *, options: PipelineOptions | None = None) -> Plan:
+def planned(graph: Graph, target: Target | None = None, *, options: PipelineOptions | None = None,
+            fusion: Fusion = "cost") -> Plan:
     """The plan of a graph: after the standard passes its nodes are grouped.
 
     Parameters
     ----------
     target : whose vectors decide how weights stand; without it every value stands as the graph says.
-    options : of the kernels; with them nodes are grouped by cost (`fusion_plan`), each kernel of several stages in one
-        loop over tiles; without them elementwise nodes alone take their producers.
+    options : of the kernels; without them elementwise nodes alone take their producers, whatever the fusion.
+    fusion : `greedy`: elementwise nodes take their producers; `cost`: nodes are grouped by cost (`fusion_plan`), each
+        kernel of several stages in one loop over tiles, and kernels with equal fragments side by side; `auto`: by cost
+        where that is not worse than fusion by dominators by the model, else greedily.
     """
-    graph = graph.but(outputs=tuple(dict.fromkeys(graph.outputs)))
-    expanded = standard(graph)
+    typed = prepared(graph, target)
+    regions = partial(planned, target=target, options=options, fusion=fusion)
+    if options is not None and fusion != "greedy":
+        by_cost = planned_by_cost(typed, options) if fusion == "cost" else by_default(typed, options)
+        if isinstance(by_cost, FusionPlan):
+            return as_plan(typed, by_cost, regions=regions)
+        made = greedily(typed, regions=regions)
+        why = (("a plan by cost", by_cost),) if by_cost else ()
+        return replace(made, refused=(*why, *made.refused))
+    return greedily(typed, regions=regions)
+
+
+def prepared(graph: Graph, target: Target | None = None) -> Graph:
+    """A graph behind the standard passes, with types, in the layouts of a target's kernels."""
+    expanded = standard(graph.but(outputs=tuple(dict.fromkeys(graph.outputs))))
     if target is not None:
         expanded = _placed(expanded, target)
-    typed = with_types(expanded)
-    regions = partial(planned, target=target, options=options)
-    if options is not None:
-        by_cost = planned_by_cost(typed, options)
-        return replace(plan(typed, by_cost.groups, regions=regions), refused=by_cost.refused)
+    return with_types(expanded)
+
+
+def greedily(typed: Graph, *, regions: Callable[[Graph], Plan]) -> Plan:
+    """Elementwise nodes with the producers that only they use; early outputs early where that takes no more memory."""
     made = plan(typed, regions=regions)
     if len(typed.outputs) < 2 or typed.symbols:
         return made
-    other = plan(early_outputs_first(typed), regions=regions)   # early outputs early, where that takes no more memory
+    other = plan(early_outputs_first(typed), regions=regions)
     return other if other.arena.bytes <= made.arena.bytes else made
+
+
+def by_default(graph: Graph, options: PipelineOptions) -> FusionPlan | str:
+    """The plan by cost where fusion by dominators is not better by the model, else why not; empty for open sizes.
+
+    Parameters
+    ----------
+    graph : with types.
+    """
+    if graph.symbols or not graph.nodes:
+        return ""
+    if options.database is not None:
+        return "records of a database are of the kernels of the greedy rule"
+    if len(graph.nodes) > LIMITS.most_nodes_by_cost:
+        return f"{len(graph.nodes)} nodes, more than {LIMITS.most_nodes_by_cost}: fusion='cost' takes them"
+    by_cost = fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options),
+                          refusal=partial(why_alone, options=options), judged=LIMITS.judged_by_default)
+    rule = seconds_of(graph, groups_by_dominators(graph), options.target())
+    if by_cost.seconds > rule:
+        return f"{by_cost.seconds:.1e} s by the model, {rule:.1e} s by dominators"
+    return by_cost
 
 
 def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
     """Which nodes of a graph with types become one kernel, by cost; the pipeline judges kernels of several stages."""
-    return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options))
+    return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options),
+                       refusal=partial(why_alone, options=options))
+
+
+def best_plans(graph: Graph, target: Target, options: PipelineOptions) -> tuple[Plan, ...]:
+    """The cheapest plans of a graph, the best first, to be measured; the greedy one is among them."""
+    typed = prepared(graph, target)
+    regions = partial(planned, target=target, options=options, fusion="auto")
+    found = fusion_plans(typed, options.target(), judge=partial(stitched_verdict, options=options),
+                         refusal=partial(why_alone, options=options))
+    return tuple(as_plan(typed, each, regions=regions) for each in found)
+
+
+def as_plan(typed: Graph, found: FusionPlan, *, regions: Callable[[Graph], Plan]) -> Plan:
+    """The plan of groups by cost; early outputs early where that takes no more memory."""
+    made = replace(plan(typed, found.groups, regions=regions), refused=found.refused)
+    if len(typed.outputs) < 2 or typed.symbols:
+        return made
+    early = early_outputs_first(typed)
+    other = plan(early, groups_in_order(early, found.groups), regions=regions)
+    return replace(other, refused=found.refused) if other.arena.bytes <= made.arena.bytes else made
 
 
 def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
-    """Whether a fragment of several stages becomes one loop over tiles, and how long that takes by the model."""
+    """Whether a fragment of several stages becomes one loop over tiles, and how long that takes by the model.
+
+    Verdicts are kept in the cache.
+    """
+    target = options.target()
+    machine = repr(replace(target, features=frozenset())) + " ".join(sorted(target.features))
+    key = build_cache.program_key({"fragment": to_text(fragment), "options": options.differences(), "target": machine})
+
+    def write(folder: Path) -> None:
+        (folder / VERDICT).write_text(json.dumps(asdict(_judged(fragment, options))))
+    kept = build_cache.find_or_build(key, write, kind=VERDICTS) / VERDICT
+    return Verdict(**json.loads(kept.read_text()))
+
+
+def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
     try:
         found = stitched_program(scop_of(fragment), options)
     except PolyschedError as error:

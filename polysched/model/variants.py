@@ -23,11 +23,13 @@ class Asked:
     assumed : values that the models take for its parameters.
     parameter : whose values were sampled; empty where nothing is predicted.
     sampled : these values.
+    shared : every thread of a team calls it.
     """
 
     assumed: tuple[tuple[str, int], ...] = ()
     parameter: str = ""
     sampled: tuple[int, ...] = ()
+    shared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,11 +32,22 @@ def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
 
 @pytest.mark.parametrize("other", ["reference", "onnxruntime"])
 def test_a_model_is_verified(other: str, folder: Path) -> None:
-    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", other, "--json", folder=folder)
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", other, "--fusion", "greedy", "--json",
+                     folder=folder)
     found = json.loads(done.stdout)
     assert (found["verified"], found["kernels"], found["islands"]) == (other, 5, [])
     assert found["largest_difference"] < 1e-5
     assert found["arena_bytes"] >= found["peak_bytes"] > 0
+
+
+def test_plans_are_measured_and_the_fastest_is_kept(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", "reference", "--measure-plans", "--json",
+                     "o.json", folder=folder)
+    found = json.loads((folder / "o.json").read_text())
+    assert len(found["plans"]) > 1
+    assert found["plans"][0]["kernels"] == found["regions"] <= found["kernels"]
+    assert done.stdout.count(", kept") == 1
+    assert done.stdout.count("times as fast as the greedy plan") == len(found["plans"])
 
 
 def test_inputs_come_from_a_file_and_times_beside_onnxruntime(folder: Path) -> None:
@@ -66,7 +77,7 @@ def test_likely_sizes_give_codes_that_are_verified_at_each(folder: Path) -> None
     assert "one code for all batch" in done.stdout
 
 
-@pytest.mark.parametrize(("file", "what"), [("plan.svg", "saved by fusion"), ("plan.txt", "5 kernels")])
+@pytest.mark.parametrize(("file", "what"), [("plan.svg", "saved by fusion"), ("plan.txt", "1 kernels")])
 def test_the_plan_is_written(file: str, what: str, folder: Path) -> None:
     done = polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", file, folder=folder)
     assert f"wrote {file}" in done.stdout
@@ -99,6 +110,15 @@ def test_a_node_that_is_not_compiled_is_an_island(folder: Path) -> None:
     refused = polysched("onnx", "n.onnx", "--islands", "refuse", folder=folder)
     assert is_refusal(refused)
     assert "there is no operator NonZero" in refused.stderr
+
+
+@pytest.mark.parametrize("stored", ["float16", "bfloat16"])
+def test_short_storage_says_what_it_costs(stored: str, folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--stored", stored, "--verify", "reference", "--json",
+                     "out.json", folder=folder)
+    (line,) = json.loads((folder / "out.json").read_text())["losses"]
+    assert line in done.stdout
+    assert line.startswith("y: largest error ")
 
 
 def test_likely_sizes_that_are_no_numbers_are_a_mistake_of_usage(folder: Path) -> None:

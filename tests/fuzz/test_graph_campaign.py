@@ -9,6 +9,8 @@ from polysched.errors import OutputError
 from polysched.fuzz import graph_campaign
 from polysched.fuzz.graph_campaign import GraphCampaign, GraphRecord, check_graph, run_graphs, save_faults, summary
 from polysched.fuzz.operator_graphs import random_graph
+from polysched.fuzz.twice import twice
+from polysched.model.planned import planned
 
 
 def test_graphs_have_control_flow_pools_and_gathers() -> None:
@@ -77,3 +79,9 @@ def test_a_wrong_compiled_model_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
             return {n: a + 1 if a.dtype.kind == "f" else ~a for n, a in values.items()}
     monkeypatch.setattr(graph_campaign, "compile_graph", lambda graph: Wrong())
     assert check_graph(7).verdict == "wrong"
+
+
+def test_kernels_share_regions_on_a_machine_with_slow_memory() -> None:
+    options = graph_campaign.slow_memory()
+    graphs = filter(None, (twice(random_graph(seed, nodes=3)) for seed in range(6)))
+    assert any(planned(graph, options.target(), options=options).shared for graph in graphs)

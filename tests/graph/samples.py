@@ -10,7 +10,7 @@ from polysched.graph import Graph, Node, TensorType
 from polysched.graph.operators.moves import moved
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Kernel
+from polysched.graph.planning.steps import Kernel, Together, walked
 from polysched.scop.interpreter import execute
 
 RNG = np.random.default_rng(7)
@@ -171,6 +171,13 @@ SAMPLES: list[Sample] = [
     *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
       for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),
     sample("Rank", floats(2, 5), axis=0, largest=0),
+    sample("ByteMatMul", ints(2, 3, dtype="uint8", low=0), ints(3, 2, dtype="int8"), a_zero=3, b_zero=-2),
+    sample("ByteMatMul", ints(2, 2, 3, dtype="int8"), ints(3, dtype="int8")),
+    sample("ByteConv", ints(1, 4, 5, dtype="uint8", low=0), ints(6, 2, 2, dtype="int8"), x_zero=3, w_zero=1, group=2,
+           pads=(1, 1), strides=(2,)),
+    sample("MatMulInteger", ints(2, 3, dtype="uint8", low=0), ints(3, 2, dtype="int8"), np.array(7, np.uint8)),
+    sample("ConvInteger", ints(1, 2, 5, dtype="uint8", low=0), ints(3, 2, 2, dtype="int8"), np.array(3, np.uint8),
+           np.array(1, np.int8), pads=(1, 1)),
     sample("ConvInteger", ints(1, 2, 5, dtype="uint8", low=0), ints(3, 2, 2, dtype="int8"), np.array(3, np.uint8),
            ints(3, dtype="int8"), pads=(1, 1)),
     sample("QLinearConv", ints(1, 2, 5, dtype="uint8", low=0), np.array(0.1, np.float32), np.array(3, np.uint8),
@@ -239,7 +246,7 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
         if own.elements == 0:
             return np.zeros(own.extents, own.numpy)   # nothing makes it
         return memory[plan.roots[name]].view(own.numpy).reshape(own.extents)
-    for step in plan.steps:
+    for step in (s for s in walked(plan.steps) if not isinstance(s, Together)):
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in made:
             memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)

@@ -5,14 +5,21 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from polysched.graph import from_text
+import numpy as np
+
+from polysched.graph import from_text, interpret
 from polysched.graph.planning.memory import Buffer, _placed, rounded
 from polysched.graph.planning.plan import Plan
+from polysched.graph.planning.steps import Kernel, Together
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR
+from polysched.model.compiling import compile_graph
 from polysched.model.driver import arena_function, driver_text
 from polysched.model.planned import planned
+from polysched.model.variants import Choice
+from polysched.model.verification import random_inputs
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import FLOAT32
 from polysched.target import find_compiler
 
@@ -59,3 +66,32 @@ def placed(plan: Plan, n: int, m: int) -> list[tuple[int, int, Buffer]]:
     buffers = [Buffer(name=name, bytes=int(t.elements) * 4, first=plan.lives[name][0], last=plan.lives[name][1])
                for name, t in ((v, plan.graph.types[v].bound({"N": n, "M": m})) for v in plan.lives)]
     return _placed(sorted(buffers, key=lambda b: (-rounded(b.bytes), b.first)))
+
+
+THREE = from_text("""graph f(x: float32[64, 256], a: float32[256, 64], b: float32[256, 64], c: float32[256, 64]) {
+  let p = MatMul(x, a)
+  let q = MatMul(x, b)
+  let r = MatMul(x, c)
+  return p, q, r
+}""")
+
+
+def test_kernels_side_by_side_are_one_parallel_region() -> None:
+    plan = planned(THREE, options=PipelineOptions())
+    (together,) = [s for s in plan.steps if isinstance(s, Together)]
+    assert (len(together.kernels), len(plan.kernels), plan.regions) == (3, 3, 1)
+    symbols = {place: Choice(functions=(f"k{place}",)) for place, s in enumerate(plan.walked) if isinstance(s, Kernel)}
+    text = driver_text(plan, symbols)
+    region = text[text.index("#pragma omp parallel reduction(|:failed)"):text.index("if (failed) return 1;")]
+    assert [line.split("(")[0].strip() for line in region.splitlines() if "|= " in line] == [
+        "failed |= k1", "failed |= k2", "failed |= k3"]
+    assert text.count("#pragma omp") == 1
+
+
+def test_kernels_side_by_side_compute_the_graph() -> None:
+    inputs = random_inputs(THREE)
+    model = compile_graph(THREE, fusion="cost")
+    assert model.plan.shared
+    wanted = interpret(THREE, inputs)
+    for name, value in model.run(inputs).items():
+        np.testing.assert_allclose(value, wanted[name], rtol=1e-4, atol=1e-4)

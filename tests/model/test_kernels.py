@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 from polysched.graph import Graph, from_text, to_text
-from polysched.model.kernels import Order, adapter, build_kernels, build_orders, emitted, symbol_of, worker
+from polysched.model.kernels import (
+    Order,
+    adapter,
+    build_kernels,
+    build_orders,
+    emitted,
+    optimized_kernel,
+    source_of,
+    symbol_of,
+    why_alone,
+    worker,
+)
+from polysched.model.variants import Asked
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
 
@@ -51,3 +63,29 @@ def test_a_second_process_builds_what_its_parent_does_not(monkeypatch: pytest.Mo
     assert len(list((tmp_path / "models").glob("*/kernel.o"))) == 1
     build_orders([order], OPTIONS)
     assert len(list((tmp_path / "models").glob("*/kernel.o"))) == 1
+
+
+def test_a_kernel_that_a_team_shares_has_a_name_of_its_own_and_no_team() -> None:
+    large = from_text("graph kernel(x0: float32[512, 512]) {\n  let v1 = Exp(x0)\n  return v1\n}")
+    assert why_alone(large, OPTIONS) == ""
+    (symbol, kernel), = build_kernels([large], OPTIONS, [Asked(shared=True)]).items()
+    assert symbol == symbol_of(large, OPTIONS, shared=True) != symbol_of(large, OPTIONS)
+    assert "#pragma omp parallel" not in kernel.source
+    assert "#pragma omp for" in kernel.source
+
+
+def test_a_kernel_without_a_team_is_run_by_one_thread_of_a_team() -> None:
+    small = fragment("Add")
+    assert why_alone(small, OPTIONS) == ""
+    text, _ = source_of(optimized_kernel(small, OPTIONS), "k", shared=True)
+    assert "#pragma omp single nowait" in text
+    assert "status = k_whole(arrays, sizes);" in text
+
+
+def test_why_a_kernel_is_not_shared() -> None:
+    two = from_text("""graph kernel(x0: float32[64, 4099]) {
+      const c0: int64[1] = [0]
+      let v1 = CumSum(x0, c0)
+      return v1
+    }""")
+    assert why_alone(two, OPTIONS.but(parallel=False)) == ""   # it has no team

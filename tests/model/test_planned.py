@@ -1,12 +1,18 @@
 """The plan of a graph as it is compiled."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from polysched.errors import UsageError
 from polysched.graph import from_text, interpret
+from polysched.graph.planning.plan import Plan
+from polysched.model import planned as module
 from polysched.model.compiling import compile_graph
-from polysched.model.planned import planned
+from polysched.model.planned import by_default, planned, prepared, stitched_verdict
+from polysched.pipeline.options import PipelineOptions
 from polysched.target import host
 
 PRODUCT = from_text("""graph f(x: float32[8, 32], w: float32[32, 64]) {
@@ -39,3 +45,50 @@ def test_kernels_by_cost_are_compiled_and_right() -> None:
     np.testing.assert_allclose(model.run(inputs)["y"], interpret(SOFTMAX, inputs)["y"], rtol=1e-5)
     with pytest.raises(UsageError, match="greedily or by cost"):
         compile_graph(SOFTMAX, fusion="best")
+
+
+def names(plan: Plan) -> list[list[str]]:
+    return [[n.op for n in k.fragment.nodes] for k in plan.kernels]
+
+
+def test_by_default_kernels_are_by_cost_where_dominators_are_not_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = PipelineOptions()
+    assert len(planned(SOFTMAX, host(), options=options, fusion="auto").kernels) == 1
+    assert len(planned(SOFTMAX, host(), options=options, fusion="greedy").kernels) == 4
+    monkeypatch.setattr(module, "seconds_of", lambda graph, groups, target: 0.0)
+    worse = planned(SOFTMAX, host(), options=options, fusion="auto")
+    assert names(worse) == names(planned(SOFTMAX, host(), options=options, fusion="greedy"))
+    assert any(what == "a plan by cost" and "by dominators" in why for what, why in worse.refused)
+
+
+def test_records_and_large_graphs_keep_the_greedy_rule(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recorded = by_default(prepared(SOFTMAX), PipelineOptions(database=str(tmp_path / "records.db")))
+    assert isinstance(recorded, str)
+    assert "database" in recorded
+    monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, most_nodes_by_cost=2))
+    large = by_default(prepared(SOFTMAX), PipelineOptions())
+    assert isinstance(large, str)
+    assert "5 nodes, more than 2" in large
+    open_size = from_text("graph f(x: float32[N, 4]) { let y = Softmax(x; axis=-1) return y }")
+    assert by_default(prepared(open_size), PipelineOptions()) == ""
+
+
+def test_a_verdict_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path))
+    fragment = prepared(SOFTMAX)
+    first = stitched_verdict(fragment, PipelineOptions())
+    assert first.seconds > 0
+    monkeypatch.setattr(module, "stitched_program", None)
+    assert stitched_verdict(fragment, PipelineOptions()) == first
+
+
+def test_early_outputs_of_plans_by_cost_come_early() -> None:
+    graph = from_text("""graph f(x: float32[9, 33], w: float32[33, 33]) {
+      let a = MatMul(x, w)
+      let b = Softmax(a; axis=-1)
+      let c = MatMul(b, w)
+      let d = Relu(x)
+      return c, d
+    }""")
+    plan = planned(graph, host(), options=PipelineOptions())
+    assert plan.steps[0].outputs == ("d",)

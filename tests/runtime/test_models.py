@@ -28,7 +28,7 @@ def model() -> PreemptibleModel:
         [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [20, 20])],
         [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(v, "v")])
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
-    return preemptible_model(compile_model(load(proto)))
+    return preemptible_model(compile_model(load(proto), fusion="greedy"))
 
 
 def inputs() -> dict[str, np.ndarray]:

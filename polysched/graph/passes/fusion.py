@@ -32,6 +32,13 @@ def fuse_by_dominators(graph: Graph) -> Graph:
     return remove_dead_code(grouped(graph, _Fusing(graph).merge, make, lambda nodes: len(nodes) > 1))
 
 
+def groups_by_dominators(graph: Graph) -> tuple[tuple[int, ...], ...]:
+    """The nodes of every kernel by the rules of kinds, by their place in the graph."""
+    grouping = Grouping(graph)
+    _Fusing(graph).merge(grouping)
+    return tuple(tuple(sorted(members)) for members in grouping.members.values())
+
+
 class _Fusing:
     """The kinds of nodes and groups, and their post-dominators."""
 

@@ -9,10 +9,12 @@ from html import escape
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.limits import LIMITS
 from polysched.graph.planning.plan import Plan
-from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Sizes, Step, walked
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Sizes, Step, Together, walked
 
 WIDTH, LINE, GAP, LETTERS = 170, 15, 28, 24
 """Pixels: of a box, of a line of text, between boxes; and the letters that a line of a box has room for."""
+SHIFT, MOST_BEHIND = 3, 4
+"""Pixels between the boxes of kernels that run side by side, and how many of them are drawn behind the first."""
 TURN = 137.5
 """Degrees on the circle of colours between one kernel and the next: neighbours differ, no colour comes back soon."""
 
@@ -116,6 +118,8 @@ def _texts(step: Step) -> list[str]:
     """The lines of a box."""
     if isinstance(step, Kernel):
         return [n.op for n in step.fragment.nodes]
+    if isinstance(step, Together):
+        return [f"{len(step.kernels)} side by side", *_texts(step.kernels[0])]
     if isinstance(step, Copies | Sizes):
         return ["copy" if isinstance(step, Copies) else "sizes"]
     if isinstance(step, Either):
@@ -140,5 +144,8 @@ def _box(plan: Plan, step: Step, number: int, place: tuple[int, int]) -> str:
     texts = "".join(f'<text x="{x + 6}" y="{y + LINE * (k + 1)}" fill="currentColor" xml:space="preserve">'
                     f'{escape(line if len(line) <= LETTERS else line[:LETTERS - 1] + "…")}</text>'
                     for k, line in enumerate([f"{next(filter(None, step.outputs), '')} =", *_texts(step)]))
-    return (f'<g><title>{escape(title)}</title><rect x="{x}" y="{y}" width="{WIDTH}" height="{_height(step)}" '
-            f'fill="{fill}" stroke="currentColor" stroke-width="{weight}"/>{texts}</g>')
+    behind = range(1, len(step.kernels)) if isinstance(step, Together) else range(0)
+    rects = "".join(f'<rect x="{x + SHIFT * k}" y="{y + SHIFT * k}" width="{WIDTH}" height="{_height(step)}" '
+                    f'fill="{fill if not k else "none"}" stroke="currentColor" stroke-width="{weight}"/>'
+                    for k in (*reversed(behind[:MOST_BEHIND]), 0))
+    return f'<g><title>{escape(title)}</title>{rects}{texts}</g>'

@@ -48,13 +48,39 @@ class _Fragment:
         self.opened: set[str] = set()
         uses = [name for node in self.graph.nodes for name in node.inputs]
         self.stages = {o for n in self.graph.nodes[:-1] for o in n.outputs
-                       if operator_of(n).expression is not None or uses.count(o) > 1}
+                       if operator_of(n).expression is not None or uses.count(o) > 1 or o in self.graph.outputs}
         self.tensors: dict[str, Tensor] = {n: placeholder(n, [extent_of(e) for e in t.shape], t.dtype)
                                            for n, t in self.graph.inputs}
 
     def outputs(self) -> tuple[Tensor, ...] | Steps:
-        """The stages of the last node's results."""
+        """The stages of the results; those of the last node come last."""
         node = self.graph.nodes[-1]
+        inner = [n for n in self.graph.outputs if n not in node.outputs]
+        made = [self.seen(name, f"y{place}") for place, name in enumerate(inner)]
+        last = self.last(node, len(inner))
+        if made and isinstance(last, Steps):
+            raise UnsupportedGraphError("an operator that updates in place is a kernel of its own", where=node.where)
+        return last if isinstance(last, Steps) else (*made, *last)
+
+    def seen(self, name: str, own: str) -> Tensor:
+        """A result that is not of the last node; later stages read it where it stands.
+
+        Parameters
+        ----------
+        own : its name in the Scop.
+        """
+        self.opened.add(name)
+        made = self.tensor(name)
+        self.tensors[name] = Tensor(own, made.shape, made.dtype, made.definition)
+        return self.tensors[name]
+
+    def last(self, node: Node, first: int) -> tuple[Tensor, ...] | Steps:
+        """The stages of the last node's results.
+
+        Parameters
+        ----------
+        first : the number of the first of them among all results.
+        """
         operator = operator_of(node)
         if operator.expression is not None:
             operands = [None if not n or place in operator.steering else self.tensor(n)
@@ -63,11 +89,11 @@ class _Fragment:
             if isinstance(made, Steps):
                 return made
             listed = made if isinstance(made, tuple) else (made,)
-            return tuple(Tensor(f"y{p}", t.shape, t.dtype, t.definition) for p, t in enumerate(listed)
+            return tuple(Tensor(f"y{first + p}", t.shape, t.dtype, t.definition) for p, t in enumerate(listed)
                          if p < len(node.outputs) and node.outputs[p])
         result = self.inferred.types[node.outputs[0]]
         shape = [extent_of(e) for e in result.shape]
-        return (compute(shape, lambda *i: self.element(node.outputs[0], i), name="y0", dtype=result.dtype),)
+        return (compute(shape, lambda *i: self.element(node.outputs[0], i), name=f"y{first}", dtype=result.dtype),)
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node."""
@@ -81,6 +107,7 @@ class _Fragment:
         if node is not None and operator_of(node).expression is not None:
             self.tensors[name] = self.stage(node, name)
             return self.tensors[name]
+        self.opened.add(name)
         its_type = self.inferred.types[name]
         shape = [extent_of(e) for e in its_type.shape]
         self.tensors[name] = compute(shape, lambda *i: self.element(name, i), name=name, dtype=its_type.dtype)
@@ -130,11 +157,11 @@ class _Fragment:
 
 
 def has_stages(fragment: Graph) -> bool:
-    """Whether a fragment computes values that stand in memory between its nodes."""
+    """Whether a fragment computes values that stand in memory between its nodes, or that it returns from there."""
     uses = [name for node in fragment.nodes for name in node.inputs]
     sums = [operator_of(n).expression is not None for n in fragment.nodes]
     return any(sums[:-1]) or (len(sums) > 1 and sums[-1]) or any(
-        uses.count(o) > 1 for n in fragment.nodes[:-1] for o in n.outputs)
+        uses.count(o) > 1 or o in fragment.outputs for n in fragment.nodes[:-1] for o in n.outputs)
 
 
 def _is_of(expression: Expression, dtype: object) -> bool:

@@ -22,15 +22,34 @@ class Group:
 
     Parameters
     ----------
-    nodes : in order; only the results of the last one are seen from outside.
+    nodes : in order; the results of the last one are seen from outside.
+    seen : values of other nodes that are seen from outside, too, in the order of the nodes.
     """
 
     nodes: tuple[Node, ...]
+    seen: tuple[str, ...] = ()
 
     @property
     def last(self) -> Node:
-        """The node whose results are seen from outside."""
+        """The last node, whose results are seen from outside."""
         return self.nodes[-1]
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """All values that are seen from outside."""
+        return (*self.seen, *(o for o in self.last.outputs if o))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Groups with equal fragments, none of which needs another's results: one parallel region runs them.
+
+    Parameters
+    ----------
+    groups : two or more.
+    """
+
+    groups: tuple[Group, ...]
 
 
 def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
@@ -131,7 +150,7 @@ def fragment_of(graph: Graph, group: Group, inferred: Inferred) -> tuple[Graph, 
     types = {short: inferred.types[name] for name, short in names.inputs.items()}
     symbols = tuple(dict.fromkeys(s for t in types.values() for e in t.shape for s in sorted(e.symbols)))
     own = {name: Size.symbol(f"n{place}") for place, name in enumerate(symbols)}
-    fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.last.outputs if o),
+    fragment = Graph(name="kernel", nodes=nodes, outputs=tuple(names.short[o] for o in group.results),
                      inputs=tuple((short, t.bound(own)) for short, t in types.items()), constants=names.constants)
     _check_sizes(group, fragment)
     return fragment, tuple(names.inputs), symbols

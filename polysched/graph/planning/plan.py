@@ -11,8 +11,8 @@ from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
 from polysched.graph.planning.nested import Nesting
-from polysched.graph.planning.partition import Group, fragment_of, partition, why_apart
-from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, walked
+from polysched.graph.planning.partition import Beside, Group, fragment_of, partition, why_apart
+from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together, walked
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -66,8 +66,18 @@ class Plan:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The steps that run compiled fragments."""
+        """The steps that run compiled fragments, those that run together one by one."""
         return tuple(s for s in self.walked if isinstance(s, Kernel))
+
+    @property
+    def shared(self) -> tuple[Kernel, ...]:
+        """Those of the kernels that run together with others."""
+        return tuple(k for s in self.walked if isinstance(s, Together) for k in s.kernels)
+
+    @property
+    def regions(self) -> int:
+        """How many parallel regions run the kernels: what lies between two barriers of all threads."""
+        return len(self.kernels) - len(self.shared) + sum(isinstance(s, Together) for s in self.walked)
 
     @cached_property
     def walked(self) -> tuple[Step, ...]:
@@ -89,10 +99,15 @@ class Plan:
         copies = sum(isinstance(s, Copies) for s in self.walked)
         control = sum(isinstance(s, Either | Repetition) for s in self.walked)
         said = f", {control} branches and loops" if control else ""
-        lines = [f"{len(self.kernels)} kernels, {copies} copies{said}, {arena}"]
+        regions = f" in {_counted(self.regions)}" if self.regions < len(self.kernels) else ""
+        lines = [f"{len(self.kernels)} kernels{regions}, {copies} copies{said}, {arena}"]
         for step in self.steps:
             lines += _lines(step, "  ", self.variants)
         return "\n".join(lines)
+
+
+def _counted(regions: int) -> str:
+    return f"{regions} parallel region{'s' * (regions != 1)}"
 
 
 def _lines(step: Step, indent: str, variants: Mapping[Step, str]) -> list[str]:
@@ -101,6 +116,9 @@ def _lines(step: Step, indent: str, variants: Mapping[Step, str]) -> list[str]:
         ops = " ".join(n.op for n in step.fragment.nodes)
         return [f"{indent}{', '.join(step.outputs)} = {ops}({', '.join(step.inputs)})",
                 *([f"{indent}  {variants[step]}"] if step in variants else [])]
+    if isinstance(step, Together):
+        inside = [line for kernel in step.kernels for line in _lines(kernel, f"{indent}  ", variants)]
+        return [f"{indent}{len(step.kernels)} side by side", *inside]
     if isinstance(step, Copies):
         return [f"{indent}{step.output} = copy({', '.join(step.inputs)})"]
     if isinstance(step, Sizes):
@@ -119,7 +137,7 @@ def _part_lines(part: Part, indent: str, variants: Mapping[Step, str]) -> list[s
     return [*lines, *(f"{indent}  {target} = all of {source}" for target, source in part.copied)]
 
 
-def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
+def plan(graph: Graph, groups: Sequence[Group | Beside] | None = None, *,
          regions: Callable[[Graph], Plan] | None = None) -> Plan:
     """The plan of a graph with types.
 
@@ -133,11 +151,10 @@ def plan(graph: Graph, groups: Sequence[Group] | None = None, *,
     inferred = infer(graph)
     refused: tuple[tuple[str, str], ...] = ()
     if groups is None:
-        groups = partition(graph, inferred)
-        refused = why_apart(graph, groups, inferred)
-    groups = [g for g in groups if not operator_of(g.last).view]
+        alone = partition(graph, inferred)
+        groups, refused = alone, why_apart(graph, alone, inferred)
     nesting = Nesting(inferred, regions or _plan_of_region, graph.constants)
-    steps = tuple(step for group in groups for step in _steps(graph, group, inferred, nesting))
+    steps = tuple(step for group in groups for step in _steps_of(graph, group, inferred, nesting))
     roots, copied = _storage(graph)
     whole = graph.but(constants={**graph.constants, **nesting.constants}, types={**nesting.types, **graph.types})
     roots = _resolved({**nesting.roots, **{name: name for name in nesting.constants}, **roots})
@@ -149,11 +166,19 @@ def _plan_of_region(region: Graph) -> Plan:
     return plan(region.but(types=infer(region).types))
 
 
+def _steps_of(graph: Graph, group: Group | Beside, inferred: Inferred, nesting: Nesting) -> list[Step]:
+    """The steps of a group; kernels that run side by side are one step."""
+    if isinstance(group, Group):
+        return _steps(graph, group, inferred, nesting)
+    inner = [step for each in group.groups for step in _steps(graph, each, inferred, nesting)]
+    return [Together(kernels=tuple(step for step in inner if isinstance(step, Kernel)))]
+
+
 def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> list[Step]:
     """The steps of a group; none where nothing is made."""
     node = group.last
     operator = operator_of(node)
-    if all(0 in graph.types[o].shape for o in node.outputs if o):
+    if operator.view or all(0 in graph.types[o].shape for o in group.results):
         return []
     if node.op in CLOSED:
         return [nesting.step(node)]
@@ -162,7 +187,7 @@ def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> 
         return [*sizes]
     if operator.moves is None or len(group.nodes) > 1:
         fragment, inputs, symbols = fragment_of(graph, group, inferred)
-        return [Kernel(fragment=fragment, inputs=inputs, outputs=tuple(o for o in node.outputs if o), symbols=symbols)]
+        return [Kernel(fragment=fragment, inputs=inputs, outputs=group.results, symbols=symbols)]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]
@@ -227,7 +252,7 @@ class _Lives:
 
     def take(self, step: Step) -> None:
         """One step."""
-        if isinstance(step, Kernel | Copies | Sizes):
+        if isinstance(step, Kernel | Together | Copies | Sizes):
             self.touch(*step.inputs, *step.outputs)
         elif isinstance(step, Either):
             self.touch(step.condition, *step.outputs)

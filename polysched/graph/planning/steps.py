@@ -33,6 +33,32 @@ class Kernel:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Together:
+    """A step that runs kernels in one parallel region, with one barrier behind all of them.
+
+    Parameters
+    ----------
+    kernels : with equal fragments; none reads what another makes.
+    """
+
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What they read."""
+        return tuple(dict.fromkeys(n for k in self.kernels for n in k.inputs))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What they make."""
+        return tuple(n for k in self.kernels for n in k.outputs)
+
+    def renamed(self, name: Callable[[str], str]) -> Together:
+        """The step on values under other names."""
+        return Together(kernels=tuple(k.renamed(name) for k in self.kernels))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Copies:
     """A step that copies elements.
 
@@ -227,13 +253,15 @@ class Repetition:
             sliced=tuple(map(row, self.sliced)), stacked=tuple(map(row, self.stacked)))
 
 
-Step: TypeAlias = "Kernel | Copies | Sizes | Either | Repetition"
+Step: TypeAlias = "Kernel | Together | Copies | Sizes | Either | Repetition"
 
 
 def walked(steps: Sequence[Step]) -> Iterator[Step]:
-    """All steps, those of parts behind the step that has them."""
+    """All steps, those inside of a step behind it."""
     for step in steps:
         yield step
+        if isinstance(step, Together):
+            yield from step.kernels
         if isinstance(step, Either | Repetition):
             for part in step.parts:
                 yield from walked(part.steps)

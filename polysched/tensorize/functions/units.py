@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.scop.points import with_sizes
@@ -89,11 +90,13 @@ def _matched(dependences: Dependences, names: tuple[str, ...], tiling: Tiling, f
     whole = with_whole_tiles(dependences, names, outer, tiling)
     if isinstance(whole, str):
         return [whole]
-    made = match_part(part_of(whole, names, tiling.around, with_sizes(whole.scop.context, sizes)), function,
-                      function.variants[0], numerics)
-    if isinstance(made, FunctionMatch) and (why := untouched(made)):
+    part = part_of(whole.dependences, names, tiling.around, with_sizes(whole.dependences.scop.context, sizes))
+    made = match_part(part, function, function.variants[0], numerics)
+    if not isinstance(made, FunctionMatch):
+        return made
+    if why := untouched(made):
         return [why]
-    return made
+    return made if whole.assumed is None else replace(made, assumed=whole.assumed)
 
 
 def is_unit(intrinsic: Intrinsic) -> bool:

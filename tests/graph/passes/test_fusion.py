@@ -1,6 +1,8 @@
 """Fusion by dominators, before and after."""
 
-from polysched.graph.passes.fusion import fuse_by_dominators
+from polysched.graph import from_text
+from polysched.graph.passes.fusion import fuse_by_dominators, groups_by_dominators
+from polysched.graph.passes.simple import with_types
 from tests.graph.passes.golden import FUSABLE, behind
 
 
@@ -25,3 +27,10 @@ def test_fuse_by_dominators() -> None:
   let y = ReduceSum(h, ax; keepdims=0)
   return y
 """
+
+
+def test_groups_hold_every_node_once_and_are_those_that_become_functions() -> None:
+    graph = with_types(from_text(FUSABLE))
+    groups = groups_by_dominators(graph)
+    assert sorted(place for g in groups for place in g) == list(range(len(graph.nodes)))
+    assert sorted(map(len, groups)) == [1, 8]

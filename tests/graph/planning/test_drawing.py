@@ -7,6 +7,7 @@ import pytest
 from polysched.graph import from_text
 from polysched.graph.planning.drawing import svg_of_plan, traffic_of
 from polysched.model.planned import planned
+from polysched.pipeline.options import PipelineOptions
 from tests.graph.passes.control_graphs import GRAPHS
 
 SOFTMAX = from_text("""graph f(x: float32[4, 8]) {
@@ -64,3 +65,19 @@ def test_what_is_inside_a_loop_stands_in_its_box() -> None:
 def test_names_are_escaped() -> None:
     plan = planned(from_text('graph f("<x>": float32[4]) { let "a & b" = Exp("<x>") return "a & b" }'))
     assert "a & b =" in texts(svg_of_plan(plan))
+
+
+def test_kernels_side_by_side_are_one_box_before_others() -> None:
+    graph = from_text("""graph f(x: float32[64, 256], a: float32[256, 64], b: float32[256, 64]) {
+      let p = MatMul(x, a)
+      let q = MatMul(x, b)
+      return p, q
+    }""")
+    plan = planned(graph, options=PipelineOptions())
+    svg = svg_of_plan(plan)
+    assert {"2 side by side", "MatMul"} <= set(texts(svg))
+    assert any(line.startswith("2 kernels in 1 parallel region,") for line in texts(svg))
+    assert svg.count("<rect") == 2
+    traffic = traffic_of(plan)
+    assert traffic is not None
+    assert traffic.moved == 4 * 2 * (64 * 256 + 256 * 64 + 64 * 64)   # each reads x

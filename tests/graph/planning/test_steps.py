@@ -1,7 +1,7 @@
 """Steps of a plan, and the steps inside them."""
 
 from polysched.graph import from_text
-from polysched.graph.planning.steps import Either, Kernel, Part, Repetition, Sizes, walked
+from polysched.graph.planning.steps import Either, Kernel, Part, Repetition, Sizes, Together, walked
 from polysched.graph.values.sizes import Size
 from polysched.model.planned import planned
 from tests.graph.passes.control_graphs import GRAPHS
@@ -39,3 +39,11 @@ def test_a_part_names_each_value_once() -> None:
     fragment = from_text("graph k(a: float32[2]) { let b = Neg(a) return b }")
     kernel = Kernel(fragment=fragment, inputs=("x",), outputs=("y",))
     assert Part(steps=(kernel, kernel), copied=(("z", "y"),)).used == ("x", "y", "z")
+
+
+def test_kernels_that_run_together_are_walked_and_renamed() -> None:
+    fragment = from_text("graph k(a: float32[2]) { let b = Neg(a) return b }")
+    step = Together(kernels=tuple(Kernel(fragment=fragment, inputs=("x",), outputs=(o,)) for o in "yz"))
+    assert (step.inputs, step.outputs) == (("x",), ("y", "z"))
+    assert list(walked([step])) == [step, *step.kernels]
+    assert step.renamed(str.upper).outputs == ("Y", "Z")
