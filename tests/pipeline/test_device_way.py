@@ -19,8 +19,8 @@ DEVICE = PipelineOptions(device="opencl")
 
 def test_steps_tell_the_kernels() -> None:
     made = optimize(from_c_text(PRODUCT), DEVICE)
-    assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 32x8 work items, 4x8 points each, run S0, S1;")
-               for step in made.steps())
+    head = "device: kernel0: 2 dimensions in blocks of 32x8 work items, 4x8 points each, run S0, S1;"
+    assert any(step.startswith(head) for step in made.steps())
 
 
 def test_the_better_schedule_is_taken() -> None:
