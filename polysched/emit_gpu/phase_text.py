@@ -12,9 +12,11 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
+from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, StagedTile, TeamResult
 from polysched.emit_gpu.team_operators import combined, neutral_element
+from polysched.scop.dtypes import INT32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,11 +67,27 @@ class PhasePrinter:
                 f"{team.shared}[{self._item_name}] = {own.name};", self.interface.barrier]
 
     def _tree(self, team: TeamResult) -> list[str]:
-        """Halves of the team combined, level by level."""
+        """Halves of the team combined, level by level; those of a warp by shuffles, where the language has them."""
         item, half = self._item_name, self.names.taken.fresh("half")
         left, right = f"{team.shared}[{item}]", f"{team.shared}[{item} + {half}]"
-        return [f"for (int {half} = {self.loops.launch.team // 2}; {half} > 0; {half} /= 2) {{", *_indented([
+        least = LIMITS.warp if self.interface.shuffle else 1
+        levels = [f"for (int {half} = {self.loops.launch.team // 2}; {half} >= {least}; {half} /= 2) {{", *_indented([
             f"if ({item} < {half}) {left} = {combined(team.operator, left, right)};", self.interface.barrier]), "}"]
+        return [*levels, *self._in_warp(team)] if self.interface.shuffle else levels
+
+    def _in_warp(self, team: TeamResult) -> list[str]:
+        """The first warp's elements combined in its variables."""
+        own, item = team.element.temporary, self._item_name
+        half, further = self.names.taken.fresh("half"), self.names.taken.fresh("further")
+        narrow = self.body.scop.array(own.array).dtype.bytes < INT32.bytes   # shuffles have no shorter type
+        value = f"({INT32.c_name}){own.name}" if narrow else own.name
+        shuffled = self.interface.shuffle.format(value=value, distance=half)
+        return [f"if ({item} < {LIMITS.warp}) {{", *_indented([
+            f"{own.name} = {team.shared}[{item}];",
+            f"for (int {half} = {LIMITS.warp // 2}; {half} > 0; {half} /= 2) {{", *_indented([
+                f"const {self._type(own.array)} {further} = {shuffled};",
+                f"{own.name} = {combined(team.operator, own.name, further)};"]), "}",
+            f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
 
     def _updated(self, team: TeamResult) -> str:
         place = self._place(team.element)

@@ -11,6 +11,8 @@ from polysched.emit_gpu import emit_cuda
 from polysched.emit_gpu.nvrtc import library, resources
 from polysched.emit_gpu.team_operators import combined, neutral_element
 from polysched.gpu import GpuOptions, map_to_device
+from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
+from polysched.pipeline.files import compiler_flags, transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
@@ -64,6 +66,20 @@ def test_rows_of_any_length(size: int, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
     (tmp_path / "f.c").write_text(INTEGERS["total"][0])
     assert largest_difference(verified(tmp_path / "f.c", {"n": size}, PipelineOptions(device="cuda"))) == 0
+
+
+def test_shuffles_do_the_levels_of_a_warp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    text, sizes = INTEGERS["total"]
+    (tmp_path / "f.c").write_text(text)
+    made = transform_file(tmp_path / "f.c", PipelineOptions(device="cuda"))
+    assert made.text.count("__shfl_down_sync") == 1
+    subject = Subject(scops=tuple(r.scop for r in made.regions),
+                      transformed_text=made.text.replace("__shfl_down_sync(0xffffffffu, s_item1, ", "(0 * "))
+    options = MeasureOptions(flags=("-O2", *compiler_flags(made.regions)), pairs=0, warmups=0)
+    measured = compare_and_time(subject, sizes, options=options)
+    assert measured.verification is not None
+    assert any(array.largest_absolute for array in measured.verification.arrays)
 
 
 def test_floats_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

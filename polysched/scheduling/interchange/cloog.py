@@ -57,6 +57,8 @@ def read_matrices(text: str, scop: Scop) -> isl.UnionMap:
     dates = isl.UnionMap.empty(scop.domain.get_space())
     for own, domain in zip(scop.statements, domains, strict=True):
         scattering = _union(lines, domain[0].outputs, len(parameters), f"the scattering function of {own.name}")
+        if any(part.outputs > len(part.rows) for part in scattering):
+            lines.refuse(f"the scattering function of {own.name} has dimensions without values")
         dates = dates.union(isl.UnionMap.from_map(_dates(
             relation_of(scattering, parameters), relation_of(domain, parameters).range(), own, scop, known)))
     return dates
@@ -145,6 +147,8 @@ def _domain(lines: Lines, own: Statement, parameters: int, scop: Scop) -> tuple[
     if found[0].outputs < own.depth:
         raise UsageError(f"the {_FORM} has other loops around {own.name}", where=scop.name,
                          witness=f"{found[0].outputs} instead of {own.depth}")
+    if any(part.outputs - own.depth > len(part.rows) for part in found):
+        lines.refuse(f"the domain of {own.name} has iterators without constraints")
     if lines.integers("three zeros behind a domain") != [0, 0, 0]:
         lines.refuse("three zeros stand behind a domain")
     return found

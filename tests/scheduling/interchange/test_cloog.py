@@ -90,6 +90,8 @@ def test_tiles_of_pluto_are_read(program: Dependences) -> None:
     ("8 7", "9 7", "a constraint has 7 numbers"),
     ("1 0 0 1 0 0 0", "2 0 0 1 0 0 0", "the first of which is 0 or 1"),
     ("0 0 0 0 1 0 0 0 -1 0 0\n", "1 0 0 0 1 0 0 0 -1 0 0\n", "an instance of S0 has two dates"),
+    ("8 7\n", "0 999999999\n", "the domain of S0 has iterators without constraints"),
+    ("4 11\n", "0 999999999\n", "the scattering function of S0 has dimensions without values"),
     ("4 11", "4 10", "has 10 numbers|other columns"),
 ])
 def test_other_texts_are_refused(program: Dependences, old: str, new: str, message: str) -> None:
