@@ -92,3 +92,14 @@ def test_early_outputs_of_plans_by_cost_come_early() -> None:
     }""")
     plan = planned(graph, host(), options=PipelineOptions())
     assert plan.steps[0].outputs == ("d",)
+
+
+def test_products_of_bytes_are_not_stitched_since_instructions_may_compute_them() -> None:
+    fragment = from_text("""graph kernel(x: uint8[32, 64], w: int8[64, 48]) {
+      let p = ByteMatMul(x, w; a_zero=3)
+      let y = Cast(p; to="float32")
+      return y
+    }""")
+    assert "an instruction may compute its product of bytes" in stitched_verdict(fragment, PipelineOptions()).reason
+    plain = PipelineOptions(tensorize=None)
+    assert "instruction" not in stitched_verdict(fragment, plain).reason
