@@ -136,19 +136,26 @@ def at_any_size(file: Path, sizes: dict[str, int | str], others: Sequence[int], 
     for size in others:
         here = {**sizes, name: size}
         own = tune(file, sizes=here, budget=Budget(minutes=minutes), **how)
-        shares[str(size)] = raced(file, here, options, own, text)
+        shares[str(size)] = raced(file, here, options, own, Recipe(flags=tuned.variants.recipes[0].flags), text)
         report(f"{name} = {size}: {median(shares[str(size)]):.2f} of tuned")
     return {"sizes": {"parameter": name, "variants": len(tuned.variants.recipes), "regret": tuned.variants.regret,
                       "ratios": shares}}
 
 
-def raced(file: Path, sizes: Mapping[str, Any], options: PipelineOptions, own: Tuned, text: str) -> list[float]:
-    """The code of the range in pairs with what is tuned for one size: seconds of this over seconds of that."""
+def raced(file: Path, sizes: Mapping[str, Any], options: PipelineOptions, own: Tuned, ranged_by: Recipe,
+          text: str) -> list[float]:
+    """The code of the range in pairs with what is tuned for one size: seconds of this over seconds of that.
+
+    Parameters
+    ----------
+    ranged_by : with the compiler flags that all variants have.
+    text : the file with the code of the range.
+    """
     scop = from_c_file(str(file))
     (tuned,) = LocalBuilder(scop, options).build([Wanted(number=1, proposal=Proposal(recipe=own.recipe))])
     if not isinstance(tuned, Candidate):
         raise tuned
-    ranged = Candidate(name="ranged", proposal=Proposal(recipe=Recipe()), text=text, code="ranged")
+    ranged = Candidate(name="ranged", proposal=Proposal(recipe=ranged_by), text=text, code="ranged")
     told: dict[str, Ran] = {}
     threads = options.tiling.target.cores
     with local_runner(scop, dict(sizes), MeasureOptions(threads=threads)) as runner:
