@@ -1,7 +1,7 @@
 """Patterns: nodes of a graph that may become one kernel, grown along a topological order, with what they cost.
 
-A pattern ends at a node and grows over its producers.  A value that something outside needs may be inside, too, where
-no way leads from there back in: then the pattern has several results.
+A pattern ends at a node and grows over its producers, and over others that read what they make.  A value that something
+outside needs may be inside, too, where no way leads from there back in: then the pattern has several results.
 
 Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5 (patterns in reverse topological order, top k).
 """
