@@ -124,10 +124,11 @@ GRAPHS = {
 
 
 DECODE = "decode loop"
+BY_LENGTH = ("mlp by length", "attention by length")
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name, parameters={}) for name in (*GRAPHS, DECODE)]
+    return [Case(name=name, parameters={}) for name in (*GRAPHS, DECODE, *BY_LENGTH)]
 
 
 def by_dominators(graph: Graph) -> int:
@@ -152,6 +153,9 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     os.environ["OMP_NUM_THREADS"] = str(settings.threads[0])
     if case.name == DECODE:
         return decoded(settings.threads[0], report)
+    if case.name in BY_LENGTH:
+        from lengths import measured_by_length
+        return measured_by_length(case.name, settings.threads[0], report)
     graph, options = from_text(GRAPHS[case.name]), PipelineOptions()
     values = plans(with_types(standard(graph)), options)[1]
     report("compiling")
@@ -192,10 +196,17 @@ def control_table(records: Sequence[Record]) -> str:
     return markdown_table(["model", "kernels", "results", "times as fast as ONNX Runtime"], rows) + "\n"
 
 
+def length_table(records: Sequence[Record]) -> str:
+    """A row per model and length."""
+    from lengths import HEAD, length_rows
+    return markdown_table(HEAD, [row for r in records for row in length_rows(r.case, r.values)]) + "\n"
+
+
 def table(records: Sequence[Record]) -> str:
     """A row per graph."""
     rows, control = [], [r for r in records if r.case == DECODE]
-    for record in (r for r in records if r.case != DECODE):
+    lengths = [r for r in records if r.case in BY_LENGTH]
+    for record in (r for r in records if r.case not in (DECODE, *BY_LENGTH)):
         value = record.values
         result = "refused" if "refused" in value else "wrong" if value["wrong"] else "right"
         rows.append([record.case, str(value["greedy_kernels"]), str(value["dominator_kernels"]),
@@ -206,7 +217,7 @@ def table(records: Sequence[Record]) -> str:
     head = ["graph", "kernels: greedy", "dominators", "by cost", "bytes / compulsory: greedy", "by cost", "results",
             "times as fast as greedy"]
     return "\n".join([*([markdown_table(head, rows) + "\n"] if rows else []),
-                      *([control_table(control)] if control else [])])
+                      *([control_table(control)] if control else []), *([length_table(lengths)] if lengths else [])])
 
 
 def verdict(records: Sequence[Record]) -> str:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from polysched.cli.shown.tables import console
     with prepared(arguments.json) as report:
-        checks = [*_compiler_checks(arguments.cc), *_machine_checks(), *_tool_checks()]
+        checks = [*_compiler_checks(arguments.cc), *_machine_checks(), _opencl_check(arguments.cc), *_tool_checks()]
         if report is not None:
             from polysched.version import __version__
             report.write_json({"polysched": __version__, "checks": [asdict(check) for check in checks]})
@@ -138,6 +138,32 @@ def _machine_checks() -> list[Check]:
                   detail=", ".join(counters) or "the system lets none be read; results go without"),
             Check(name="idle machine", works=busy <= LARGEST_BUSY_SHARE * machine.cores,
                   detail=f"{busy:.1f} of {machine.cores} cores are in use, load {conditions.load}")]
+
+
+def _opencl_check(cc: str | None) -> Check:
+    """The device that a compiled program finds."""
+    import subprocess
+
+    from polysched.emit_gpu.interface import compiler_flags
+    from polysched.emit_gpu.opencl_runtime import PROBE
+    from polysched.errors import NoCompilerError
+    from polysched.measure.processes.workspace import workspace
+    from polysched.target import find_compiler
+    try:
+        compiler = find_compiler(cc)
+    except NoCompilerError as refusal:
+        return Check(name="OpenCL", works=False, detail=refusal.problem)
+    with workspace() as folder:
+        (folder / "probe.c").write_text(PROBE)
+        flags = compiler_flags("opencl")
+        done = compiler.run(["-w", "probe.c", "-o", "probe", *flags], folder=folder)
+        if done.returncode:
+            return Check(name="OpenCL", works=False,
+                         detail="for --target opencl: install OpenCL's headers and a loader, or polysched[opencl]")
+        ran = subprocess.run([folder / "probe"], capture_output=True, text=True, timeout=60, check=False)
+    origin = "the system" if flags == ("-lOpenCL",) else "wheels"
+    detail = f"{ran.stdout.strip()}, by {origin}" if ran.returncode == 0 else ran.stderr.strip()
+    return Check(name="OpenCL", works=ran.returncode == 0, detail=detail)
 
 
 def _tool_checks() -> list[Check]:

@@ -61,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", action="store_true", help="time it beside ONNX Runtime, in alternation")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both (default: every core of the process)")
     parser.add_argument("--database", metavar="FILE", help="use what `polysched tune MODEL` found for its kernels here")
+    parser.add_argument("--stored", choices=("float32", "float16", "bfloat16"), default="float32",
+                        help="how products and what follows them (float16) or constant weights alone (bfloat16) stand "
+                             "in memory; sums are float32; --verify says what it costs (default: %(default)s)")
     parser.add_argument("--islands", choices=("allow", "refuse"), default="allow",
                         help="run nodes that are not compiled elsewhere, or refuse them (default: %(default)s)")
     parser.add_argument("--fusion", choices=("auto", "cost", "greedy"), default="auto",
@@ -127,8 +130,9 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     found = _facts(model) | {"compile_seconds": round(seconds, 3), "threads": threads, "verified": None}
     found |= _written(arguments, model)
     if arguments.verify:
-        found |= {"largest_difference": max(_verified(arguments, model, graph, point, threads) for point in _points(
-            arguments, at)), "verified": arguments.verify}
+        verified = [_verified(arguments, model, graph, point, threads) for point in _points(arguments, at)]
+        found |= {"largest_difference": max(v[0] for v in verified), "verified": arguments.verify,
+                  "losses": [line for v in verified for line in v[1]]}
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
@@ -144,15 +148,18 @@ def _points(arguments: argparse.Namespace, at: dict[str, int]) -> list[dict[str,
 
 
 def _verified(arguments: argparse.Namespace, model: CompiledModel | SegmentedModel, graph: Graph, at: dict[str, int],
-              threads: int) -> float:
-    """The largest difference from the other evaluation at some sizes."""
+              threads: int) -> tuple[float, list[str]]:
+    """The largest difference from the other evaluation at some sizes, and what short storage costs every output."""
     from polysched.graph.passes.simple import bind
-    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, exact
+    from polysched.model.verification import by_interpreter, by_onnxruntime, check_beside, check_loss, exact
     bound = bind(graph, at)
     arrays = _inputs(arguments, bound)
     other = by_interpreter(bound) if arguments.verify == "reference" else by_onnxruntime(arguments.model, threads)
     results = model.run({name: arrays[name] for name, _ in model.graph.inputs})
-    return check_beside(results, other(arrays), lambda: exact(bound)(arrays), arguments.verify)
+    if arguments.stored != "float32":
+        costs = check_loss(results, other(arrays), arguments.verify)
+        return max((c.largest for c in costs), default=0.0), [str(c) for c in costs]
+    return check_beside(results, other(arrays), lambda: exact(bound)(arrays), arguments.verify), []
 
 
 def _facts(model: CompiledModel | SegmentedModel) -> dict[str, Any]:
@@ -187,7 +194,8 @@ def _model(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], a
     names = _steering(graph, arguments.islands)
     less = [n for n in names if n in steering_inputs(graph, control=False)]
     how: dict[str, Any] = {"sizes": sizes, "options": options, "fusion": arguments.fusion,
-                           "measure_plans": arguments.measure_plans, "inputs": arrays, "likely": likely}
+                           "measure_plans": arguments.measure_plans, "inputs": arrays, "likely": likely,
+                           "stored": arguments.stored}
     if less != names:
         try:
             return compile_graph(graph, values={n: arrays[n] for n in less}, **how)
@@ -290,6 +298,8 @@ def _show(found: Mapping[str, Any]) -> None:
             print(f"  wrote {path}")
     if found["verified"]:
         print(f"  verified against {found['verified']}: largest difference {found['largest_difference']:.3g}")
+        for line in found["losses"]:
+            print(f"    {line}")
     if "ratio" in found:
         print(f"  {found['seconds'] * 1e3:.3f} ms on {found['threads']} threads, {found['ratio']['onnxruntime']:.2f} "
               f"times as fast as ONNX Runtime ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})")

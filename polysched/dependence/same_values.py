@@ -83,9 +83,9 @@ def _projection(before: Scop, after: Scop) -> isl.UnionMap:
 
 
 def _check_last_writers(before: Dependences, after: Dependences, array: str) -> None:
-    old = _last_writers(before.scop, array)
+    old = last_writers(before.scop, array)
     projection = _projection(before.scop, after.scop)
-    new = _last_writers(after.scop, array).apply_range(_copied_from(before.scop, after).union(projection))
+    new = last_writers(after.scop, array).apply_range(_copied_from(before.scop, after).union(projection))
     if not (new.is_subset(old) and old.is_subset(new)):
         different = old.subtract(new).union(new.subtract(old))
         raise IllegalScheduleError(f"{array!r} would have another value after the region",
@@ -111,7 +111,7 @@ def _copied_from(before: Scop, after: Dependences) -> isl.UnionMap:
     return sources.reverse().apply_range(_projection(before, after.scop))
 
 
-def _last_writers(scop: Scop, array: str) -> isl.UnionMap:
+def last_writers(scop: Scop, array: str) -> isl.UnionMap:
     """Elements of an array to the instance that writes them last, for must-writes; may-writes keep all."""
     order = scop.schedule.get_map()
     writes = [a for s in scop.statements for a in s.writes if a.array == array]

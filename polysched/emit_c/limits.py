@@ -88,6 +88,10 @@ class EmitLimits:
     # loop_ir/facts.py
     fact_operations: int = constant(
         500_000, unit="isl operations", source="to prove one condition from the facts around it")
+    deepest_facts: int = constant(32, unit="calls", source="inside each other, of Python's thousand")
+    kept_questions: int = constant(
+        1 << 12, unit="questions and places",
+        source="kept with their answers: those of some dozen codes of a program")
 
     # nests/contraction.py
     largest_buffer_bytes: int = constant(

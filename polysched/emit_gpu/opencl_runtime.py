@@ -46,8 +46,12 @@ static int polysched_device_choose(cl_device_type type) {
 static void polysched_device_start(void) {
   cl_int status;
   if (polysched_device_context) return;
+#ifdef POLYSCHED_OPENCL_HOME
+  setenv("PYOPENCL_HOME", POLYSCHED_OPENCL_HOME, 0);   /* where a wheel's loader finds the drivers of wheels */
+#endif
   if (!polysched_device_choose(CL_DEVICE_TYPE_GPU) && !polysched_device_choose(CL_DEVICE_TYPE_ALL)) {
-    polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd");
+    polysched_device_refuse("no OpenCL device; install a driver, for instance pocl-opencl-icd, "
+                            "or pip install 'polysched[opencl]'");
   }
   polysched_device_context = clCreateContext(NULL, 1, &polysched_device_chosen, NULL, NULL, &status);
   polysched_device_check(status, "no context");
@@ -131,3 +135,12 @@ static void polysched_device_end(cl_kernel *kernels, int count) {
 #endif
 '''
 """Source: the OpenCL 1.2 specification, sections 4 and 5."""
+PROBE = RUNTIME + r'''int main(void) {
+  char name[256] = "";
+  polysched_device_start();
+  clGetDeviceInfo(polysched_device_chosen, CL_DEVICE_NAME, sizeof name, name, NULL);
+  puts(name);
+  return 0;
+}
+'''
+"""A program that names the device that would be taken."""

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.precision import mixed_precision
+from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind
 from polysched.graph.values.graph import Graph
 from polysched.kernel.compiling import compile as compile_program
@@ -20,6 +22,7 @@ from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
 
 Islands: TypeAlias = Literal["refuse", "allow"]
+Stored: TypeAlias = Literal["float32", "float16", "bfloat16"]
 
 
 def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Mapping[str, np.ndarray] | None = None,
@@ -54,7 +57,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   values: Mapping[str, np.ndarray] | None = None, likely: LikelySizes | None = None,
                   options: PipelineOptions | None = None,
                   fusion: Fusion = "auto", measure_plans: bool = False,
-                  inputs: Mapping[str, np.ndarray] | None = None) -> CompiledModel:
+                  inputs: Mapping[str, np.ndarray] | None = None, stored: Stored = "float32") -> CompiledModel:
     """A graph as a function of arrays by name.
 
     Parameters
@@ -71,11 +74,13 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
         the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
     inputs : arrays for which plans are compared and timed; random ones unless given.
+    stored : `float16` stores operands and results of products, and what follows them, in 16 bits; `bfloat16` constant
+        weights alone.  Sums are float32, and so are inputs and outputs; `verification.losses` says what it costs.
 
     Raises
     ------
-    UsageError : there is no such fusion, likely values are of no open size, or plans of a graph with open sizes are to
-        be measured.
+    UsageError : there is no such fusion or storage, likely values are of no open size, or plans of a graph with open
+        sizes or of short storage are to be measured.
     UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
     bound = bind(graph, sizes, values)
@@ -83,11 +88,15 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     if fusion not in FUSIONS:
         raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",
                          hint=f"one of {', '.join(FUSIONS)}")
-    if measure_plans:
-        return measured(bound, chosen, inputs)
     likely_sizes(bound, likely)
+    if measure_plans:
+        if stored != "float32":
+            raise UsageError("plans are measured of float32 models", witness=f"stored={stored!r}",
+                             hint="leave measure_plans or stored out")
+        return measured(bound, chosen, inputs)
     by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
-    plan = planned(bound, chosen.target(), options=by_cost, fusion=fusion)
+    kept = bound if stored == "float32" else mixed_precision(standard(bound), stored)
+    plan = planned(kept, chosen.target(), options=by_cost, fusion=fusion)
     return CompiledModel(bound, plan, chosen, likely=likely)
 
 
@@ -113,8 +122,8 @@ def measured(graph: Graph, options: PipelineOptions, inputs: Mapping[str, np.nda
 def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                          values: Mapping[str, np.ndarray] | None = None, likely: LikelySizes | None = None,
                          options: PipelineOptions | None = None, fusion: Fusion = "auto",
-                         measure_plans: bool = False, inputs: Mapping[str, np.ndarray] | None = None) -> (
-                             CompiledModel | SegmentedModel):
+                         measure_plans: bool = False, inputs: Mapping[str, np.ndarray] | None = None,
+                         stored: Stored = "float32") -> CompiledModel | SegmentedModel:
     """A graph of which some nodes may run on ONNX Runtime, or on `onnx.reference` where that is not there.
 
     These are nodes whose shapes follow from data, and those that have no affine form; the plan says them, with the
@@ -122,8 +131,8 @@ def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None
 
     Parameters
     ----------
-    sizes, values, likely, fusion, measure_plans, inputs : see `compile_graph`; only a graph without islands has its
-        plans measured.
+    sizes, values, likely, fusion, measure_plans, inputs, stored : see `compile_graph`; only a graph without islands has
+        its plans measured.
 
     Raises
     ------
@@ -131,12 +140,12 @@ def compile_with_islands(graph: Graph, *, sizes: Mapping[str, int] | None = None
     """
     try:
         return compile_graph(graph, sizes=sizes, values=values, likely=likely, options=options, fusion=fusion,
-                             measure_plans=measure_plans, inputs=inputs)
+                             measure_plans=measure_plans, inputs=inputs, stored=stored)
     except UnsupportedGraphError as error:
         bound = bind(graph, sizes, values)
         cut = segments(bound)
         if not cut.islands:
             raise error from None
-    models = tuple(compile_graph(part, options=options, fusion=fusion, likely=without_unknown(part, likely))
-                   for part in cut.parts if isinstance(part, Graph))
+    models = tuple(compile_graph(part, options=options, fusion=fusion, likely=without_unknown(part, likely),
+                                 stored=stored) for part in cut.parts if isinstance(part, Graph))
     return SegmentedModel(bound, cut, models)

@@ -59,6 +59,8 @@ class ModelLimits:
         1e-5, unit="1", source="of the largest element, for elements near 0: a hundred roundings of float32")
     most_of_the_others_error: float = constant(
         2.0, unit="1", source="times the other evaluation's error against float64: another order of a sum doubles it")
+    most_loss: float = constant(
+        0.05, unit="1", source="of the largest element, by short storage: bfloat16 rounds to 2**-9, and layers add up")
     rounds: int = constant(
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 

@@ -165,6 +165,60 @@ def check_beside(found: Arrays, other: Arrays, reference: Callable[[], Arrays], 
     return max((each.largest for each in all_of_them), default=0.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """What shorter storage costs one output.
+
+    Parameters
+    ----------
+    output : its name.
+    largest : the largest absolute error.
+    relative : the same over the largest element that is wanted.
+    root_mean_square : of the errors, over that of the elements that are wanted.
+    """
+
+    output: str
+    largest: float
+    relative: float
+    root_mean_square: float
+
+    def __str__(self) -> str:
+        return (f"{self.output}: largest error {self.largest:.3g}, {self.relative:.2e} of the largest element, "
+                f"root mean square {self.root_mean_square:.2e}")
+
+
+def losses(found: Arrays, wanted: Arrays) -> list[Loss]:
+    """The loss of every output with elements, beside a reference."""
+    result = []
+    for name, right in wanted.items():
+        if right.size:
+            wide, far = right.astype(np.float64), _distances(found[name].astype(np.float64), right.astype(np.float64))
+            top, square = float(np.abs(wide).max()), float(np.sqrt(np.mean(wide**2)))
+            result.append(Loss(output=name, largest=float(far.max()), relative=_share(float(far.max()), top),
+                               root_mean_square=_share(float(np.sqrt(np.mean(far**2))), square)))
+    return result
+
+
+def _share(part: float, whole: float) -> float:
+    """One over the other; infinite where there is no whole, 0 where there is no part."""
+    return part / whole if whole else float("inf") if part else 0.0
+
+
+def check_loss(found: Arrays, wanted: Arrays, what: str) -> list[Loss]:
+    """The losses of a model that is stored short.
+
+    Raises
+    ------
+    WrongResultError : an error is more than the share of the largest element that short storage may cost.
+    """
+    all_of_them = losses(found, wanted)
+    for each in all_of_them:
+        if not each.relative <= LIMITS.most_loss:
+            raise WrongResultError(f"the output {each.output!r} is not near what {what} computes",
+                                   witness=str(each), hint="store the model as float32")
+    return all_of_them
+
+
 def error(found: np.ndarray, right: np.ndarray) -> float:
     """The largest absolute difference from a reference; NaN equals NaN, infinite where only one of them is finite."""
     return float(np.nan_to_num(_distances(found.astype(np.float64), right), nan=np.inf).max(initial=0.0))

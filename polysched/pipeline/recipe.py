@@ -264,7 +264,9 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
                 for k, v in value.items()}
     if isinstance(value, list):
         return [_renamed(v, names) for v in value]
-    return names.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return names.get(value) or ".".join(names.get(part, part) for part in value.split("."))   # S0.i is a loop
+    return value
 
 
 def _in_words(value: Any) -> str:

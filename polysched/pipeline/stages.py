@@ -98,10 +98,12 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     wanted = replace(options.scheduling, input_dependences=input_dependences)
     if options.strategy is not None:
         strategy = options.strategy
-        return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps),
-                    dependences, "scheduled", str(strategy), wanted, options.steps)
+        return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps,
+                                        reassociate=options.reassociate),
+                    dependences, "scheduled", str(strategy), wanted, options.steps, options.reassociate)
     if options.scheduler == BEST:
         tiling = replace(options.tiling_options(), parameters=parameters or {})
         return best(dependences, options=wanted, tiling=tiling).schedule
-    return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps),
-                dependences, "scheduled", options.scheduler, wanted, options.steps)
+    return kept(lambda: steps.apply(ALGORITHMS[options.scheduler](dependences, options=wanted), *options.steps,
+                                    reassociate=options.reassociate),
+                dependences, "scheduled", options.scheduler, wanted, options.steps, options.reassociate)

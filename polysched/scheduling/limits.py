@@ -53,6 +53,10 @@ class SchedulingLimits:
         source="cost of a unit coefficient of the outermost iterator; each further in costs one more: ties keep "
                "the order")
 
+    # primitives/split_reduction.py
+    most_parts: int = constant(
+        1 << 20, unit="parts, iterations of one", source="of a reduction: more is no number of lanes or threads")
+
     # strategy.py
     largest_strategy_number: int = constant(
         1_000_000, unit="1", source="of the numbers in a strategy: sums of their products fit the solver's integers")

@@ -10,7 +10,6 @@ from typing import Any
 import islpy as isl
 
 from polysched.dependence import analyse, check_legal
-from polysched.dependence.same_values import check_same_values
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.primitives import (
     ComputeAt,
@@ -28,6 +27,7 @@ from polysched.scheduling.primitives import (
     Shift,
     Skew,
     SplitAt,
+    SplitReduction,
     Step,
     Stitch,
     StripMine,
@@ -52,8 +52,12 @@ def loop_tree(tree: isl.Schedule) -> LoopTree:
     return replace(decoded, root=split_bands(decoded.root))
 
 
-def apply(schedule: Schedule, *steps: Step) -> Schedule:
+def apply(schedule: Schedule, *steps: Step, reassociate: bool = False) -> Schedule:
     """Apply steps one after the other; each intermediate schedule must be legal.
+
+    Parameters
+    ----------
+    reassociate : steps may sum up floating-point numbers in another order, which rounds differently.
 
     Raises
     ------
@@ -61,17 +65,21 @@ def apply(schedule: Schedule, *steps: Step) -> Schedule:
     UsageError : a step has no meaning at this place.
     """
     for step in steps:
-        schedule = _apply_one(schedule, step)
+        schedule = _apply_one(schedule, step, reassociate)
     return schedule
 
 
-def _apply_one(schedule: Schedule, step: Step) -> Schedule:
+def _apply_one(schedule: Schedule, step: Step, reassociate: bool) -> Schedule:
     dependences = schedule.dependences
     tree = loop_tree(schedule.tree) if step.SPLITS else from_isl(schedule.tree)
     if isinstance(step, ProgramStep):
-        scop, tree = step.rewrite_program(dependences, tree)
+        if not reassociate and (sums := step.rounds_differently(dependences, tree)):
+            raise IllegalScheduleError(f"step {step.NAME} changes how a result is rounded", witness=sums,
+                                       hint="allow it: PipelineOptions(reassociate=True), --reassociate")
+        scop, changed_tree = step.rewrite_program(dependences, tree)
         changed = analyse(scop, value_based=dependences.value_based)
-        check_same_values(dependences, changed)
+        step.check_values(dependences, changed, tree)
+        tree = changed_tree
         dependences = changed
     else:
         tree = step.rewrite(tree)
@@ -82,9 +90,9 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
     return replace(schedule, dependences=dependences, tree=flagged, steps=(*schedule.steps, step))
 
 
-def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Schedule:
+def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]], *, reassociate: bool = False) -> Schedule:
     """Apply stored steps to the schedule that they began from; gives the same tree."""
-    return apply(schedule, *(s if isinstance(s, Step) else step_from_json(s) for s in steps))
+    return apply(schedule, *(s if isinstance(s, Step) else step_from_json(s) for s in steps), reassociate=reassociate)
 
 
 def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
@@ -192,6 +200,7 @@ _CANDIDATES: dict[str, Callable[[LoopTree, Scop], Iterator[Step]]] = {
     "privatize": _copies,
     "compute_at": _producers,
     "stitch": _stitches,
+    "split_reduction": lambda t, _: (SplitReduction(loop=loop.position, parts=4) for loop in loops(t)),
     "scale": lambda t, _: (Scale(loop=loop.position, factor=2) for loop in loops(t)),
     "fuse": _fusions,
     "interchange": lambda t, _: (Interchange(outer=o.position, inner=i.position) for o, i in _nested(loops(t))),

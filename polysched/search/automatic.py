@@ -9,6 +9,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
 from polysched.search.bands import is_over_time
 from polysched.search.chooser import Chooser
+from polysched.search.rewriting.partial_sums import split_reduction
 from polysched.search.rewriting.producers import fusible_consumer, inline
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT, NONE
@@ -75,10 +76,10 @@ def packing(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe
 
 
 def vectors(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Explicit vectors of the machine's width, or what the C compiler makes of plain loops."""
+    """Explicit vectors of the machine's width or of a narrower one, or what the C compiler makes of plain loops."""
     if recipe.bands:
         return recipe
-    return replace(recipe, vector_bits=choose.one_of("vector bits", (None, 0)))
+    return replace(recipe, vector_bits=choose.one_of("vector bits", (None, *choose.narrower_vectors, 0)))
 
 
 def outer_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
@@ -119,8 +120,8 @@ def compiler_flags(choose: Chooser, dependences: Dependences, recipe: Recipe) ->
 OFFERED_FLAGS = ("-O2", "-funroll-loops", "-fno-tree-vectorize")
 """Of `pipeline.options.FLAGS`, those that every compiler takes."""
 
-RULES: tuple[Rule, ...] = (inline, fusible_consumer, fusion, vectors, time_tiles, instructions, tiles, cache_write,
-                           packing, outer_tiles, compiler_flags)
+RULES: tuple[Rule, ...] = (inline, fusible_consumer, split_reduction, fusion, vectors, time_tiles, instructions, tiles,
+                           cache_write, packing, outer_tiles, compiler_flags)
 
 
 def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:

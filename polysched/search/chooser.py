@@ -209,14 +209,18 @@ class Chooser:
     bands_of : the bands of a recipe's schedule with what may be chosen for them; None where no space asks.
     tree_of : the schedule of a recipe as text.
     instructions_of : what may be chosen for each statement that an instruction could compute.
+    narrower_vectors : widths of vectors, in bits, below the machine's own.
+    reassociate : whether sums of floating-point numbers may be rounded in another order.
     rejections : whose prefixes are not chosen again; not looked at where answers are enumerated or replayed.
     """
 
     def __init__(self, answers: Answers, *, bands_of: Callable[[Recipe], tuple[BandFacts, ...]] | None = None,
                  tree_of: Callable[[Recipe], str] | None = None, rejections: Rejections | None = None,
-                 instructions_of: Callable[[], Mapping[str, tuple[InstructionChoice, ...]]] = dict) -> None:
+                 instructions_of: Callable[[], Mapping[str, tuple[InstructionChoice, ...]]] = dict,
+                 narrower_vectors: tuple[int, ...] = (), reassociate: bool = False) -> None:
         self._answers, self._bands_of, self._tree_of = answers, bands_of, tree_of
         self._instructions_of = instructions_of
+        self.narrower_vectors, self.reassociate = narrower_vectors, reassociate
         self._dead = rejections.dead if rejections is not None and not isinstance(
             answers, Enumerating | Replaying) else set()
         self._made: list[Decision] = []

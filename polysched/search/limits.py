@@ -15,6 +15,11 @@ class SearchLimits:
     near_share: float = constant(0.6, unit="1", source="of the choices that change, to a neighbour in their list")
     # space.py
     most_attempts: int = constant(64, unit="proposals", source="rejected in a row before a space counts as exhausted")
+    # rewriting/partial_sums.py
+    parts_in_lanes: tuple[int, ...] = constant(
+        (8, 32), unit="parts", source="a vector of doubles, and as many as hide the latency of its additions")
+    parts_on_threads: tuple[int, ...] = constant((2, 8), unit="parts", source="few cores, and a socket of them")
+    run_of_a_part: int = constant(1024, unit="iterations", source="some pages, so that each part has its own")
     # strategies.py
     parents: int = constant(16, unit="recipes", source="the fastest so far, near which evolution looks")
     arms: int = constant(16, unit="regions", source="of the first rung of successive halving")

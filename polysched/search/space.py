@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import PolyschedError
-from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.options import VECTOR_BITS, PipelineOptions
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop.scop import Scop
@@ -157,6 +157,11 @@ class Explorer:
         prepared = analysed(self.scop, expand=self.options.expand, for_instructions=True).dependences.scop
         return offered(prepared, replace(wanted, samples={**self.sizes, **wanted.samples}), self.options.target())
 
+    @property
+    def narrower_vectors(self) -> tuple[int, ...]:
+        """Widths of vectors that the machine has beside its own."""
+        return tuple(bits for bits in reversed(VECTOR_BITS) if 0 < bits < self.options.target().vector_bits)
+
     def _row(self, recipe: Recipe) -> _Row:
         """The schedule of a recipe, whatever its tiles; made once."""
         key = tuple(str(getattr(recipe, name)) for name in OF_SCHEDULE)
@@ -175,7 +180,8 @@ class Explorer:
 
     def _chooser(self, answers: Answers) -> Chooser:
         return Chooser(answers, bands_of=self.bands, tree_of=lambda recipe: self._row(recipe).tree,
-                       rejections=self.rejections, instructions_of=lambda: self.instructions)
+                       rejections=self.rejections, instructions_of=lambda: self.instructions,
+                       narrower_vectors=self.narrower_vectors, reassociate=self.options.reassociate)
 
     def _first(self, answers: Callable[[], Answers]) -> Proposal | None:
         for _ in range(LIMITS.most_attempts):

@@ -12,6 +12,7 @@ def test_doctor_finds_what_the_main_job_needs(tmp_path: Path) -> None:
     assert any(line.startswith("ok") and "C compiler" in line for line in lines)
     assert any(line.startswith("ok") and "OpenMP" in line and "2 threads ran" in line for line in lines)
     assert any("qemu-aarch64" in line for line in lines)
+    assert any("OpenCL" in line for line in lines)
     assert not list(tmp_path.iterdir())
 
 

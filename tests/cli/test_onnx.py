@@ -112,6 +112,15 @@ def test_a_node_that_is_not_compiled_is_an_island(folder: Path) -> None:
     assert "there is no operator NonZero" in refused.stderr
 
 
+@pytest.mark.parametrize("stored", ["float16", "bfloat16"])
+def test_short_storage_says_what_it_costs(stored: str, folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--stored", stored, "--verify", "reference", "--json",
+                     "out.json", folder=folder)
+    (line,) = json.loads((folder / "out.json").read_text())["losses"]
+    assert line in done.stdout
+    assert line.startswith("y: largest error ")
+
+
 def test_likely_sizes_that_are_no_numbers_are_a_mistake_of_usage(folder: Path) -> None:
     done = polysched("onnx", "m.onnx", "--likely", "batch=2;3", folder=folder)
     assert done.returncode == 2

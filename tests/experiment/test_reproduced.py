@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from polysched.errors import PolyschedError
 from polysched.experiment.folders import load_module
 from polysched.scop import from_c_text
 
@@ -123,3 +124,55 @@ def test_waits_may_grow_with_the_kernel_only_without_preemption() -> None:
             ([waits(behind_tiles, 1.0, 0.1), waits(behind_tiles, 9.0, 0.1, runs=7)], "70% of the best-effort runs")):
         assert objection in run.verdict(bad)
     assert "no kernels beside requests that yield behind tiles of 32" in run.verdict(good[:2])
+
+
+def searches(ours: list[float | None], theirs: list[float | None]) -> SimpleNamespace:
+    run = room("search_curves")
+    return record("product", {"curves": {run.THEIRS: theirs, run.OURS: ours}})
+
+
+@pytest.mark.parametrize(("ours", "objection"), [
+    ([9.0, None, 4.0], ""), ([9.0, None, 5.2], "0.96 times"), ([5.0, None, None], ""),
+    ([9.0, None, 6.0], "product does not come to 90%"), ([9.0, None, 6.0, 1.0], "0.83 times")])
+def test_searches_are_compared_after_as_many_trials(ours: list[float | None], objection: str) -> None:
+    said = room("search_curves").verdict([searches(ours, [None, 7.0, 5.0])])
+    assert objection in said
+    assert bool(objection) == bool(said)
+
+
+def test_a_curve_begins_with_the_first_candidate_that_has_a_time() -> None:
+    run = room("search_curves")
+    assert run.best_so_far([None, 3.0, 4.0, None, 2.0]) == [float("inf"), 3.0, 3.0, 3.0, 2.0]
+    assert run.trials_to([None, 3.0, 2.0], 2.5) == 3
+    assert run.trials_to([None, 3.0], 2.5) is None
+    rows = run.table([searches([9.0, 8.0], [None, 1.0])]).splitlines()
+    assert [row.strip("| ").split("|")[-1].strip() for row in rows if row.startswith("| product")] == ["2", "none"]
+    assert run.plot([searches([9.0, None], [None, 1.0])]).axes[0].get_legend() is not None
+
+
+def test_a_search_without_any_time_is_an_objection() -> None:
+    run = room("search_curves")
+    assert "our best is 0.00 times" in run.verdict([searches([None, None], [1.0, 2.0])])
+    assert "no candidate of MetaSchedule's has a time" in run.verdict([searches([1.0, None], [None, None])])
+    with pytest.raises(PolyschedError, match="2 trials or more"):
+        run.cases(SimpleNamespace(options={"trials": 1}, config={"workload": []}))
+
+
+def test_records_of_tvm_have_a_time_or_none() -> None:
+    lines = ["[0, [[[], []], [2e-3, 4e-3], {}, []]]", "[0, [[[], []], [1e10], {}, []]]", "[0, [[[], []], [], {}, []]]"]
+    assert room("search_curves").times_of("\n".join(lines)) == [pytest.approx(3e-3), None, None]
+
+
+def test_without_tvm_a_search_is_skipped_with_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = room("search_curves")
+    monkeypatch.setattr(run, "NEEDS", ("no_such_package",))
+    settings = SimpleNamespace(threads=(1,), config={"seed": 0})
+    case = SimpleNamespace(parameters={"workload": {}, "trials": 1})
+    with pytest.raises(PolyschedError, match="the package no_such_package is not installed"):
+        run.measure(case, settings, print)
+
+
+def test_workloads_of_searches_are_programs_of_one_statement() -> None:
+    run = room("search_curves")
+    row = {"kind": "convolution", "dtype": "float32", "sizes": {"N": 2, "K": 3, "H": 4, "R": 3}}
+    assert len(run.program(row).statements) == 1

@@ -5,8 +5,9 @@ import pytest
 
 import polysched
 from polysched.errors import UnsupportedGraphError, UsageError
-from polysched.graph import from_text
+from polysched.graph import from_text, interpret
 from polysched.model.compiling import compile_graph
+from polysched.model.verification import check_loss
 
 GRAPH = from_text("""graph f(x: float32[N, 6], s: int64[2]) {
   let y = Reshape(x, s)
@@ -36,3 +37,36 @@ def test_sizes_are_of_graphs() -> None:
         polysched.compile(lambda x: x, sizes={"N": 2})
     with pytest.raises(UsageError, match="does not compile"):
         polysched.compile(3)
+
+
+FIRST, SECOND = (", ".join(str((k * 37 % 101 - 50) / 64) for k in range(n)) for n in (660, 140))
+LAYERS = from_text(f"""graph g(x: float32[N, 33]) {{
+  const w: float32[33, 20] = [{FIRST}]
+  const v: float32[20, 7] = [{SECOND}]
+  let y = MatMul(x, w)
+  let r = Relu(y)
+  let z = MatMul(r, v)
+  return z, r
+}}""")
+
+
+@pytest.mark.parametrize(("stored", "most"), [("float16", 2**-9), ("bfloat16", 2**-7)])
+@pytest.mark.parametrize("likely", [None, {"N": (1, 40)}])
+def test_short_storage_has_float32_results_and_loses_little(stored: str, most: float, likely: dict | None) -> None:
+    model = polysched.compile(LAYERS, stored=stored, likely=likely)
+    wanted = polysched.compile(LAYERS)
+    assert sum(a.nbytes for a in model.plan.graph.constants.values()) < 0.6 * sum(
+        a.nbytes for a in wanted.plan.graph.constants.values())
+    for rows in (1, 5, 64):
+        given = {"x": np.random.default_rng(rows).standard_normal((rows, 33)).astype(np.float32)}
+        found = model.run(given)
+        assert {a.dtype for a in found.values()} == {np.dtype(np.float32)}
+        for loss in check_loss(found, interpret(LAYERS, given), "the interpreter"):
+            assert 0 < loss.relative < most
+
+
+def test_storage_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match="no storage as int8"):
+        polysched.compile(LAYERS, stored="int8")
+    with pytest.raises(UsageError, match="plans are measured of float32 models"):
+        polysched.compile(LAYERS, sizes={"N": 2}, stored="float16", measure_plans=True)

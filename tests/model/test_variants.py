@@ -43,6 +43,12 @@ def test_without_predictions_the_borders_are_between_the_likely_values() -> None
     assert "borders between the likely values" in found.told("N")
 
 
+def test_codes_that_the_model_cannot_predict_are_left_out_where_it_can_predict_two() -> None:
+    found = choose([candidate("a", 1, ()), candidate("b", 4, (1, 1, 4, 8)), candidate("c", 64, (4, 4, 1, 1))], 0)
+    assert found.choice == Choice(functions=("b", "c"), borders=(8,))
+    assert choose([candidate("a", 1, ()), candidate("c", 64, (4, 4, 1, 1))], 0).choice.functions == ("a", "c")
+
+
 GRAPH = from_text("""graph g(x: float32[N, 256], w: float32[256, 512]) {
   let y = MatMul(x, w)
   let t = Tanh(y)

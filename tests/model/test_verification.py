@@ -5,7 +5,17 @@ import pytest
 
 from polysched.errors import WrongResultError
 from polysched.graph import from_text
-from polysched.model.verification import by_interpreter, check, check_beside, differences, error, random_inputs, timed
+from polysched.model.verification import (
+    by_interpreter,
+    check,
+    check_beside,
+    check_loss,
+    differences,
+    error,
+    losses,
+    random_inputs,
+    timed,
+)
 
 GRAPH = from_text("graph f(x: float32[2], n: int64[3], b: bool[2]) {\n  let y = Neg(x)\n  return y\n}")
 
@@ -58,3 +68,22 @@ def test_the_more_exact_of_two_is_right() -> None:
 def test_what_is_not_finite_is_an_infinite_error() -> None:
     assert error(np.array([np.nan]), np.array([1.0])) == np.inf
     assert error(np.array([np.nan, np.inf]), np.array([np.nan, np.inf])) == 0
+
+
+def test_losses_are_shares_of_what_is_wanted() -> None:
+    wanted = {"y": np.array([3.0, -4.0], np.float32), "none": np.zeros((0, 2), np.float32)}
+    (loss,) = losses({"y": np.array([3.0, -4.5], np.float32), "none": wanted["none"]}, wanted)
+    assert (loss.output, loss.largest, loss.relative) == ("y", 0.5, 0.125)
+    assert loss.root_mean_square == pytest.approx(0.1)
+    (nothing,) = losses({"y": np.zeros(2)}, {"y": np.zeros(2)})
+    assert nothing.relative == nothing.root_mean_square == 0.0
+    (new,) = losses({"y": np.ones(2)}, {"y": np.zeros(2)})
+    assert new.relative == float("inf")
+
+
+@pytest.mark.parametrize("value", [0.9, float("nan"), float("inf")])
+def test_too_large_a_loss_is_refused(value: float) -> None:
+    wanted = {"y": np.ones(3, np.float32)}
+    assert check_loss({"y": np.full(3, 0.96, np.float32)}, wanted, "the reference")
+    with pytest.raises(WrongResultError, match="not near what the reference computes"):
+        check_loss({"y": np.array([1, 1, value], np.float32)}, wanted, "the reference")

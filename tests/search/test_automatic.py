@@ -10,7 +10,7 @@ import pytest
 from polysched.pipeline import optimize
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scop import from_c_file, from_c_text
-from polysched.search.automatic import RULES, automatic, fusion, tiles
+from polysched.search.automatic import RULES, automatic, fusion, tiles, vectors
 from polysched.search.space import Explorer
 from tests.search.programs import COPY, OPTIONS, product
 
@@ -30,7 +30,7 @@ def test_a_program_with_nothing_to_choose_has_few_recipes():
     found = Explorer(automatic, from_c_text(COPY), OPTIONS, {"n": 1000})
     assert {p.recipe.text for p in found.enumerate()} <= {
         Recipe().text, Recipe(vector_bits=0).text, *(p.recipe.text for p in found.enumerate())}
-    assert 1 <= len(list(found.enumerate())) <= 8
+    assert len(list(found.enumerate())) == 3 * 4, "widths of vectors and compiler flags"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -52,3 +52,17 @@ def test_tiles_are_the_models_none_or_chosen():
     draw = random.Random(0)
     ways = {found.sample(draw).trace[0].value for _ in range(30)}
     assert ways == {"model", "tiles", "off"}
+
+
+@pytest.mark.parametrize(("bits", "widths"), [(512, (512, None, 256, 128, 0)), (256, (None, 128, 0)), (128, (None, 0)),
+                                              (0, (None, 0))])
+def test_vectors_are_as_wide_as_the_machines_or_narrower(bits, widths):
+    options = OPTIONS.but(vector_bits=bits)
+    found = Explorer(lambda choose, dependences: vectors(choose, dependences, Recipe()), from_c_text(COPY), options,
+                     {"n": 64})
+    made = [p.recipe.vector_bits for p in found.enumerate()]
+    assert made == [w for w in widths if w != bits or w == 0]
+    for recipe in (p.recipe for p in found.enumerate()):
+        text = optimize(from_c_text(COPY), apply_recipe(options, recipe)).text
+        width = bits if recipe.vector_bits is None else recipe.vector_bits
+        assert ("vector_size" in text) == bool(width) or "simd" in text

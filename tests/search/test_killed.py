@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from polysched.search.database import Database, DatabaseError
+from tests.search.programs import PRODUCT
 
 TUNE = """\
 import sys
@@ -68,3 +69,54 @@ def test_kill_at_random_moments(tmp_path: Path):
     confirmed = 3
     assert kept(database) == 1 + 16 + confirmed
     assert len(measured) <= 1 + 16 + confirmed + kills, "each kill loses one trial at most"
+
+
+REAL = """\
+import sys
+from polysched.measure.paired import MeasureOptions
+from polysched.pipeline.recipe import Recipe
+from polysched.scop import from_c_file
+from polysched.search.tuning import Budget, tune
+from tests.search.programs import OPTIONS
+
+found = tune(from_c_file(sys.argv[1]), strategy="grid", sizes={"n": 64}, budget=Budget(trials=3), options=OPTIONS,
+             threads=1,
+             space=lambda choose, dependences: Recipe(tile=choose.one_of("edge", (8, 16, 24)), vector_bits=0),
+             measure=MeasureOptions(flags=("-O1",)), database=sys.argv[2], resume=True,
+             on_trial=lambda trial, count: print("trial", count, flush=True))
+print("found", found.repeated, len(found.trials), flush=True)
+"""
+
+
+def times(path: Path) -> dict[tuple[str, str], tuple[tuple[float, float], ...]]:
+    if not path.exists():
+        return {}
+    with Database(path, read_only=True) as database:
+        return {(t.recipe.text, t.phase): t.pairs for key, _ in database.tasks() for t in database.trials(key)}
+
+
+def test_a_search_that_builds_and_times_is_killed(tmp_path: Path):
+    """Compilers, timed processes and the search die together; what was measured stays, and is not measured again."""
+    root, database = Path(__file__).parents[2], tmp_path / "tuned.db"
+    (tmp_path / "search.py").write_text(REAL)
+    (tmp_path / "product.c").write_text(PRODUCT)
+    kept: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {}
+    for kill_at in (1, 2, None):
+        process = subprocess.Popen([sys.executable, str(tmp_path / "search.py"), str(tmp_path / "product.c"),
+                                    str(database)], stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "PYTHONPATH": str(root)})
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line.split())
+            if line.startswith(f"trial {kill_at}"):
+                process.send_signal(signal.SIGKILL)
+                break
+        process.stdout.close()
+        process.wait()
+        now = times(database)
+        assert {name: now[name] for name in kept} == kept, "a trial was measured again"
+        kept = now
+    told, repeated, trials = lines[-1]
+    assert (told, trials) == ("found", "3")
+    assert int(repeated) >= 3, "the model's pick and two trials at least were there already"

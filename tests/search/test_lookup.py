@@ -11,6 +11,7 @@ import pytest
 import polysched
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
+from polysched.scheduling.primitives import Interchange, SplitReduction, StripMine
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.search.building import code_of, emitted
@@ -70,6 +71,22 @@ def test_a_renamed_and_reformatted_source_still_hits(tmp_path):
     made = optimize(from_c_text(RENAMED), options(tmp_path / "t.db"))
     assert made.looked_up.startswith("the record")
     assert "Out[" in made.text
+
+
+@pytest.mark.parametrize("step", [StripMine(loop="S0.k", size=4), Interchange(outer="i", inner="j"),
+                                  SplitReduction(loop="S0.k", parts=4)])
+def test_a_renamed_source_hits_a_recipe_with_steps(tmp_path, step):
+    here = OPTIONS.but(reassociate=True)
+    canonical, recipe = canonical_scop(product()), Recipe(steps=(step,))
+    place = place_of(here, find_compiler(), threads=2, flags=DEFAULT_FLAGS)
+    with Database(tmp_path / "t.db") as database:
+        key = key_of(canonical, {"n": 64}, place)
+        database.begin(key, "product")
+        database.set_winner(Winner(key=key, name="product", recipe=recipe.renamed(canonical.to_canonical()),
+                                   code=code_of(emitted(product(), here, recipe)), gain=Gain()))
+    made = optimize(from_c_text(RENAMED), replace(here, database=str(tmp_path / "t.db")))
+    assert made.looked_up.startswith("the record"), made.looked_up
+    assert made.schedule.steps
 
 
 @pytest.mark.parametrize("place", [{"machine": "another"}, {"threads": 3}, {"compiler": "another"},

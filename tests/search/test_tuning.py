@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +19,7 @@ from polysched.pipeline.recipe import Recipe
 from polysched.search.building import Candidate
 from polysched.search.database import Database
 from polysched.search.limits import LIMITS
-from polysched.search.strategies import Grid
+from polysched.search.strategies import STRATEGIES, Grid
 from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
@@ -76,7 +80,7 @@ def test_a_recipe_by_hand_and_the_automatic_space_go_through_the_same_call():
     assert len(automatic.ties) == 2
 
 
-@pytest.mark.parametrize("strategy", ["grid", "random", "evolution"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_same_seed_and_times_propose_the_same_sequence(strategy):
     runs = [Recorded(seconds_of), Recorded(seconds_of)]
     found = [search(runner, strategy=strategy, seed=3, trials=10) for runner in runs]
@@ -212,3 +216,25 @@ def test_unknown_names_are_refused(arguments):
 def test_a_budget_is_positive(arguments):
     with pytest.raises(UsageError):
         Budget(**arguments)
+
+
+PROPOSED = """\
+import json, sys
+from polysched.search.tuning import Budget, tune
+from tests.search.programs import OPTIONS, Recorded, Unbuilt, product
+raced = {}
+for strategy in ("evolution",):
+    runner = Recorded(lambda recipe: 1.0 if not recipe.bands else 0.5 + len(recipe.text) % 17 / 16)
+    tune(product(), sizes={"n": 64}, budget=Budget(trials=12), runner=runner, builder=Unbuilt(), options=OPTIONS,
+         clock=lambda: 0.0, strategy=strategy, seed=11)
+    raced[strategy] = runner.raced
+print(json.dumps(raced))
+"""
+
+
+def test_other_processes_propose_the_same_recipes_of_the_automatic_space():
+    both = [subprocess.Popen([sys.executable, "-c", PROPOSED], stdout=subprocess.PIPE, text=True, env={
+        **os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": seed}) for seed in ("1", "77")]
+    told = [process.communicate()[0] for process in both]
+    assert told[0] == told[1]
+    assert all(len(raced) >= 13 for raced in json.loads(told[0]).values())

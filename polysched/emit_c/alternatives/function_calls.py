@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.alternatives.native_unit import chosen_c, chosen_name, has_native_code
@@ -12,8 +12,8 @@ from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
 from polysched.errors import NoIntrinsicMatchError
 from polysched.tensorize.called import CalledProgram
-from polysched.tensorize.functions.call_c import calls_c, guard_c
-from polysched.tensorize.software.polynomials import ONE, Polynomial, multiply, of_affine, polynomial_c
+from polysched.tensorize.functions.call_c import calls_c, conditions_c
+from polysched.tensorize.software.polynomials import Polynomial, of_affine, polynomial_c
 
 
 def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSource],
@@ -53,7 +53,7 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
 def _tests(program: CalledProgram, sizes: dict[str, int]) -> list[str]:
     """What has to hold of the sizes for the calls to be made."""
     tests = [f"{p.spelling} == {sizes[p.name]}" for p in program.match.scop.parameters if p.name in sizes]
-    return [*tests, guard_c(program.match)] if program.match.guard is not None else tests
+    return [*tests, *conditions_c(program.match)]
 
 
 def _memories(program: CalledProgram) -> Iterator[tuple[str, str]]:
@@ -61,16 +61,20 @@ def _memories(program: CalledProgram) -> Iterator[tuple[str, str]]:
     scop = program.match.scop
     spelling = {p.name: p.spelling for p in scop.parameters}
     for array in map(scop.array, program.shared):
-        extents = [None if e is None else of_affine(e) for e in array.extents]
+        extents = [None if e is None else of_affine(e, quotients=True) for e in array.extents]
         if None in extents:
             raise NoIntrinsicMatchError(f"the extents of the temporary {array.name} are not known", where=scop.name)
-        total: Polynomial = ONE
-        for extent in extents:
-            assert extent is not None
-            total = multiply(total, extent)
-        inner = "".join(f"[{polynomial_c(e, spelling)}]" for e in extents[1:] if e is not None)
+        texts = [_extent_c(e, spelling) for e in extents if e is not None]
+        inner = "".join(f"[{text}]" for text in texts[1:])
         declared = f"(*{array.name}){inner}" if inner else f"*{array.name}"
-        size = f"(({polynomial_c(total, spelling)}) * {array.dtype.bytes} + {2 * ALIGNMENT_BYTES - 1}) / " \
+        total = " * ".join([f"{array.dtype.bytes}L", *texts])
+        size = f"({total} + {2 * ALIGNMENT_BYTES - 1}) / " \
                f"{ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
         yield (f"{array.dtype.c_name} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {size}); "
                f"if (!{array.name}) abort();", array.name)
+
+
+def _extent_c(extent: Polynomial, spelling: Mapping[str, str]) -> str:
+    """An extent that is one where there is nothing to keep, since sizes may be negative."""
+    text = polynomial_c(extent, spelling)
+    return text if not any(extent.keys() - {()}) else f"({text} > 0 ? {text} : 1)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import islpy as isl
 
@@ -28,9 +29,10 @@ from polysched.emit_c.loop_ir.index import (
     variables,
 )
 from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction, map_children
-from polysched.scop.budget import with_budget
+from polysched.scop.budget import require_budget, with_budget
 
 _MAX_OPERATIONS = LIMITS.fact_operations
+DEEPEST = LIMITS.deepest_facts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,12 +97,11 @@ class Facts:
         """Whether the conditions certainly never hold together; False when that cannot be decided."""
         names = IslNames(self.context, frozenset(atom for c in conditions for atom in source_operations(c)
                                                  if self.imply(Comparison(">=", atom.operand, constant(0)))))
-        texts = [text for c in _flat(self.constraints) if (text := names.comparison(c)) is not None]
-        asked = [names.comparison(c) for c in conditions]
+        known = [names.text(c) for c in _flat(self.constraints)]
+        asked = [names.text(c) for c in conditions]
         if None in asked:
             return False
-        everything = " and ".join([*texts, *(text for text in asked if text)]) or "1 = 1"
-        return _is_empty(f"[{', '.join(names.all())}] -> {{ : {everything} }}", self.context)
+        return _is_empty(tuple(dict.fromkeys(text for text in (*known, *asked) if text)), self.context)
 
 
 def map_inside(node: Node, facts: Facts, change: Callable[[Node, Facts], Node]) -> Node:
@@ -119,13 +120,35 @@ def map_inside(node: Node, facts: Facts, change: Callable[[Node, Facts], Node]) 
             return map_children(node, lambda child: change(child, facts))
 
 
-def _is_empty(text: str, context: isl.Set) -> bool:
-    """Whether a set is empty in a context; False when finding out takes too many isl operations."""
-    def ask() -> bool:
-        made = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
-        return bool(made.intersect_params(context.params()).is_empty())
+def _is_empty(texts: tuple[str, ...], context: isl.Set) -> bool:
+    """Whether no values meet all conditions in a context; False when finding out takes too many isl operations."""
+    return with_budget(_MAX_OPERATIONS, lambda: _never_together(texts, str(context.params()))) is True
 
-    return with_budget(_MAX_OPERATIONS, ask) is True
+
+@lru_cache(maxsize=LIMITS.kept_questions)
+def _never_together(texts: tuple[str, ...], context: str) -> bool:
+    """The answer; the same question is asked of many places, and of many codes of one program."""
+    for count in range(DEEPEST, len(texts), DEEPEST):
+        _together(texts[:count], context)   # so that no chain of outer places is deeper
+    answer = bool(_together(texts, context).is_empty())
+    require_budget()
+    return answer
+
+
+@lru_cache(maxsize=LIMITS.kept_questions)
+def _together(texts: tuple[str, ...], context: str) -> isl.Set:
+    """The values that meet all conditions: those of an outer place, which are kept, and one more."""
+    made = _together(texts[:-1], context).intersect(_alone(texts[-1])) if texts else _alone(context)
+    require_budget()   # what isl gives once the budget is spent is not kept
+    return made
+
+
+@lru_cache(maxsize=LIMITS.kept_questions)
+def _alone(text: str) -> isl.Set:
+    """One set of parameters: reading texts is what takes time."""
+    made = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+    require_budget()
+    return made
 
 
 def arms_of(form: Linear, kind: str) -> tuple[Linear, ...]:
@@ -185,6 +208,14 @@ class IslNames:
         if left is None or right is None:
             return None
         return f"{left} {'=' if condition.op == '==' else condition.op} {right}"
+
+    def text(self, condition: Comparison) -> str | None:
+        """The set of the parameters and loop variables that meet a comparison."""
+        compared = self.comparison(condition)
+        return None if compared is None else f"[{', '.join(self._used(condition))}] -> {{ : {compared} }}"
+
+    def _used(self, condition: Comparison) -> list[str]:
+        return sorted(name if name in self.parameters else self.loop(name) for name in variables(condition))
 
     def form(self, form: Linear) -> str | None:
         """A linear form, in parentheses."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd
 from typing import TypeAlias
 
@@ -113,7 +114,19 @@ class Linear:
         return self.constant == other.constant and frozenset(self.terms) == frozenset(other.terms)
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((frozenset(self.terms), self.constant))
+
+    def __reduce__(self) -> tuple[type[Linear], tuple[object, ...]]:
+        return Linear, (self.terms, self.constant)   # another process has other hashes
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of all variables that occur anywhere in it."""
+        return frozenset(name for atom, _ in self.terms for name in _names_in(atom))
 
     @property
     def is_constant(self) -> bool:
@@ -273,6 +286,8 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
 
 def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
     """The form with variables replaced by forms, everywhere inside."""
+    if form.variables.isdisjoint(values):
+        return form
     total: dict[Atom, int] = {}
     number = form.constant
     for atom, factor in form.terms:
@@ -315,7 +330,19 @@ def substitute_condition(condition: Condition, values: Mapping[str, Linear]) -> 
 
 def variables(form: Linear | Condition) -> frozenset[str]:
     """The names of all variables that occur anywhere in the form."""
-    return frozenset(atom.name for atom in _atoms(form) if isinstance(atom, Variable))
+    match form:
+        case Linear():
+            return form.variables
+        case Comparison():
+            return form.left.variables | form.right.variables
+        case Junction():
+            return frozenset[str]().union(*map(variables, form.arms))
+
+
+def _names_in(atom: Atom) -> frozenset[str]:
+    if isinstance(atom, Variable):
+        return frozenset((atom.name,))
+    return frozenset[str]().union(*map(variables, _forms_in(atom)))
 
 
 def source_operations(form: Linear | Condition) -> Iterator[SourceOperation]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
@@ -38,9 +40,22 @@ def product_shape(site: Site, a: TensorType, b: TensorType) -> tuple[Size, ...]:
 
 
 def _matmul(site: Site, a: Tensor, b: Tensor) -> Tensor:
+    short = site.output.dtype == FLOAT16
+    product = matrix_product(site, a, b, lambda x, y: x.astype(FLOAT32) * y.astype(FLOAT32) if short else x * y,
+                             name="wide" if short else "y")
+    return compute(product.shape, lambda *i: product[i].astype(FLOAT16), name="y") if short else product
+
+
+def matrix_product(site: Site, a: Tensor, b: Tensor, term: Callable[[Expression, Expression], Expression], *,
+                   name: str = "y") -> Tensor:
+    """The product of the first two operands.
+
+    Parameters
+    ----------
+    term : what is added up, of an element of each operand.
+    """
     left, right, result = site.type(0), site.type(1), site.output
     k = axis("k", extent_of(left.shape[-1]))
-    short = result.dtype == FLOAT16
 
     def subscripts(own: TensorType, i: tuple[Expression, ...]) -> list[Expression]:
         lead = own.shape[:-2]
@@ -51,9 +66,8 @@ def _matmul(site: Site, a: Tensor, b: Tensor) -> Tensor:
         batch = i[:len(i) - len(tail)]
         x = a[(*subscripts(left, batch), *(tail[:1] if left.rank > 1 else ()), k)]
         y = b[(*subscripts(right, batch), k, *(tail[-1:] if right.rank > 1 else ()))]
-        return sum_of(x.astype(FLOAT32) * y.astype(FLOAT32) if short else x * y, over=k)
-    product = compute([extent_of(e) for e in result.shape], element, name="wide" if short else "y")
-    return compute(product.shape, lambda *i: product[i].astype(FLOAT16), name="y") if short else product
+        return sum_of(term(x, y), over=k)
+    return compute([extent_of(e) for e in result.shape], element, name=name)
 
 
 def _np_matmul(site: Site, a: np.ndarray, b: np.ndarray) -> np.ndarray:

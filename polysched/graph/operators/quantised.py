@@ -1,4 +1,8 @@
-"""Quantised operators, composed of conversions, products of integers and scales."""
+"""Quantised operators, composed of conversions, products of bytes and scales.
+
+`ByteMatMul` and `ByteConv` are what products of bytes become: their zero points are attributes, so that a kernel reads
+bytes and instructions for sums of products of bytes can compute it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site
-from polysched.graph.operators.products import product_shape
-from polysched.graph.operators.windows import conv_shape, np_conv
+from polysched.graph.operators.products import matrix_product, product_shape
+from polysched.graph.operators.windows import conv_shape, np_conv, padded_read, room_in, windows, zero
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BY_NAME, INT32, UINT8, DType
+from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT8, DType
+from polysched.scop.expression import Expression, Tensor, axis, compute
+from polysched.scop.expression import sum as sum_of
 
 
 def _target(site: Site) -> DType:
@@ -75,11 +82,13 @@ def _quantise_types(site: Site) -> tuple[TensorType, ...]:
 def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
     dtype = _target(site)
     low, high = dtype.value_range()
-    own = build.op("Round", build.op("Div", x, _aligned(site, build, scale)))
-    wide = build.op("Cast", own, to="float64")
+    wide = build.op("Round", build.op("Div", x, _aligned(site, build, scale)))
+    own = site.type().dtype   # float32 has every byte and what is next to the ends; above 2**24 results are cut anyway
+    if own != FLOAT32 or dtype.bits > 8:
+        own, wide = FLOAT64, build.op("Cast", wide, to="float64")
     if zero:
-        wide = build.op("Add", wide, build.op("Cast", _aligned(site, build, zero), to="float64"))
-    ends = [build.constant(np.array(v, np.float64)) for v in (low, high)]
+        wide = build.op("Add", wide, build.op("Cast", _aligned(site, build, zero), to=own.name))
+    ends = [build.constant(np.array(v, own.name)) for v in (low, high)]
     return build.op("Cast", build.op("Clip", wide, *ends), to=dtype.name)
 
 
@@ -137,9 +146,65 @@ def _less_zero(site: Site, build: Builder, name: str, zero: str, rows: bool, ran
     return build.op("Sub", own, offset)
 
 
+def _known_zero(site: Site, place: int) -> int | None:
+    """A zero point that is known while compiling and is one number; 0 where it is left out; else nothing."""
+    if not site.has(place):
+        return 0
+    known = site.known[place]
+    if known is None or known.dtype == object or known.size == 0 or (known != known.flat[0]).any():
+        return None
+    return int(known.flat[0])
+
+
 def _int_matmul(site: Site, build: Builder, a: str, b: str, a_zero: str = "", b_zero: str = "") -> str:
+    right_zero, known = _known_zero(site, 3), _known_zero(site, 2)
+    if right_zero is not None and (known is not None or (site.type(2).elements == 1 and site.type(1).rank == 2)):
+        product = build.op("ByteMatMul", a, b, a_zero=known or 0, b_zero=right_zero)
+        return product if known is not None else _less_columns(build, product, b, right_zero, a_zero)
     left = _less_zero(site, build, a, a_zero, True, site.type(0).rank)
     return build.op("MatMul", left, _less_zero(site, build, b, b_zero, False, site.type(1).rank))
+
+
+def _less_columns(build: Builder, product: str, b: str, zero: int, a_zero: str) -> str:
+    """A product without what the zero point of its left operand, known when it runs, adds to every column."""
+    wide = build.op("Sub", build.op("Cast", b, to="int32"), build.constant(np.array(zero, np.int32)))
+    columns = build.op("ReduceSum", wide, build.constant([0]), keepdims=0)
+    offset = build.op("Reshape", build.op("Cast", a_zero, to="int32"), build.constant([1]))
+    return build.op("Sub", product, build.op("Mul", columns, offset))
+
+
+def _less(value: Expression, zero_point: int) -> Expression:
+    """A byte without its zero point, in 32 bits."""
+    wide = value.astype(INT32)
+    return wide - zero_point if zero_point else wide
+
+
+def _byte_matmul(site: Site, a: Tensor, b: Tensor) -> Tensor:
+    left, right = site.attribute("a_zero", 0), site.attribute("b_zero", 0)
+    return matrix_product(site, a, b, lambda x, y: _less(x, left) * _less(y, right))
+
+
+def _np_byte_matmul(site: Site, a: np.ndarray, b: np.ndarray) -> Any:
+    left, right = (v.astype(np.int32) - np.int32(site.attribute(n, 0)) for v, n in ((a, "a_zero"), (b, "b_zero")))
+    return np.asarray(np.matmul(left, right))
+
+
+def _byte_conv(site: Site, x: Tensor, w: Tensor) -> Tensor:
+    weights, groups = site.type(1), site.attribute("group", 1)
+    view, channels = windows(site, [int(e) for e in weights.shape[2:]]), extent_of(weights.shape[1])
+    c, r = axis("c", channels), tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
+    per_group, data, factor = int(weights.shape[0]) // groups, site.attribute("x_zero", 0), site.attribute("w_zero", 0)
+
+    def element(n: Expression, k: Expression, *i: Expression) -> Expression:
+        channel = c if groups == 1 else (k // per_group) * channels + c
+        value = padded_read(site, view, i, r, lambda places: _less(x[(n, channel, *places)], data), zero(INT32))
+        return sum_of(value * _less(w[(k, c, *r)], factor), over=(c, *r))
+    return compute([extent_of(e) for e in site.output.shape], element, name="y")
+
+
+def _np_byte_conv(site: Site, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    data, weights = (v.astype(np.int32) - np.int32(site.attribute(n, 0)) for v, n in ((x, "x_zero"), (w, "w_zero")))
+    return np_conv(site, data, weights)
 
 
 def _np_int_matmul(site: Site, a: np.ndarray, b: np.ndarray, a_zero: np.ndarray | None = None,
@@ -195,6 +260,9 @@ def _int_conv_types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _int_conv(site: Site, build: Builder, x: str, w: str, x_zero: str = "", w_zero: str = "") -> str:
+    known = _known_zero(site, 2), _known_zero(site, 3)
+    if known[0] is not None and known[1] is not None:
+        return build.op("ByteConv", x, w, **dict(site.node.attributes), x_zero=known[0], w_zero=known[1])
     data, weights = build.op("Cast", x, to="int32"), build.op("Cast", w, to="int32")
     if x_zero:
         data = build.op("Sub", data, build.op("Cast", x_zero, to="int32"))
@@ -246,6 +314,10 @@ def _np_q_conv(site: Site, *operands: np.ndarray) -> np.ndarray:
 
 
 OPERATORS = (
+    Operator(name="ByteMatMul", kind=Kind.OUTPUT_FUSABLE, types=_int_matmul_types, reference=_np_byte_matmul,
+             expression=_byte_matmul),
+    Operator(name="ByteConv", kind=Kind.OUTPUT_FUSABLE, types=_int_conv_types, reference=_np_byte_conv,
+             expression=_byte_conv, room=room_in(2)),
     Operator(name="ConvInteger", kind=Kind.OUTPUT_FUSABLE, types=_int_conv_types, reference=_np_int_conv,
              composition=_int_conv),
     Operator(name="QLinearConv", kind=Kind.OUTPUT_FUSABLE, types=_q_conv_types, reference=_np_q_conv,

@@ -94,14 +94,16 @@ def pad_explicitly(graph: Graph) -> Graph:
 
 
 def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    if node.op != "Conv":
+    if node.op not in ("Conv", "ByteConv"):
         return None
     view = windows(rw.inference.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
     if not any((*view.before, *view.behind)):
         return None
     kept = {name: value for name, value in node.attributes if name not in ("pads", "auto_pad")}
-    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]))
-    return (rw.op("Conv", padded, *node.inputs[1:], **kept),)
+    zero = [rw.constant(np.array(node.attribute("x_zero"), rw.type(node.inputs[0]).numpy))] if (
+        node.attribute("x_zero")) else []
+    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]), *zero)
+    return (rw.op(node.op, padded, *node.inputs[1:], **kept),)
 
 
 def _at(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from polysched.graph.passes.fast_math import fast_math
 from polysched.graph.passes.filled import lazy_initialisation
 from polysched.graph.passes.for_inference import simplify_inference
 from polysched.graph.passes.fusion import fuse_by_dominators
+from polysched.graph.passes.integer_products import integer_products
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly
 from polysched.graph.passes.online_softmax import online_softmax
 from polysched.graph.passes.parallel import combine_parallel
@@ -56,13 +57,14 @@ class GraphPass:
         return self.run in STANDARD
 
 
-STANDARD = (resolve_control, fold_constants, simplify_inference, expand_compositions, fold_constants,
+STANDARD = (resolve_control, integer_products, fold_constants, simplify_inference, expand_compositions, fold_constants,
             simplify_expression, common_subexpressions, remove_dead_code, with_types)
 """What every model that is compiled goes through, in this order."""
 
 PASSES: dict[str, GraphPass] = {each.name: each for each in (
     GraphPass(resolve_control),
     GraphPass(inline_calls),
+    GraphPass(integer_products, exact=False),
     GraphPass(fold_constants),
     GraphPass(simplify_inference, exact=False),
     GraphPass(expand_compositions, exact=False),

@@ -9,7 +9,6 @@ import islpy as isl
 import numpy as np
 
 from polysched.distribute import Distributed
-from polysched.distribute.messages import owned_instances
 from polysched.scop.points import fix_parameters, points_of
 
 Place = tuple[Any, ...]
@@ -54,8 +53,7 @@ def rows_of(distributed: Distributed, array: str, known: Mapping[str, int]) -> t
     """
     found: list[tuple[int, int]] = []
     for statement in distributed.scop.statements:
-        own = owned_instances(statement, distributed.owners[statement.name], distributed.partition,
-                              distributed.partition.own_names)
+        own = distributed.shares.executed(statement, distributed.partition.own_names)
         for access in statement.accesses:
             if access.array != array:
                 continue

@@ -15,6 +15,7 @@ from polysched.scheduling.primitives.privatize import Privatize
 from polysched.scheduling.primitives.reorder import Interchange, Reorder
 from polysched.scheduling.primitives.requests import BandStep, Pack, RegisterBlock, SplitTiles, UseInstruction
 from polysched.scheduling.primitives.split import Peel, SplitAt
+from polysched.scheduling.primitives.split_reduction import SplitReduction
 from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scheduling.primitives.strip_mine import StripMine
@@ -24,12 +25,12 @@ STEPS: dict[str, type[Step]] = {
     step.NAME: step
     for step in (Tile, Interchange, Fuse, Distribute, Skew, Shift, Reverse, Scale, StripMine, SplitAt, Parallel,
                  Vectorize, Unroll, UnrollAndJam, Peel, Privatize, Reorder, ComputeAt,
-                 Stitch, BandStep, RegisterBlock, Pack, SplitTiles, UseInstruction)
+                 Stitch, SplitReduction, BandStep, RegisterBlock, Pack, SplitTiles, UseInstruction)
 }
 
 __all__ = [
     "STEPS", "BandStep", "ComputeAt", "Distribute", "Fuse", "Interchange", "Loop", "LoopRef", "Pack", "Parallel",
     "Peel", "Privatize", "ProgramStep", "RegisterBlock", "Reorder", "Reverse", "Scale", "Shift", "Skew", "SplitAt",
-    "SplitTiles", "Step", "Stitch", "StripMine", "Tile", "Unroll", "UnrollAndJam", "UseInstruction", "Vectorize",
-    "find_loop", "loops",
+    "SplitReduction", "SplitTiles", "Step", "Stitch", "StripMine", "Tile", "Unroll", "UnrollAndJam", "UseInstruction",
+    "Vectorize", "find_loop", "loops",
 ]

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.same_values import check_same_values
 from polysched.errors import UsageError
 from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
@@ -67,6 +68,23 @@ class ProgramStep(Step):
         those of the statement before.
         """
         raise NotImplementedError(type(self).__name__)
+
+    def check_values(self, before: Dependences, after: Dependences, tree: LoopTree) -> None:
+        """Hold that the new program computes the same, up to what `rounds_differently` says.
+
+        Parameters
+        ----------
+        tree : the loops before the step.
+
+        Raises
+        ------
+        IllegalScheduleError : it does not; the witness is an instance.
+        """
+        check_same_values(before, after)
+
+    def rounds_differently(self, dependences: Dependences, tree: LoopTree) -> str:
+        """What is summed up in another order with another rounding; empty where every bit stays."""
+        return ""
 
 
 @cache

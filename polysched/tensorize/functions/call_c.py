@@ -131,8 +131,21 @@ def preamble(found: FunctionMatch) -> str:
     return f"{text[:text.index('{')].strip()};\n"
 
 
+def conditions_c(found: FunctionMatch) -> Iterator[str]:
+    """The conditions on the parameters under which the calls may be made, as C; none where they always may.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : as `guard_c`.
+    """
+    if found.assumed is not None:
+        yield f"({c_condition(found.assumed, {p.name: widened(p) for p in found.scop.parameters})})"
+    if found.guard is not None:
+        yield guard_c(found)
+
+
 def guard_c(found: FunctionMatch) -> str:
-    """The condition on the parameters under which the calls may be made, as C.
+    """The condition on the parameters that is not in the context of the match, as C.
 
     Raises
     ------

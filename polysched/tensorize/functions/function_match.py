@@ -56,6 +56,8 @@ class FunctionMatch:
     dead : the program's arrays that the statements wrote, that nothing reads, and that the call does not write.
     context : values of the parameters for which it holds.
     guard : those of them for which the call may be made; None for all.
+    assumed : those of the program's own parameters that the context takes for granted although the program allows
+        others; None where it does not.
     """
 
     function: LibraryFunction
@@ -70,6 +72,7 @@ class FunctionMatch:
     dead: tuple[str, ...]
     context: isl.Set
     guard: isl.Set | None = None
+    assumed: isl.Set | None = None
 
     @property
     def program_writes(self) -> frozenset[str]:
@@ -226,7 +229,7 @@ class _Part:
 
     @cached_property
     def live(self) -> list[str] | str:
-        return live_arrays(self.dependences, self.program, self.outer)
+        return live_arrays(self.dependences, self.program, self.outer, self.context)
 
     def may_be(self, variant: Variant) -> bool:
         """Whether a function has as many loops and calls the same functions."""
@@ -316,15 +319,20 @@ def _recursive(system: Recurrences) -> str:
         f"{count or 'no'} statements depend on their own values"
 
 
-def live_arrays(dependences: Dependences, program: Recurrences,
-                outer: Mapping[str, Around]) -> list[str] | str:
-    """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words."""
+def live_arrays(dependences: Dependences, program: Recurrences, outer: Mapping[str, Around],
+                context: isl.Set) -> list[str] | str:
+    """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words.
+
+    Parameters
+    ----------
+    context : the values of the parameters that are asked about.
+    """
     scop = dependences.scop
     live = [a for a in program.written if not scop.array(a).is_temporary]
     for pair in dependences.pairs:
         if pair.kind is not DependenceKind.FLOW or pair.source not in outer:
             continue
-        relation = pair.relation
+        relation = pair.relation.intersect_params(context)
         if pair.sink in outer:
             relation = relation.subtract(same_iterations(relation, outer[pair.source], outer[pair.sink]))
         if relation.is_empty():

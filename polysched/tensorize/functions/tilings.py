@@ -169,8 +169,21 @@ def extents_of(domain: isl.Set) -> list[int]:
             for at in range(domain.dim(isl.dim_type.set))]
 
 
+@dataclass(frozen=True, eq=False)
+class WholeTiles:
+    """A program whose statements keep the iterations in whole tiles.
+
+    Parameters
+    ----------
+    assumed : the sizes of the program for which its text counts the tiles, if not for all: C rounds towards zero.
+    """
+
+    dependences: Dependences
+    assumed: isl.Set | None
+
+
 def with_whole_tiles(dependences: Dependences, names: Collection[str], outer: Mapping[str, Around],
-                     tiling: Tiling) -> Dependences | str:
+                     tiling: Tiling) -> WholeTiles | str:
     """The program whose statements keep the iterations in whole tiles; why it cannot be said in C otherwise.
 
     Parameters
@@ -178,24 +191,27 @@ def with_whole_tiles(dependences: Dependences, names: Collection[str], outer: Ma
     names : the statements that become the unit.
     outer : per statement the loops around.
     """
+    assumed: isl.Set | None = None
     for number, length in tiling.lengths.items():
         size = tiling.around.tiles[number][1]
         made = _with_count(dependences.scop, length, size)
         if isinstance(made, str):
             return made
-        scop, end = made
+        scop, end, wanted = made
+        if wanted is not None:
+            assumed = wanted if assumed is None else assumed.intersect(wanted)
         dependences = replace(dependences, scop=scop)
         for name in names:
             loop = scop.statement(name).iterators[outer[name].tiles[number][0]]
             cut, _ = without_last(dependences.scop, name, loop, end=end)
             dependences = cut.renamed(dependences)
-    return dependences
+    return WholeTiles(dependences, assumed)
 
 
-def _with_count(scop: Scop, length: Polynomial, size: int) -> tuple[Scop, int | str] | str:
-    """The Scop in which the end of the last whole tile has a name, and that end."""
+def _with_count(scop: Scop, length: Polynomial, size: int) -> tuple[Scop, int | str, isl.Set | None] | str:
+    """The Scop in which the end of the last whole tile has a name, that end, and the sizes that have such an end."""
     if not any(length.keys() - {()}):
-        return scop, length.get((), 0) // size * size
+        return scop, length.get((), 0) // size * size, None
     if unnamed := [p for p in scop.parameters if p.spelling != p.name and (p.name,) in length]:
         return f"the number of whole tiles would need the value of {unnamed[0].spelling}"
     wish = f"{TILES}_{'_'.join(n for m in length for n in m)}_{size}"
@@ -204,12 +220,12 @@ def _with_count(scop: Scop, length: Polynomial, size: int) -> tuple[Scop, int | 
     parameters = ", ".join([*(p.name for p in scop.parameters), name])
     counted = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{parameters}] -> {{ : {text} >= 0 and {size} * {name} <= "
                                                          f"{text} < {size} * {name} + {size} }}")
-    if not scop.context.is_subset(isl.Set.read_from_str(
-            isl.DEFAULT_CONTEXT, f"[{', '.join(p.name for p in scop.parameters)}] -> {{ : {text} >= 0 }}")):
-        return f"nothing says that {polynomial_c(length, {})} is not negative"
+    wanted = isl.Set.read_from_str(
+        isl.DEFAULT_CONTEXT, f"[{', '.join(p.name for p in scop.parameters)}] -> {{ : {text} >= 0 }}")
+    assumed = None if scop.context.is_subset(wanted) else wanted
     parameter = Parameter(name=name, dtype=INT64, c_name=f"(({polynomial_c(length, {})}) / {size})")
     return replace(scop, parameters=(*scop.parameters, parameter),
-                   context=scop.context.intersect(counted)), f"{size} * {name}"
+                   context=scop.context.intersect(counted)), f"{size} * {name}", assumed
 
 
 def with_counts(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int] | None:

@@ -118,10 +118,15 @@ class Prover:
         wanted = cases(self.function, theirs, state.restricted(pairs).range())
         compared = [Comparison(pairs=pairs, theirs=w, ours=m) for m in mine for w in wanted]
         # what leads to loops comes first: their extents decide which cases there are; of units they are numbers, and
-        # where a sum begins, the place of its operands is told
-        sign = 1 if self.packs else -1
-        compared.sort(key=lambda c: sign * sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
-        yield from self._all(state, compared, f"{ours} against the function's {theirs}")
+        # where a sum begins, the place of its operands is told, or else, if it begins at its last elements, behind it
+        for sign in (1, -1) if self.packs else (-1,):
+            found = False
+            compared.sort(key=lambda c: sign * sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
+            for after in self._all(state, list(compared), f"{ours} against the function's {theirs}"):
+                found = True
+                yield after
+            if found:
+                return
 
     def _all(self, state: State, compared: list[Comparison], what: str) -> Iterator[State]:
         if not compared:

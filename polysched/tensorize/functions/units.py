@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.scop.points import with_sizes
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -89,11 +90,13 @@ def _matched(dependences: Dependences, names: tuple[str, ...], tiling: Tiling, f
     whole = with_whole_tiles(dependences, names, outer, tiling)
     if isinstance(whole, str):
         return [whole]
-    made = match_part(part_of(whole, names, tiling.around, with_sizes(whole.scop.context, sizes)), function,
-                      function.variants[0], numerics)
-    if isinstance(made, FunctionMatch) and (why := untouched(made)):
+    part = part_of(whole.dependences, names, tiling.around, with_sizes(whole.dependences.scop.context, sizes))
+    made = match_part(part, function, function.variants[0], numerics)
+    if not isinstance(made, FunctionMatch):
+        return made
+    if why := untouched(made):
         return [why]
-    return made
+    return made if whole.assumed is None else replace(made, assumed=whole.assumed)
 
 
 def is_unit(intrinsic: Intrinsic) -> bool:
@@ -101,12 +104,16 @@ def is_unit(intrinsic: Intrinsic) -> bool:
     return not intrinsic.library and Kind.STAGES in intrinsic.contraction.kinds
 
 
-def has_cut_sum(intrinsic: Intrinsic) -> bool:
-    """Whether a part of an instruction's sum is cut or wraps on its way.
+def has_partial_sum(intrinsic: Intrinsic) -> bool:
+    """Whether an instruction keeps a part of its sum in a variable of its own, or cuts it on its way.
 
-    Where ranges exclude that, it is matched as a sum; else a program that cuts the same terms is, as of a unit.
+    Where ranges exclude that anything is cut, it is matched as a sum; else a program that adds the same parts in the
+    same variables is, as of a unit.
     """
-    return not intrinsic.library and bool(intrinsic.contraction.limits) and not is_unit(intrinsic)
+    if intrinsic.library or is_unit(intrinsic):
+        return False
+    return bool(intrinsic.contraction.limits) or any(
+        a.storage is Storage.LOCAL for a in unit_function(intrinsic).variants[0].scop.arrays)
 
 
 def untouched(found: FunctionMatch) -> str:

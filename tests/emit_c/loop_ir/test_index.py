@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -117,3 +120,21 @@ def test_forms_that_never_have_the_same_value(first: Linear, second: Linear, *, 
     if expected:
         assert all(substitute(first, {"i": constant(i), "j": constant(j)}) != substitute(
             second, {"i": constant(i), "j": constant(j)}) for i, j in values)
+
+
+def test_a_form_of_another_process_is_found_among_those_of_this_one():
+    form = variable("i") * 3 + of_atom(Quotient(variable("n") - 1, 8, True))
+    assert hash(form)
+    assert variables(form) == {"i", "n"}
+    told = subprocess.run([sys.executable, "-c", (
+        "import pickle, sys; form = pickle.load(sys.stdin.buffer);"
+        "print(form in {pickle.loads(pickle.dumps(form)), type(form)(form.terms, form.constant)},"
+        "      hash(form) == hash(type(form)(form.terms, form.constant)))")],
+        input=pickle.dumps(form), capture_output=True, env={"PYTHONHASHSEED": "7", "PYTHONPATH": ":".join(sys.path)})
+    assert told.stdout.split() == [b"True", b"True"], told.stderr.decode()
+
+
+def test_values_of_other_variables_leave_a_form_as_it_is():
+    form = of_atom(Quotient(variable("i") * 3 + 1, 8, True))
+    assert substitute(form, {"j": constant(1)}) is form
+    assert substitute(form, {"i": constant(5)}) == constant(2)

@@ -73,8 +73,10 @@ def test_whole_tiles_and_the_rest_compute_the_program() -> None:
     dependences = analyse(scop)
     (tiling,) = tilings(dependences, scop.statements[0], PLAIN, "S0", {})
     assert isinstance(tiling, Tiling)
-    made = with_whole_tiles(dependences, ["S0"], {"S0": tiling.around}, tiling)
-    assert not isinstance(made, str)
+    whole = with_whole_tiles(dependences, ["S0"], {"S0": tiling.around}, tiling)
+    assert not isinstance(whole, str)
+    assert whole.assumed is None   # `Y[n]` says that n is not negative
+    made = whole.dependences
     assert len(made.scop.statements) == 2
     for n in (4, 5, 7, 8, 11):
         sizes = with_counts(made.scop, {"n": n})
@@ -90,3 +92,16 @@ def test_counts_follow_from_the_sizes_or_are_none() -> None:
     scop = program("int n, int32_t Y[n]", "for (int j = 0; j < n; j++) Y[j] = j;")
     assert with_counts(scop, {"n": 5}) == {"n": 5}
     assert list(itertools.chain(with_counts(scop, {"n": 5}) or ())) == ["n"]
+
+
+def test_sizes_of_unknown_sign_are_assumed_to_count_tiles() -> None:
+    scop = program("int n, int32_t *Y", "for (int j = 0; j < n; j++) Y[j] = j * 3;")
+    plain = Variant("void p(int32_t O[4]) { for (int i = 0; i < 4; i++) O[i] = i * 3; }")
+    dependences = analyse(scop)
+    (tiling,) = tilings(dependences, scop.statements[0], plain, "S0", {})
+    assert isinstance(tiling, Tiling)
+    whole = with_whole_tiles(dependences, ["S0"], {"S0": tiling.around}, tiling)
+    assert not isinstance(whole, str)
+    assert whole.assumed is not None
+    assert str(whole.assumed) == "[n] -> {  : n >= 0 }"
+    assert with_counts(whole.dependences.scop, {"n": -3}) is None

@@ -194,6 +194,42 @@ def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatc
             intrinsic="unit")), {})
 
 
+PIECES = unit("""
+void pieces(int64_t C[4], const uint8_t A[4][2], const int16_t B[4][2]) {
+    for (int i = 0; i < 4; i++) {
+        int16_t t = 0;
+        for (int k = 1; k >= 0; k--)
+            t += A[i][k] * B[i][k];
+        C[i] += t;
+    }
+}""", "C A B")
+IN_PIECES = ("int m, int q, int64_t *called, int64_t *C, const uint8_t *A, const int16_t *B", """
+for (int i = 0; i < m; i++)
+    for (int q0 = 0; q0 < q; q0 += 2) {
+        int16_t t = 0;
+        for (int k = q0 + 1; k >= q0; k--) t += A[i * 40 + k] * B[i * 40 + k];
+        C[i] += t;
+    }""")
+
+
+@pytest.mark.parametrize("given", [{}, {"m": 9}, {"q": 6}, {"m": 9, "q": 6}], ids=str)
+def test_sizes_may_have_any_sign(given: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum in pieces that starts at its last elements, its number of pieces known or not; nothing runs below zero."""
+    text = region(*IN_PIECES, HEAD).replace("#pragma scop", "*called += 1;\n#pragma scop")
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: PIECES)
+    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+        intrinsic="unit", sizes=given)), {})
+    other = splice(text, [made.source])
+    assert "by the description's own code" in " ".join(made.instructions), made.instructions
+    chooser = np.random.default_rng(6)
+    arrays = {"called": np.zeros(1, np.int64), "C": chooser.integers(-9, 9, 20),
+              "A": chooser.integers(0, 256, 800).astype(np.uint8),
+              "B": chooser.integers(-300, 300, 800).astype(np.int16)}
+    for sizes in ({"m": 9, "q": 6}, {"m": 13, "q": 40}, {"m": 3, "q": 5}, {"m": -70, "q": 6}, {"m": 9, "q": -900},
+                  {"m": -1, "q": -1}, {"m": 0, "q": 0}):
+        same_results(text, other, arrays, sizes, tmp_path)
+
+
 SIZES = {"m": 3, "n": 8, "q": 8}
 NEAR = {
     "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
