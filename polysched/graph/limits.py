@@ -51,13 +51,6 @@ class GraphLimits:
     most_fused_by_kind: int = constant(
         256, unit="nodes", source="of one group of the baseline; TVM FuseOps, max_depth")
 
-    # passes/online_softmax.py
-    least_online_row: int = constant(
-        16384, unit="elements", source="of a softmax that is tried in blocks: 8 shorter rows, each in four arrays, "
-                                       "stay in a second cache of 2 MiB")
-    online_block: int = constant(
-        2048, unit="elements", source="of a block at most: as least_online_row, for 64 rows")
-
     # passes/channel_layout.py
     channel_block: int = constant(
         8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
@@ -101,6 +94,13 @@ class GraphLimits:
                                     "those that were")
     most_plans: int = constant(
         4, unit="plans", source="that are compiled and timed for one graph, the greedy one among them")
+
+    # planning/online_softmax.py
+    least_online_row: int = constant(
+        16384, unit="elements", source="of a softmax that is tried in blocks: 8 shorter rows, each in four arrays, "
+                                       "stay in a second cache of 2 MiB")
+    online_block: int = constant(
+        2048, unit="elements", source="of a block at most: as least_online_row, for 64 rows")
 
     # planning/patterns.py
     most_patterns: int = constant(

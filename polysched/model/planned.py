@@ -13,13 +13,13 @@ from polysched.errors import PolyschedError
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.fusion import groups_by_dominators
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
-from polysched.graph.passes.online_softmax import online_softmax
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import fold_constants, with_types
 from polysched.graph.planning.cover import groups_in_order
 from polysched.graph.planning.early_outputs import early_outputs_first
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan, fusion_plans, seconds_of
+from polysched.graph.planning.online_softmax import online_softmax
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text

@@ -21,7 +21,6 @@ from polysched.graph.passes.for_inference import simplify_inference
 from polysched.graph.passes.fusion import fuse_by_dominators
 from polysched.graph.passes.integer_products import integer_products
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly
-from polysched.graph.passes.online_softmax import online_softmax
 from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types
@@ -80,7 +79,6 @@ PASSES: dict[str, GraphPass] = {each.name: each for each in (
     GraphPass(drop_unit_dimensions, exact=False),
     GraphPass(pad_explicitly, exact=False),
     GraphPass(mixed_precision, exact=False),
-    GraphPass(online_softmax, exact=False),
     GraphPass(fast_math, exact=False),
     GraphPass(split_arguments),
     GraphPass(basic_block_form),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from polysched.graph import Graph, from_text, interpret
-from polysched.graph.passes import online_softmax as module
-from polysched.graph.passes.online_softmax import online_softmax
 from polysched.graph.passes.registry import standard
+from polysched.graph.planning import online_softmax as module
+from polysched.graph.planning.online_softmax import online_softmax
 
 
 @pytest.fixture(autouse=True)
