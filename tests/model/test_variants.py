@@ -76,6 +76,7 @@ def test_a_kernel_without_the_size_has_one_code() -> None:
       let b = Tanh(y)
       return a, b
     }""")
+    assert "made for N = 64" in str(polysched.compile(graph, likely={"N": 64}).plan)
     model = polysched.compile(graph, likely={"N": (1, 64)})
     assert len(model.plan.variants) == 1
     assert [len(c.functions) for c in model.symbols.values()] == [1, 1]
