@@ -142,7 +142,7 @@ class LaunchModel:
     @property
     def _items(self) -> int:
         """Work items of a block, whole warps."""
-        return ceil(prod(self.launch.block or (1,)) / self.gpu.warp) * self.gpu.warp
+        return ceil(self.launch.items / self.gpu.warp) * self.gpu.warp
 
     def _held(self) -> tuple[int, str]:
         """Blocks that a multiprocessor holds at once, and what bounds them."""
@@ -235,7 +235,7 @@ class LaunchModel:
         """Waves of blocks, each as long as one work item takes when nothing is in its way; its points overlap."""
         waves = ceil(blocks / (self.gpu.multiprocessors * max(held, 1)))
         instances = sum(self._own(s, self.launch.domain) for s in self.scop.statements)
-        each = instances / (launches * blocks * prod(self.launch.edges or (1,)))
+        each = instances / (launches * blocks * (self.launch.team or prod(self.launch.edges)))
         staged = any(phase.staged for phase in self.launch.phases)
         latencies = self.gpu.latencies
         cycles = latencies["operation"] + latencies["shared" if staged else "global"]
