@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,7 @@ sys.path[:0] = [str(ROOT)]
 grinding = importlib.import_module("tests.emit_gpu.grinding")
 
 KERNELS = ROOT / "tests" / "kernels"
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
+BARRIER = re.compile(r"barrier\(CLK_LOCAL_MEM_FENCE[^)]*\);")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -39,8 +40,8 @@ def cases(settings: Settings) -> list[Case]:
 
 def without(text: str, number: int) -> str:
     """The text without one of its barriers."""
-    pieces = text.split(BARRIER)
-    return BARRIER.join(pieces[:number + 1]) + BARRIER.join(["", *pieces[number + 1:]])[len(BARRIER):]
+    first, end = [found.span() for found in BARRIER.finditer(text)][number]
+    return text[:first] + text[end:]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
             text = transform_file(path, PipelineOptions(device="opencl")).text
         except PolyschedError as error:
             return {"not_run": error.problem}
-        count = text.count(BARRIER)
+        count = len(BARRIER.findall(text))
         size = settings.options.get("size") or settings.config["size" if count else "least_size"]
         try:
             return judged(path, text, count, size, settings, report)

@@ -104,8 +104,8 @@ def _sums_told(arguments: argparse.Namespace, found: list[Matches], report: Outp
 
 def _as_a_whole(arguments: argparse.Namespace, wanted: TensorizeOptions, found: list[Matches],
                 regions: Regions, shown: Progress) -> list[FunctionMatches]:
-    """Where an instruction by name matches no sum: what its own sum, cut on its way, computes of the regions."""
-    cut = None if any(f.count for f in found) else wanted.cut_sum()
+    """Where an instruction by name matches no sum: what its own sum, in parts, computes of the regions."""
+    cut = None if any(f.count for f in found) else wanted.partial_sum()
     whole = [] if cut is None else _function_matches(arguments, cut, regions, shown)
     return whole if any(f.count for f in whole) else []
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polysched.scop.scop import Scop
 
 NAME = "schedule"
-FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop")
+FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop", "cloog")
 AFFINE = "affine"
 FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory-based", action="store_true", help="dependences on every earlier access of an element")
     parser.add_argument("--given", type=Input, metavar="FILE",
                         help="instead of scheduling, check a schedule: a stored one, a tree or a union map in isl's "
-                             "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), or OpenScop; "
-                             "- reads standard input")
+                             "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), OpenScop or "
+                             "CLooG's input; - reads standard input")
     parser.add_argument("--form", choices=(*FORMS, AFFINE),
                         help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
                              "the text for people; affine is the region as a function of MLIR's affine dialect, which "

@@ -4,8 +4,11 @@
     distributed = distribute(scop, "i")
 """
 
+from polysched.distribute.counts import InstanceCount, count_instances
 from polysched.distribute.distribution import Distributed, distribute
 from polysched.distribute.messages import Gathered, Message
 from polysched.distribute.owners import Partition
+from polysched.distribute.time_tiles import TimeTile
 
-__all__ = ["Distributed", "Gathered", "Message", "Partition", "distribute"]
+__all__ = ["Distributed", "Gathered", "InstanceCount", "Message", "Partition", "TimeTile", "count_instances",
+           "distribute"]

@@ -9,22 +9,16 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.distribute.messages import (
-    Gathered,
-    Message,
-    gathered,
-    instances_in_step,
-    messages_of,
-    owned_instances,
-    step_names,
-    with_whole_writes,
-)
+from polysched.distribute.boundary import boundary_of
+from polysched.distribute.messages import Gathered, Message, gathered, messages_of, with_whole_writes
 from polysched.distribute.owners import Partition, axis_set, coordinates
 from polysched.distribute.pivots import pivots, split_at
-from polysched.distribute.steps import Step, find_steps
-from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError
+from polysched.distribute.shares import Shares
+from polysched.distribute.steps import Step, find_steps, step_names
+from polysched.distribute.time_tiles import EACH_STEP, TimeTile, find_time_tile
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError, UsageError
 from polysched.scop.dtypes import INT64
-from polysched.scop.scop import Access, Parameter, Scop, Statement
+from polysched.scop.scop import Access, Parameter, Scop, Statement, union_set
 from polysched.scop.shown import Shown
 
 
@@ -40,8 +34,11 @@ class Distributed(Shown):
     partition : how coordinates are dealt out.
     owners : `{ S[i, j] -> [a] }` per statement: the coordinate of each instance.
     steps : loops around which ranks exchange values, outermost first.
-    messages : what is sent at the end of a step.
+    messages : what is sent at the end of a step, or of a time tile.
     gathered : what every rank gets from every other when the region ends.
+    tile : of steps between two exchanges; in one of several steps, ranks run replicas of others' instances.
+    boundary : per statement what a rank runs of a step before it sends; the rest runs while messages are on their way.
+        None sends when all is done.
     """
 
     dependences: Dependences
@@ -51,6 +48,13 @@ class Distributed(Shown):
     steps: tuple[Step, ...]
     messages: tuple[Message, ...]
     gathered: tuple[Gathered, ...]
+    tile: TimeTile = EACH_STEP
+    boundary: Mapping[str, isl.Set] | None = None
+
+    @property
+    def shares(self) -> Shares:
+        """Which rank runs what, and when."""
+        return Shares(partition=self.partition, owners=self.owners, steps=self.steps, tile=self.tile)
 
     @property
     def scop(self) -> Scop:
@@ -64,29 +68,42 @@ class Distributed(Shown):
 
     @property
     def step_set(self) -> isl.Set:
-        """`{ [s0, s1] }`: the steps in which something runs."""
+        """`{ [s0, s1] }`: the steps in which something runs; with time tiles, the tiles."""
         space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(self.steps))
         total = isl.Set.empty(space).align_params(self.scop.context.get_space())
         for statement in self.scop.statements:
             if self.steps:
                 values = _stacked([step[statement.name] for step in self.steps])
-                total = total.union(values.intersect_domain(statement.domain).range())
+                total = total.union(self.shares.step_values(values.intersect_domain(statement.domain).range()))
         return total.intersect_params(self.scop.context).coalesce()
 
     @property
     def part(self) -> Scop:
         """What one rank runs in one step: a program with the step and what the rank owns as further parameters."""
+        return self._program({s.name: self._executed(s) for s in self.scop.statements})
+
+    @property
+    def parts(self) -> tuple[Scop, ...]:
+        """The same in the order in which it runs: before messages are sent, and while they are on their way."""
+        if self.boundary is None:
+            return (self.part,)
+        rest = {s.name: self._executed(s).subtract(self.boundary[s.name]) for s in self.scop.statements}
+        return tuple(p for p in map(self._program, (self.boundary, rest)) if p.statements)
+
+    def _executed(self, statement: Statement) -> isl.Set:
+        return self.shares.executed_in_step(statement, self.partition.own_names)
+
+    def _program(self, domains: Mapping[str, isl.Set]) -> Scop:
         names = (*step_names(self.steps), *self.partition.own_names)
-        statements = tuple(s for s in map(self._part_of, self.scop.statements) if not s.domain.is_empty())
-        domain = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
-        for statement in statements:
-            domain = domain.union(isl.UnionSet.from_set(statement.domain))
         context = self.scop.context
         for name in names:
             context = _with_parameter(context, name)
-        known = self.assumed
+        context = context.intersect(self.assumed.align_params(context.get_space()))
+        made = (self._within(s, domains[s.name], context) for s in self.scop.statements)
+        statements = tuple(s for s in made if not s.domain.is_empty())
+        domain = union_set(s.domain for s in statements)
         return replace(
-            self.scop, context=context.intersect(known.align_params(context.get_space())), statements=statements,
+            self.scop, context=context, statements=statements,
             parameters=(*self.scop.parameters, *(Parameter(name=n, dtype=INT64) for n in names)),
             arrays=tuple(replace(a, dead_after=False) for a in self.scop.arrays),
             schedule=self.scop.schedule.intersect_domain(domain), source=None)
@@ -114,10 +131,9 @@ class Distributed(Shown):
                 isl.Set.from_basic_set(self.step_set.remove_divs().simple_hull())).params())
         return known
 
-    def _part_of(self, statement: Statement) -> Statement:
-        owned = owned_instances(statement, self.owners[statement.name], self.partition, self.partition.own_names)
-        domain = owned.intersect(instances_in_step(statement, self.steps)) if self.steps else owned
-        domain = domain.intersect_params(self.scop.context)
+    @staticmethod
+    def _within(statement: Statement, domain: isl.Set, context: isl.Set) -> Statement:
+        domain = domain.intersect_params(context).align_params(context.get_space())
         accesses: list[Access] = [replace(a, relation=a.relation.intersect_domain(domain)) for a in statement.accesses]
         return replace(statement, domain=domain.coalesce(), accesses=tuple(accesses))
 
@@ -125,7 +141,9 @@ class Distributed(Shown):
         """For instance `jacobi along i (block): 1 loop of steps, 2 arrays in messages, 2 gathered`."""
         count = len(self.steps)
         return (f"{self.scop.name} along {self.axis} ({self.partition.kind}): {count} loop{'s' * (count != 1)} of "
-                f"steps, {len(self.messages)} arrays in messages, {len(self.gathered)} gathered")
+                f"steps, {len(self.messages)} arrays in messages, {len(self.gathered)} gathered"
+                + (f", {self.tile.headline()}" if self.tile.steps > 1 else "")
+                + (", messages overlap with the interior" if self.boundary is not None else ""))
 
     def __str__(self) -> str:
         lines = [self.headline()]
@@ -138,7 +156,7 @@ class Distributed(Shown):
 
 
 def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
-               owners: Mapping[str, str] | None = None) -> Distributed:
+               owners: Mapping[str, str] | None = None, time_tile: int = 1, overlap: bool = False) -> Distributed:
     """A program over ranks: the iterations of a loop dealt out, and exact messages for what passes between them.
 
     Parameters
@@ -146,11 +164,14 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     axis : the loop, by the name of its iterator.
     partition : how its iterations are dealt out; blocks unless given.
     owners : coordinates of statements by hand, see `coordinates`.
+    time_tile : steps between two exchanges; more than one needs a block partition and makes replicas.
+    overlap : send as soon as what others read is computed, and run the rest of the step meanwhile.
 
     Raises
     ------
-    UsageError : there is no such loop.
-    IllegalScheduleError : values pass between ranks in a way that no loops of steps order.
+    UsageError : there is no such loop; a time tile of another partition; an overlap with no messages.
+    IllegalScheduleError : values pass between ranks in a way that no loops of steps order, or that no halo of a time
+        tile holds; what is sent depends on the rest of its step.
     UnsupportedScopError : subscripts of writes are read from arrays, or dependences are not exact.
     BudgetExceededError : from the analysis.
 
@@ -167,9 +188,15 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     found = coordinates(whole, axis, owners)
     _require_bounded(whole, found)
     dependences, found, steps = _in_fewest_loops(dependences, axis, found, owners or {})
+    if time_tile != 1 and partition.kind != "block":
+        raise UsageError(f"time tiles need a block partition, and this one is {partition.kind}", where=scop.name,
+                         hint="every coordinate would be in somebody's halo; leave the time tile out")
+    tile = find_time_tile(dependences, found, steps, time_tile)
+    shares = Shares(partition=partition, owners=found, steps=steps, tile=tile)
+    messages = messages_of(dependences, shares)
+    boundary = boundary_of(dependences, shares, messages) if overlap else None
     return Distributed(dependences=dependences, axis=axis, partition=partition, owners=found, steps=steps,
-                       messages=messages_of(dependences, found, steps, partition),
-                       gathered=gathered(dependences, found, partition))
+                       messages=messages, gathered=gathered(dependences, shares), tile=tile, boundary=boundary)
 
 
 def _in_fewest_loops(dependences: Dependences, axis: str, owners: dict[str, isl.Map], given: Mapping[str, str]

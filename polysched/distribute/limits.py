@@ -19,6 +19,9 @@ class DistributeLimits:
     largest_coefficient: int = constant(2, unit="1", source="of an iterator in a step; no program tried needs more")
     largest_shift: int = constant(64, unit="steps", source="between statements of one iteration of a step's loops")
     solver_seconds: float = constant(10.0, unit="s", source="deterministic seconds of the integer program of one loop")
+    # time_tiles.py
+    largest_reach: int = constant(16, unit="coordinates", source="first guess: that values travel in a step; each adds "
+                                                                 "a row to the halo for every step of a tile")
 
 
 LIMITS = DistributeLimits()

@@ -1,22 +1,20 @@
 """What one rank sends to another: exactly the elements whose values it computes and the other reads.
 
-Every value goes once to every rank that reads it, at the end of the step that computes it.
+Every value goes once to every rank that reads it, at the end of the step that computes it, or of its time tile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.distribute.owners import Partition
-from polysched.distribute.steps import Step
+from polysched.distribute.shares import Shares
 from polysched.errors import UnsupportedScopError
-from polysched.scop.scop import Access, AccessKind, Scop, Statement
-
-STEP = "polysched_step"
+from polysched.scop.scop import Access, AccessKind, Scop
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,45 +48,32 @@ class Gathered:
     elements: isl.Set
 
 
-def step_names(steps: Sequence[Step]) -> tuple[str, ...]:
-    """The parameters that say which step it is, outermost loop first."""
-    return tuple(f"{STEP}{at}" for at in range(len(steps)))
-
-
-def owned_instances(statement: Statement, owner: isl.Map, partition: Partition, names: tuple[str, ...]) -> isl.Set:
-    """The instances of a statement that the rank with these parameters runs."""
-    return owner.intersect_range(partition.owned(names)).domain().intersect(statement.domain)
-
-
-def instances_in_step(statement: Statement, steps: Sequence[Step]) -> isl.Set:
-    """The instances of a statement in the step that the parameters name."""
-    domain = statement.domain
-    for name, step in zip(step_names(steps), steps, strict=True):
-        value = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{name}] -> {{ [{name}] }}")
-        domain = domain.intersect(isl.Map.from_aff(step[statement.name]).intersect_range(value).domain())
-    return domain
-
-
-def messages_of(dependences: Dependences, owners: Mapping[str, isl.Map], steps: Sequence[Step],
-                partition: Partition) -> tuple[Message, ...]:
+def messages_of(dependences: Dependences, shares: Shares) -> tuple[Message, ...]:
     """One message per array whose values pass between ranks."""
-    scop = dependences.scop
+    scop, partition = dependences.scop, shares.partition
     found: dict[str, list[tuple[isl.Set, Dependence]]] = {}
     for pair in dependences.pairs:
         if pair.kind is not DependenceKind.FLOW:
             continue
-        source, sink = scop.statement(pair.source), scop.statement(pair.sink)
-        readers = owned_instances(sink, owners[sink.name], partition, partition.other_names)
-        writers = owned_instances(source, owners[source.name], partition, partition.own_names)
-        passed = pair.relation.intersect_range(readers).domain().intersect(writers)
-        if steps:
-            passed = passed.intersect(instances_in_step(source, steps))
-        elements = source.access(pair.source_reference).relation.intersect_domain(passed).range()
-        elements = elements.intersect_params(_apart(partition)).intersect_params(scop.context)
-        if not elements.is_empty() and _crosses(pair, owners):
+        source = scop.statement(pair.source)
+        elements = source.access(pair.source_reference).relation.intersect_domain(passed(scop, pair, shares)).range()
+        elements = elements.intersect_params(apart(partition)).intersect_params(scop.context)
+        if not elements.is_empty() and (shares.tile.steps > 1 or _crosses(pair, shares.owners)):
             found.setdefault(pair.array, []).append((elements, pair))
     return tuple(Message(array=array, elements=_union(e for e, _ in parts), dependences=tuple(d for _, d in parts))
                  for array, parts in found.items())
+
+
+def passed(scop: Scop, pair: Dependence, shares: Shares) -> isl.Set:
+    """The instances of a rank in a step whose values another rank reads, and does not compute itself."""
+    partition = shares.partition
+    source, sink = scop.statement(pair.source), scop.statement(pair.sink)
+    readers = shares.executed(sink, partition.other_names)
+    sources = pair.relation.intersect_range(readers).domain()
+    if shares.tile.steps > 1:
+        sources = sources.subtract(shares.executed(source, partition.other_names))
+    sources = sources.intersect(shares.owned(source, partition.own_names))
+    return sources.intersect(shares.in_step(source)) if shares.steps else sources
 
 
 def _crosses(pair: Dependence, owners: Mapping[str, isl.Map]) -> bool:
@@ -96,7 +81,7 @@ def _crosses(pair: Dependence, owners: Mapping[str, isl.Map]) -> bool:
     return not pair.relation.is_subset(same)
 
 
-def _apart(partition: Partition) -> isl.Set:
+def apart(partition: Partition) -> isl.Set:
     """Parameters that describe two different ranks."""
     names = (*partition.own_names, *partition.other_names)
     if partition.kind == "block":
@@ -107,7 +92,7 @@ def _apart(partition: Partition) -> isl.Set:
     return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(names)}] -> {{ : {text} }}")
 
 
-def gathered(dependences: Dependences, owners: Mapping[str, isl.Map], partition: Partition) -> tuple[Gathered, ...]:
+def gathered(dependences: Dependences, shares: Shares) -> tuple[Gathered, ...]:
     """Per array that lives on, what each rank wrote last."""
     scop = dependences.scop
     found: dict[str, list[isl.Set]] = {}
@@ -115,7 +100,7 @@ def gathered(dependences: Dependences, owners: Mapping[str, isl.Map], partition:
         for access in statement.writes:
             if scop.array(access.array).is_temporary:
                 continue
-            last = owned_instances(statement, owners[statement.name], partition, partition.own_names)
+            last = shares.owned(statement, shares.partition.own_names)
             for pair in dependences.pairs:
                 if pair.kind is DependenceKind.OUTPUT and pair.source_reference == access.reference:
                     last = last.subtract(pair.relation.domain())

@@ -27,6 +27,13 @@ from polysched.scop.scop import Statement
 Step = Mapping[str, isl.Aff]
 """Per statement its step, a function of its iterators and the parameters."""
 
+STEP = "polysched_step"
+
+
+def step_names(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The parameters that say which step it is, outermost loop first."""
+    return tuple(f"{STEP}{at}" for at in range(len(steps)))
+
 
 @dataclass(frozen=True, eq=False)
 class Part:

@@ -141,6 +141,8 @@ class HostPrinter(LoopPrinter):
         counts = [_items(name, points) for name, points in zip(
             loops.counts, loops.launch.points or (1,) * len(loops.counts), strict=True)] or ["1"]
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
+        if loops.launch.team:   # one block for each value of the first coordinate
+            counts[0], blocks[0] = f"{counts[0]} * {loops.launch.team}", str(loops.launch.team)
         lines.append(f"polysched_device_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
                      f"(const size_t[]){{{', '.join(blocks)}}});")
         return ["{", *(INDENT + line for line in lines), "}"]

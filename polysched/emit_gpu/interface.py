@@ -28,6 +28,9 @@ class Interface:
         `dimension` and `axis`.
     shared : in front of the declaration of an array that a block shares.
     barrier : at which the work items of a block wait for one another, and see what the others wrote to such arrays.
+    global_barrier : the same, and they see what the others wrote to the device's memory.
+    shuffle : C of the value that an item further on in the warp has, with fields `value` and `distance`; empty where
+        the language has none.
     program_head : lines of every program.
     double_head : lines of a program with double precision, before these.
     float_functions : whether functions of math.h of single precision have names of their own.
@@ -42,6 +45,8 @@ class Interface:
     item: str
     shared: str
     barrier: str
+    global_barrier: str
+    shuffle: str
     program_head: tuple[str, ...]
     double_head: tuple[str, ...]
     float_functions: bool
@@ -52,6 +57,7 @@ OPENCL = Interface(
     name="opencl", language="OpenCL C", kernel_head="__kernel void",
     pointer="__global {const}{c_type} *restrict {name}", group="(long)get_group_id({dimension})",
     item="(long)get_local_id({dimension})", shared="__local", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    global_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", shuffle="",
     double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
     program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
     float_functions=False, runtime=OPENCL_RUNTIME)
@@ -61,6 +67,7 @@ CUDA = Interface(
     name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
     pointer="{const}{c_type} *__restrict__ {name}",
     group="(long)blockIdx.{axis}", item="threadIdx.{axis}", shared="__shared__", barrier="__syncthreads();",
+    global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
     runtime=CUDA_RUNTIME)
 """CUDA C++ Programming Guide, sections "C++ Language Extensions" and "Mathematical Functions"."""

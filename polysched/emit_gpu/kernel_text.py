@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from polysched.emit_c.loop_ir.loops import instances
 from polysched.emit_c.scalar_code.c_text import CText
@@ -88,7 +87,7 @@ class KernelPrinter:
         arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
         head = [argument.declaration for argument in arguments]
         ids = self._places(loops)
-        lines = [f"{self.interface.kernel_head.format(items=prod(loops.launch.block))} {name}({', '.join(head)})", "{",
+        lines = [f"{self.interface.kernel_head.format(items=loops.launch.items)} {name}({', '.join(head)})", "{",
                  *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
 
@@ -102,7 +101,7 @@ class KernelPrinter:
             if loops.places is not None:
                 lines.append(f"const long {loops.places.firsts[k]} = {begin};")
                 begin = loops.places.firsts[k]
-            lines.append(f"const long {own} = {begin} + {item};")
+            lines.append(f"const long {own} = {begin}{'' if loops.launch.team else f' + {item}'};")
         return lines
 
     def _device_array(self, array: Array) -> Array:

@@ -14,6 +14,10 @@ class EmitGpuLimits:
     # host_text.py
     host_operations: int = constant(4_000_000, unit="isl operations", source="for the loops of the host: as in emit_c")
 
+    # phase_text.py
+    warp: int = constant(
+        32, unit="work items", source="that exchange variables; CUDA C++ Programming Guide, Warp Shuffle Functions")
+
     # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
     full_block_pieces: int = constant(

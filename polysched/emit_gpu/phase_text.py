@@ -12,8 +12,11 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
+from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.phases import Kept, PhaseLoops, StagedTile
+from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, StagedTile, TeamResult
+from polysched.emit_gpu.team_operators import combined, neutral_element
+from polysched.scop.dtypes import INT32
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,15 +42,66 @@ class PhasePrinter:
         if not phases:
             return self.body.lines(self.loops.loops)
         shared = [self._declared(tile) for phase in phases for tile in phase.staged]
-        return [*shared, self._item(), *(line for phase in phases for line in self._phase(phase))]
+        shared += [self._declared_team(phase.team) for phase in phases if phase.team is not None]
+        print_one = self._of_team if self.loops.launch.team else self._phase
+        return [*shared, self._item(), *(line for phase in phases for line in print_one(phase))]
+
+    def _declared_team(self, team: TeamResult) -> str:
+        array = team.element.temporary.array
+        return f"{self.interface.shared} {self._type(array)} {team.shared}[{self.loops.launch.team}];"
+
+    def _of_team(self, phase: PhaseLoops) -> list[str]:
+        """What a team runs together, or one of its items alone."""
+        first = f"if ({self._item_name} == 0) {{"
+        if phase.team is None:
+            return [first, *_indented(self.body.lines(phase.loops)), "}"]
+        waiting = [self.interface.global_barrier] if phase.waits else []
+        return [*waiting, "{", *_indented([*self._parts(phase, phase.team), *self._tree(phase.team), first, *_indented(
+            self._if_there(phase.team.element, self._updated(phase.team))), "}"]), "}"]
+
+    def _parts(self, phase: PhaseLoops, team: TeamResult) -> list[str]:
+        """What an item finds alone."""
+        own, scop = team.element.temporary, self.body.scop
+        neutral = neutral_element(team.operator, scop.array(own.array).dtype)
+        return [f"{self._type(own.array)} {own.name} = {neutral};", *self.body.lines(phase.loops),
+                f"{team.shared}[{self._item_name}] = {own.name};", self.interface.barrier]
+
+    def _tree(self, team: TeamResult) -> list[str]:
+        """Halves of the team combined, level by level; those of a warp by shuffles, where the language has them."""
+        item, half = self._item_name, self.names.taken.fresh("half")
+        left, right = f"{team.shared}[{item}]", f"{team.shared}[{item} + {half}]"
+        least = LIMITS.warp if self.interface.shuffle else 1
+        levels = [f"for (int {half} = {self.loops.launch.team // 2}; {half} >= {least}; {half} /= 2) {{", *_indented([
+            f"if ({item} < {half}) {left} = {combined(team.operator, left, right)};", self.interface.barrier]), "}"]
+        return [*levels, *self._in_warp(team)] if self.interface.shuffle else levels
+
+    def _in_warp(self, team: TeamResult) -> list[str]:
+        """The first warp's elements combined in its variables."""
+        own, item = team.element.temporary, self._item_name
+        half, further = self.names.taken.fresh("half"), self.names.taken.fresh("further")
+        narrow = self.body.scop.array(own.array).dtype.bytes < INT32.bytes   # shuffles have no shorter type
+        value = f"({INT32.c_name}){own.name}" if narrow else own.name
+        shuffled = self.interface.shuffle.format(value=value, distance=half)
+        return [f"if ({item} < {LIMITS.warp}) {{", *_indented([
+            f"{own.name} = {team.shared}[{item}];",
+            f"for (int {half} = {LIMITS.warp // 2}; {half} > 0; {half} /= 2) {{", *_indented([
+                f"const {self._type(own.array)} {further} = {shuffled};",
+                f"{own.name} = {combined(team.operator, own.name, further)};"]), "}",
+            f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
+
+    def _updated(self, team: TeamResult) -> str:
+        place = self._place(team.element)
+        return f"{place} = {combined(team.operator, place, f'{team.shared}[0]')};"
 
     @property
     def _item_name(self) -> str:
-        return self.names.taken.fresh("item")
+        return self.names.taken.fresh(ITEM)
 
     def _item(self) -> str:
         """The number of a work item in its block, fastest dimension first."""
         edges, text = self.loops.launch.block, ""
+        if self.loops.launch.team:
+            return f"const int {self._item_name} = {self.interface.item.format(dimension=0, axis='x')};"
         for k in reversed(range(len(edges))):
             own = self.interface.item.format(dimension=k, axis="xyz"[k])
             text = f"({text}) * {edges[k]} + {own}" if text else own

@@ -16,14 +16,17 @@ from polysched.emit_c.loop_ir.loops import If, Node, Temporary
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_gpu.fixed_values import bounds, when
-from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of
+from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.gpu.boxes import box_of
-from polysched.gpu.instances import fixed, within
+from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
 from polysched.gpu.staging import Names, elements_in_tile, item_in_phase, steps_of, touched
 from polysched.scop.scop import Scop, Statement
+
+ITEM = "item"
+"""What the number of a work item in its block is called, unless the program has the name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,6 +64,22 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class TeamResult:
+    """What the variables of a team make together.
+
+    Parameters
+    ----------
+    element : that they are combined into; its variable is that of one item.
+    shared : array in shared memory with one element per item.
+    operator : as `Reduction` has it.
+    """
+
+    element: Kept
+    shared: str
+    operator: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PhaseLoops:
     """A phase of a work item.
 
@@ -72,6 +91,8 @@ class PhaseLoops:
     steps : the first value of the step in the block, and one past the last.
     staged : what the block copies in front of each tile.
     kept : what variables hold.
+    team : how a team combines these, in a phase that reduces.
+    waits : whether the team waits for one of its items first.
     """
 
     loops: Node
@@ -80,6 +101,8 @@ class PhaseLoops:
     steps: tuple[Linear, Linear] = (constant(0), constant(0))
     staged: tuple[StagedTile, ...] = ()
     kept: tuple[Kept, ...] = ()
+    team: TeamResult | None = None
+    waits: bool = False
 
 
 def generated(mapping: GpuMapping, inside: isl.UnionSet, context: isl.Set, names: DeviceNames) -> Node:
@@ -165,7 +188,7 @@ def phase_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames, places:
     BudgetExceededError : isl's loop generation does not fit into the budget.
     """
     scop = mapping.scop
-    moved = {name for phase in launch.phases for name in (*phase.staged, *phase.kept)}
+    moved = {name for phase in launch.phases if phase.reduces is None for name in (*phase.staged, *phase.kept)}
     if not all(_is_linear(statement, moved) for statement in scop.statements):
         return ()
     outside = fixed(launch.domain, dict(zip(places.host, launch.host, strict=True)))
@@ -198,6 +221,8 @@ class _Builder:
     def made(self, phase: Phase) -> PhaseLoops:
         """The loops of one phase."""
         points = points_of(self.launch, self.places.coordinates)
+        if phase.reduces is not None:
+            return self._reduced(phase, phase.reduces.operator, points[0])
         if phase.step is None:
             return PhaseLoops(loops=self._loops(phase, points, [()] * len(points)))
         staged = tuple(self._staged(phase, array) for array in phase.staged)
@@ -207,6 +232,19 @@ class _Builder:
                           staged=staged, kept=tuple(element for own in kept for element in own),
                           steps=bounds(steps_of(self.launch, phase, self.places), in_block(self.launch, self.places,
                                                                                            self.runs)))
+
+    def _reduced(self, phase: Phase, operator: str, point: Point) -> PhaseLoops:
+        """The loops of one item of a team, and how the team combines what they find."""
+        assert phase.step is not None, "a reduction has steps"
+        lane, team = self.names.taken.fresh(ITEM), self.launch.team
+        element = self._kept(phase, phase.kept[0], point)
+        inside = dealt(item_in_phase(self.launch, phase, self.places), phase.step, lane, team)
+        lanes = isl.Set(f"[{lane}] -> {{ : 0 <= {lane} < {team} }}")
+        known = in_block(self.launch, self.places, self.runs).intersect(lanes)
+        loops = with_temporaries(generated(self.mapping, inside, known, self.names), [element.temporary])
+        shared = self.names.taken.fresh(f"{element.temporary.name}_team")
+        return PhaseLoops(loops=loops, waits=phase.waits,
+                          team=TeamResult(element=element, shared=shared, operator=operator))
 
     def _loops(self, phase: Phase, points: Sequence[Point], held: Sequence[tuple[Temporary, ...]]) -> Node:
         inside = item_in_phase(self.launch, phase, self.places)

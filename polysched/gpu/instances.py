@@ -30,6 +30,18 @@ def within(domain: isl.UnionSet, function: isl.UnionPwAff, first: str, length: i
     return reduce(lambda total, part: total.union(part), found, isl.UnionSet.empty(domain.get_space()))
 
 
+def dealt(domain: isl.UnionSet, function: isl.UnionPwAff, lane: str, count: int) -> isl.UnionSet:
+    """The instances at which a function has every so-manieth value, from that of a parameter on.
+
+    Rewrite:  { S[i, j] }  ->  [x] -> { S[i, j] : (f(i, j) - x) mod count = 0 }
+    """
+    parameter = isl.UnionPwAff.param_on_domain_id(domain, _identity(lane))
+    offsets = function.intersect_domain(domain).sub(parameter).get_pw_aff_list()
+    parts = (offsets.get_at(k) for k in range(offsets.n_pw_aff()))
+    found = [isl.UnionSet.from_set(own.mod_val(isl.Val.int_from_si(own.get_ctx(), count)).zero_set()) for own in parts]
+    return reduce(lambda total, part: total.union(part), found, isl.UnionSet.empty(domain.get_space()))
+
+
 def _between(offset: isl.PwAff, length: int) -> isl.Set:
     """Where a function is at least 0 and less than a length."""
     above = offset.neg().add_constant_val(isl.Val.int_from_si(offset.get_ctx(), length - 1))

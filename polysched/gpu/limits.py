@@ -35,6 +35,10 @@ class GpuLimits:
     points_operations: int = constant(
         4_000_000, unit="isl operations", source="to weigh the points of one kernel; beyond, a work item has one")
 
+    # teams.py
+    team: int = constant(
+        256, unit="work items", source="that reduce together: the most that every OpenCL GPU runs in a block")
+
     # staging.py
     staged_steps: int = constant(32, unit="steps", source="of a tile in shared memory: a warp reads whole lines")
     least_steps: int = constant(4, unit="steps", source="of a tile: below, barriers cost more than reads")

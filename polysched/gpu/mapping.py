@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.dependence.reductions import Reduction
 from polysched.dependence.source_loops import statement_names
 from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
@@ -27,6 +28,8 @@ class Phase:
     edge : values of the step in a tile.
     staged : arrays that the block copies to shared memory in front of each tile; nothing in the launch writes them.
     kept : arrays of which a work item touches one element alone, which a variable holds.
+    reduces : what a team accumulates, in a launch that has teams; the values of the step are dealt out to it.
+    waits : whether the team reads what one of its items wrote in an earlier phase.
     """
 
     domain: isl.UnionSet
@@ -34,8 +37,12 @@ class Phase:
     edge: int = 0
     staged: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    reduces: Reduction | None = None
+    waits: bool = False
 
     def __str__(self) -> str:
+        if self.reduces is not None:
+            return f"{self.reduces.operator} of {self.kept[0]} by a tree"
         kept = f"{', '.join(self.kept)} in registers" if self.kept else ""
         shared = f"tiles of {self.edge} steps of {', '.join(self.staged)} in shared memory" if self.staged else ""
         return ", ".join(part for part in (shared, kept) if part)
@@ -56,6 +63,7 @@ class Launch:
         No dependence within a launch connects two values of one of them.
     block : work items of a block per coordinate.
     points : values of each coordinate that a work item has, `block` apart; empty for one of each.
+    team : work items of a block that share one value of every coordinate and reduce together; 0 where each has its own.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
@@ -65,6 +73,7 @@ class Launch:
     coordinates: tuple[isl.UnionPwAff, ...] = ()
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
+    team: int = 0
     phases: tuple[Phase, ...] = ()
 
     @property
@@ -72,6 +81,11 @@ class Launch:
         """Values of each coordinate that a block has."""
         points = self.points or (1,) * len(self.block)
         return tuple(own * count for own, count in zip(self.block, points, strict=True))
+
+    @property
+    def items(self) -> int:
+        """Work items of a block."""
+        return self.team or prod(self.block)
 
     @property
     def points_of_item(self) -> int:
@@ -87,6 +101,11 @@ class Launch:
         return not domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty()
 
     def __str__(self) -> str:
+        if self.team:
+            phases = "".join(f"; {text}" for text in map(str, self.phases) if text)
+            count = len(self.coordinates)
+            return (f"{self.name}: {count} dimension{'s' * (count != 1)}, a team of {self.team} work items for each "
+                    f"value, run {', '.join(self.statements())}{phases}")
         if not self.coordinates:
             return f"{self.name}: one work item runs {', '.join(self.statements())}"
         points = f", {'x'.join(map(str, self.points))} points each," if self.points else ""
@@ -154,7 +173,7 @@ class GpuMapping(Shown):
     @property
     def is_parallel(self) -> bool:
         """Whether any kernel has more than one work item."""
-        return any(launch.coordinates for launch in self.launches)
+        return any(launch.coordinates or launch.team for launch in self.launches)
 
     def lines(self) -> tuple[str, ...]:
         """One line per kernel and per array that is copied."""

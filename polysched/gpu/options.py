@@ -21,6 +21,7 @@ class GpuOptions:
     ----------
     block : work items of a block per dimension, fastest first; those of `BLOCKS` unless given.
     points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
+    reassociate : sums and products of floats may run in another order, which rounds differently.
     shared : stage in shared memory what a block reads again and again.
 
     Raises
@@ -31,6 +32,7 @@ class GpuOptions:
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     shared: bool = True
+    reassociate: bool = False
 
     def __post_init__(self) -> None:
         if len(self.block) > LIMITS.most_coordinates or any(edge < 1 for edge in self.block):

@@ -17,6 +17,7 @@ from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.staging import has_temporaries, phases_of
+from polysched.gpu.teams import with_team
 from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
@@ -54,6 +55,9 @@ class _Chooser:
     def chosen(self, launch: Launch) -> Launch:
         """The launch with its points."""
         scop = self.schedule.scop
+        team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)
+        if team is not None:
+            return team
         if not launch.coordinates or has_temporaries(scop, launch):
             return launch
         if self.options.points:

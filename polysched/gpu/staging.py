@@ -61,13 +61,17 @@ def phases_of(schedule: Schedule, launch: Launch, *, shared: bool = True) -> tup
     """
     if not launch.coordinates or has_temporaries(schedule.scop, launch) or not (shared or launch.points):
         return ()
-    parts = tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
-    decide = partial(_decided, schedule.scop, launch, parts, shared)
+    decide = partial(_decided, schedule.scop, launch, parts_of(schedule, launch), shared)
     found = with_budget(LIMITS.staging_operations, decide)
     if found is None or not any(phase.staged or phase.kept for phase in found):
         return ()
     taken = sum(_bytes(schedule.scop, launch, phase) for phase in found)
     return found if taken <= LIMITS.shared_bytes else ()
+
+
+def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
+    """The parts of a work item's order, each with the first member that changes, as its step."""
+    return tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
 
 
 def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
@@ -116,7 +120,7 @@ def _first_changing(band: isl.ScheduleNode, launch: Launch, domain: isl.UnionSet
 
 def _with_arrays(scop: Scop, launch: Launch, phase: Phase, shared: bool) -> Phase:
     """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
-    kept = tuple(name for name in _arrays(scop, phase.domain) if _is_kept(scop, launch, phase, name))
+    kept = tuple(name for name in _arrays(scop, phase.domain) if is_kept(scop, launch, phase, name))
     wanted = [name for name in _arrays(scop, phase.domain)
               if shared and name not in kept and not _written(scop, launch, name)]
     edge = phase.edge
@@ -200,7 +204,7 @@ def _reads(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
     return prod(launch.edges) * total
 
 
-def _is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:
+def is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:
     """Whether a work item touches one element alone in the phase: a variable holds it meanwhile."""
     elements = touched(scop, item_in_phase(launch, phase, names_of(launch)), array)
     return not elements.is_empty() and bool(elements.lexmin().is_equal(elements.lexmax()))

@@ -84,7 +84,7 @@ class Kernel:
             found, sizes = self._checked(self._fitting(values), values)
             if sizes is not None:
                 found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
-                found.check_subscripts(values, sizes)
+                found.check_values(values, sizes)
         except REASONS_TO_FALL_BACK as reason:
             if not self.fallback:
                 raise
@@ -273,7 +273,7 @@ class Kernel:
         found, sizes = self._checked(self._fitting(values), values)
         if sizes is None:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
-        found.check_subscripts(values, sizes)
+        found.check_values(values, sizes)
         return time_call(found, values, sizes, repeats=repeats, against=against)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import CompiledScop
 from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
+from polysched.kernel.python_numbers import PythonNumbers
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.python_frontend import PythonScop
-from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
 from polysched.scop.scop import Storage
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Specialisation(CompiledScop):
         self.python = python
         self.choices: dict[tuple[int, ...], Choice] = {}
         self._subscripts = CheckedSubscripts(python.scop, options, key_parts)
+        self._numbers = PythonNumbers(scop=python.scop, typed=frozenset(
+            a.target for a in python.arguments if isinstance(a.type, ScalarType) and not a.type.weak))
 
     @cached_property
     def as_written(self) -> Specialisation:
@@ -51,13 +54,15 @@ class Specialisation(CompiledScop):
                                 tensorize=None)
         return Specialisation(self.python, plain, {**self.key_parts, "options": "as written"}, self.types, self.same)
 
-    def check_subscripts(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-        """Refuse a call in which a subscript that is read from an array lies outside what it subscripts.
+    def check_values(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        """Refuse a call with a subscript, read from an array, that lies outside what it subscripts; or with a number
+        that its type does not hold.
 
         Raises
         ------
-        SubscriptError : nothing has run.
+        SubscriptError, UsageError : nothing has run.
         """
+        self._numbers.check(sizes)
         self._subscripts.check(sizes, {a.target: values[a.name] for a in self.python.arguments if not a.is_size})
 
     def prepare(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Prepared:

@@ -49,12 +49,19 @@ class MeshLimits:
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
     most_partitioned: int = constant(
-        20_000, unit="operators", source="10,000 work; Mt-KaHyPar 1.7 crashed with 102,400, and not in 40 s "
-                                         "with an unlimited stack")
+        25_000, unit="operators", source="22,500 work in a test; the first level of a million takes 12 s "
+                                         "of a core; further down it crashed with most_weighted = 20,000")
+    most_weighted: int = constant(
+        2_000, unit="operators", source="of a region whose parts have sizes of their own: Mt-KaHyPar 1.7 crashes with "
+                                         "such sizes at 102,400 and 200,000, and maps a million to equal parts")
+    equal_part_slack: float = constant(
+        0.03, unit="1", source="of equal parts, Mt-KaHyPar's default; what is too much is moved to a part with room")
     most_parts_a_side: int = constant(
         8, unit="parts", source="of a level, so 64 at most: Mt-KaHyPar's mapping does not finish with more")
     least_part_side: int = constant(
         4, unit="cores", source="of a part: smaller ones leave the mapping no room for balance, and it takes long")
+    part_operators: int = constant(
+        48, unit="operators", source="of a part, at least: 1562 take 8 s in 8x8 parts and 0.4 s in 4x4")
     leaf_cores: int = constant(
         64, unit="cores", source="first guess: of a region that is not cut again; swaps put its operators in order")
     fewest_cut: int = constant(
@@ -63,6 +70,8 @@ class MeshLimits:
     # swapping.py
     swap_rounds: int = constant(
         200, unit="rounds", source="first guess: of swaps; each looks at every message once")
+    most_swap_looks: int = constant(
+        100_000_000, unit="messages", source="first guess: looked at in all rounds; some 50 s")
     swap_reach: int = constant(
         4, unit="cores", source="first guess: between two that are swapped, half the side of leaf_cores")
 

@@ -60,7 +60,8 @@ def parts_of(region: Rectangle, count: int) -> tuple[list[Rectangle], tuple[int,
     ----------
     count : of operators, at least as many as parts: Mt-KaHyPar maps no fewer.
     """
-    least, most = LIMITS.least_part_side, min(LIMITS.most_parts_a_side, isqrt(count))
+    least, most = LIMITS.least_part_side, min(LIMITS.most_parts_a_side, isqrt(count),
+                                              max(2, isqrt(count // LIMITS.part_operators)))
     grid = (max(1, min(most, region.rows // least)), max(1, min(most, region.columns // least)))
     rows = [region.rows * n // grid[0] for n in range(grid[0] + 1)]
     columns = [region.columns * n // grid[1] for n in range(grid[1] + 1)]
@@ -108,8 +109,11 @@ def _mapped(count: int, ends: np.ndarray, weights: np.ndarray, grid: tuple[int, 
     library.set_seed(seed)
     context = start.context_from_preset(library.PresetType.DEFAULT)
     context.logging = False
-    context.set_mapping_parameters(len(room), 0.0)
-    context.set_individual_target_block_weights([max(1, int(r)) for r in room])
+    if count > LIMITS.most_weighted:
+        context.set_mapping_parameters(len(room), LIMITS.equal_part_slack)
+    else:
+        context.set_mapping_parameters(len(room), 0.0)
+        context.set_individual_target_block_weights([max(1, int(r)) for r in room])
     pairs, which = np.unique(np.sort(ends, axis=0), axis=1, return_inverse=True)
     sums = np.bincount(which.ravel(), weights=weights, minlength=pairs.shape[1]).astype(np.int64)
     graph = start.create_graph(context, count, pairs.shape[1], list(map(tuple, pairs.T.tolist())), [1] * count,

@@ -21,13 +21,15 @@ def swapped(ends: np.ndarray, sizes: np.ndarray, target: MeshTarget, rows: np.nd
     ends : source and sink of each message, shape (2, messages).
     sizes : bytes of each.
     rows, columns : of the core of each operator.
-    rounds : of swaps; None for `LIMITS.swap_rounds`.
+    rounds : of swaps; None for `LIMITS.swap_rounds`, fewer where there are very many messages.
     """
     draw = np.random.default_rng(seed)
     near, far = np.concatenate([ends, ends[::-1]], axis=1)
     weights = np.tile(sizes, 2)
     place = rows * target.columns + columns
-    for _ in range(LIMITS.swap_rounds if rounds is None else rounds):
+    if rounds is None:
+        rounds = min(LIMITS.swap_rounds, LIMITS.most_swap_looks // max(1, len(sizes)))
+    for _ in range(rounds):
         reach = LIMITS.swap_reach
         step = (int(draw.integers(0, reach + 1)), int(draw.integers(-reach, reach + 1)))
         if step == (0, 0):

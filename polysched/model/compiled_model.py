@@ -96,6 +96,10 @@ class CompiledModel:
         if not self.likely:
             return self._steps
         told: dict[Step, str] = {step: chosen.told(self._ranging) for step, chosen in self._chosen.items()}
+        for step in self._steps.kernels:
+            fixed = [f"{n} = {self.likely[n][0]}" for n in step.symbols if n in self.likely and n != self._ranging]
+            if fixed:
+                told[step] = "; ".join(filter(None, [told.get(step, ""), f"made for {', '.join(fixed)}"]))
         return replace(self._steps, variants=told)
 
     @property

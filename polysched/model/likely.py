@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from polysched.errors import UsageError
 from polysched.graph.values.graph import Graph
 from polysched.model.limits import LIMITS
 
 LikelySizes: TypeAlias = Mapping[str, int | Sequence[int]]
+MOST = 2**31 - 1
+"""The largest likely value: products of a few sizes fit a 64-bit integer of the models only below it."""
 
 
 def likely_sizes(graph: Graph, given: LikelySizes | None) -> dict[str, tuple[int, ...]]:
@@ -24,15 +28,26 @@ def likely_sizes(graph: Graph, given: LikelySizes | None) -> dict[str, tuple[int
         if name not in graph.symbols:
             raise UsageError(f"the graph has no open size {name!r}", where=f"likely values of graph {graph.name}",
                              hint=f"open sizes: {', '.join(graph.symbols) or 'none'}")
-        several = tuple(sorted({values} if isinstance(values, int) else set(values)))
-        if not several or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 1 for v in several):
-            raise UsageError("a likely value is a size of at least 1", where=f"likely values of {name}",
-                             witness=repr(values)[:60])
-        found[name] = several
+        found[name] = _several(name, values)
     if len(ranging := [name for name, values in found.items() if len(values) > 1]) > 1:
         raise UsageError("one size may have several likely values", witness=" and ".join(ranging[:2]),
                          hint="give the others one value each")
     return found
+
+
+def _several(name: str, values: Any) -> tuple[int, ...]:
+    """The likely values of one size, growing.
+
+    Raises
+    ------
+    UsageError : there are none, or one is no size.
+    """
+    listed = list(values) if isinstance(values, Iterable) else [values]
+    if not listed or not all(isinstance(v, int | np.integer) and not isinstance(v, bool) and 1 <= v <= MOST
+                             for v in listed):
+        raise UsageError("a likely value is a size of at least 1 and less than 2**31", where=f"likely values of {name}",
+                         witness=repr(values)[:60], hint=f"for instance {{{name!r}: (1, 128, 2048)}}")
+    return tuple(sorted({int(v) for v in listed}))
 
 
 def without_unknown(graph: Graph, likely: LikelySizes | None) -> LikelySizes | None:

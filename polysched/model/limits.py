@@ -60,7 +60,7 @@ class ModelLimits:
     most_of_the_others_error: float = constant(
         2.0, unit="1", source="times the other evaluation's error against float64: another order of a sum doubles it")
     most_loss: float = constant(
-        0.05, unit="1", source="of the largest element, by short storage: bfloat16 rounds to 2**-9, and layers add up")
+        0.05, unit="1", source="of the root mean square, by short storage: bfloat16 rounds to 2**-9, layers add up")
     rounds: int = constant(
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 

@@ -111,15 +111,19 @@ def predicted_seconds(made: Optimized, asked: Asked) -> dict[int, float]:
 
 
 def choose(candidates: Sequence[Candidate], place: int) -> Chosen:
-    """The codes of least regret and their borders; between the likely values where the model says nothing.
+    """The codes of least regret and their borders, of those that the model can predict.
+
+    Where it predicts fewer than two, every code is kept, with borders between the likely values.
 
     Parameters
     ----------
     candidates : at least one, for growing likely values.
     place : of the size among the kernel's own.
     """
-    if not all(c.seconds for c in candidates):
+    known = [c for c in candidates if c.seconds]
+    if len(known) < min(2, len(candidates)):
         return _between(candidates, place)
+    candidates = known
     found = least_regret([c.seconds for c in candidates], LIMITS.most_variants)
     runs = [candidates[k] for _, k in thresholds(found.of_size)]
     firsts = [min(s for s in found.of_size if s >= least) for least, _ in thresholds(found.of_size)]

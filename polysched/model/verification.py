@@ -209,11 +209,11 @@ def check_loss(found: Arrays, wanted: Arrays, what: str) -> list[Loss]:
 
     Raises
     ------
-    WrongResultError : an error is more than the share of the largest element that short storage may cost.
+    WrongResultError : the errors of an output are more, in the root mean square, than short storage may cost.
     """
     all_of_them = losses(found, wanted)
     for each in all_of_them:
-        if not each.relative <= LIMITS.most_loss:
+        if not each.root_mean_square <= LIMITS.most_loss:
             raise WrongResultError(f"the output {each.output!r} is not near what {what} computes",
                                    witness=str(each), hint="store the model as float32")
     return all_of_them

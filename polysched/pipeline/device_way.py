@@ -40,11 +40,12 @@ def device_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float
 def _mapping(dependences: Dependences, options: PipelineOptions) -> GpuMapping:
     """The mapping of the schedule that was asked for; without a wish the better of Pluto's and the program's own."""
     sizes = options.assumed_in(dependences.scop)
-    first = map_to_device(scheduled(dependences, options), options=options.gpu, sizes=sizes)
+    gpu = replace(options.gpu, reassociate=options.reassociate)
+    first = map_to_device(scheduled(dependences, options), options=gpu, sizes=sizes)
     if options.scheduler != "pluto" or options.strategy is not None or options.steps:
         return first
     try:
-        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")), options=options.gpu,
+        other = map_to_device(scheduled(dependences, replace(options, scheduler="original")), options=gpu,
                               sizes=sizes)
     except (UnsupportedScopError, BudgetExceededError):
         return first

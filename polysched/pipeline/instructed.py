@@ -115,9 +115,9 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
 
 def _without_decision(scop: Scop, source: CSource, options: PipelineOptions, given: Scop, emit: Emit,
                       reasons: tuple[str, ...]) -> tuple[CSource, tuple[str, ...]]:
-    """The region by a sum that is cut in the program as in the instruction, or as it was, and why."""
+    """The region by an instruction whose parts of a sum it adds in the same variables, or as it was, and why."""
     assert options.tensorize is not None
-    cut = options.tensorize.cut_sum()
+    cut = options.tensorize.partial_sum()
     if cut is not None:
         made, why = with_calls_of(scop, source, cut, options, given, emit)
         if made is not source:

@@ -203,7 +203,7 @@ class PipelineOptions:
             ("portable", self.portable), ("database", self.database is not None), ("one thread", not self.parallel),
             ("a number of parallel degrees", self.parallel_degrees != 1),
             ("a width of vectors", self.vector_bits != self.tiling.target.vector_bits),
-            ("sums in another order", self.reassociate), ("a library of math.h", self.math != "vector"),
+            ("sums in another order", self.reassociate and accelerator), ("a library of math.h", self.math != "vector"),
             *((name, name != "steps") for name in by_hand)) if given]
         if refused:
             raise UsageError(f"{refused[0]} is for this machine's cores, not for {self.device}",

@@ -12,7 +12,7 @@ from polysched.scop.points import nearest_parameters, parameters_of
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
-from polysched.tensorize.functions.units import has_cut_sum, is_unit
+from polysched.tensorize.functions.units import has_partial_sum, is_unit
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice
 from polysched.tensorize.intrinsics.shipped import shipped_for
 from polysched.tensorize.matching.facts import Numerics
@@ -117,8 +117,8 @@ class TensorizeOptions:
         found = self.considered()[0]
         return found if is_unit(found) else None
 
-    def cut_sum(self) -> Intrinsic | None:
-        """The instruction of this name where a part of its sum is cut or wraps on its way; None for any other.
+    def partial_sum(self) -> Intrinsic | None:
+        """The instruction of this name where it keeps a part of its sum in a variable; None for any other.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class TensorizeOptions:
         if self.by_model or self.function() is not None:
             return None
         found = self.considered()[0]
-        return found if has_cut_sum(found) else None
+        return found if has_partial_sum(found) else None
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.

@@ -72,33 +72,37 @@ def sent_by_sets(distributed: Distributed, ranks: int) -> Counter[tuple[int, int
     return +found
 
 
-def sent_by_walking(scop: Scop, owners: Mapping[str, Mapping[tuple[int, ...], int]]) -> Counter[tuple[int, int, str]]:
+def sent_by_walking(scop: Scop, owners: Mapping[str, Mapping[tuple[int, ...], int]],
+                    executors: Mapping[str, Mapping[tuple[int, ...], set[int]]] | None = None
+                    ) -> Counter[tuple[int, int, str]]:
     """The same by running over all instances in the order of the program, with the last writer of every element.
 
     Parameters
     ----------
     owners : per statement and instance the rank.
+    executors : the ranks that run it; its owner alone unless given.
     """
     sizes, found = sizes_of(scop), Counter[tuple[int, int, str]]()
-    writer: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}
+    writer: dict[tuple[str, tuple[int, ...]], tuple[int, int, set[int]]] = {}
     known: set[tuple[tuple[str, tuple[int, ...]], int, int]] = set()
     order = instances_in_order(scop.domain, scop.schedule, sizes, [s.name for s in scop.statements])
     for number, (name, point) in enumerate(order):
         statement = scop.statement(name)
         rank = owners[statement.name][point]
+        ranks = {rank} if executors is None else executors[statement.name][point]
         elements = [(a, element) for a in statement.accesses
                     for element in _elements(a.relation, sizes, point)]
         for access, element in elements:
             place = (access.array, element)
             reads = access.kind is not AccessKind.MUST_WRITE
-            if reads and place in writer and writer[place][0] != rank:
-                value = (place, writer[place][1], rank)
+            for reader in ranks - writer[place][2] if reads and place in writer else ():
+                value = (place, writer[place][1], reader)
                 if value not in known:
                     known.add(value)
-                    found[writer[place][0], rank, access.array] += 1
+                    found[writer[place][0], reader, access.array] += 1
         for access, element in elements:
             if access.is_write:
-                writer[access.array, element] = (rank, number)
+                writer[access.array, element] = (rank, number, ranks)
     return found
 
 
@@ -117,3 +121,27 @@ def ranks_of(distributed: Distributed, ranks: int) -> dict[str, dict[tuple[int, 
     axis = [a for own in places.values() for _, (a,) in own]
     return {name: {point: distributed.partition.owner(a, min(axis), max(axis), ranks) for point, (a,) in own}
             for name, own in places.items()}
+
+
+def executors_of(distributed: Distributed, ranks: int) -> dict[str, dict[tuple[int, ...], set[int]]]:
+    """Per statement and instance the ranks that run it, by the trapezoid's formula and not by the sets."""
+    sizes, tile = sizes_of(distributed.scop), distributed.tile
+    owned = ranks_of(distributed, ranks)
+    places = {}
+    for statement in distributed.scop.statements:
+        both = distributed.owners[statement.name].flat_range_product(
+            isl.Map.from_aff(distributed.steps[0][statement.name])).intersect_domain(statement.domain)
+        places[statement.name] = dict(pairs_of(fix_parameters(both, sizes)))
+    coordinates = [a for own in places.values() for a, _ in own.values()]
+    first, last = min(coordinates), max(coordinates)
+    block = -(-(last - first + 1) // ranks)
+    found: dict[str, dict[tuple[int, ...], set[int]]] = {}
+    for name, own in places.items():
+        for point, (a, s) in own.items():
+            left = tile.steps - 1 - s % tile.steps
+            near = {q for q in range(ranks) if first + q * block <= min(first + (q + 1) * block - 1, last)
+                    and first + q * block - tile.below * left <= a
+                    <= min(first + (q + 1) * block - 1, last) + tile.above * left}
+            assert owned[name][point] in near
+            found.setdefault(name, {})[point] = near
+    return found

@@ -18,7 +18,7 @@ Arrays = dict[str, np.ndarray]
 def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arrays: Mapping[str, np.ndarray]
              ) -> list[Arrays]:
     """The arrays of every rank at the end; local arrays live in a rank as long as the region."""
-    part = distributed.part
+    first, *others = distributed.parts
     own = [{name: values.copy() for name, values in arrays.items()} for _ in range(ranks)]
     axis = fix_parameters(distributed.axis_set, sizes)
     if axis.is_empty():
@@ -30,11 +30,7 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
     for step in steps:
         here = {**sizes, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
         for rank in range(ranks):
-            values = {**here, **known[rank]}
-            if not fix_parameters(isl.Set.from_params(part.context), values).is_empty():
-                execute(part, values, own[rank], wrap_signed=True)
-            else:   # the code tests what it assumes, so nothing may be left to run
-                assert all(fix_parameters(s.domain, values).is_empty() for s in part.statements)
+            run_part(first, {**here, **known[rank]}, own[rank])
         sent = []
         for message in distributed.messages:
             for sender in range(ranks):
@@ -43,6 +39,9 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
                     elements = fix_parameters(message.elements, {**here, **known[sender], **other})
                     values_sent = own[sender][message.array]
                     sent += [(receiver, message.array, at, values_sent[at]) for at in points_of(elements)]
+        for rank in range(ranks):   # while the messages are on their way
+            for part in others:
+                run_part(part, {**here, **known[rank]}, own[rank])
         for receiver, array, at, value in sent:
             own[receiver][array][at] = value
     for part_of in distributed.gathered:
@@ -51,6 +50,14 @@ def simulate(distributed: Distributed, ranks: int, sizes: Mapping[str, int], arr
                 for receiver in range(ranks):
                     own[receiver][part_of.array][at] = own[sender][part_of.array][at]
     return own
+
+
+def run_part(part: Scop, values: Mapping[str, int], arrays: Arrays) -> None:
+    """One rank's part of a step."""
+    if not fix_parameters(isl.Set.from_params(part.context), values).is_empty():
+        execute(part, values, arrays, wrap_signed=True)
+    else:   # the code tests what it assumes, so nothing may be left to run
+        assert all(fix_parameters(s.domain, values).is_empty() for s in part.statements)
 
 
 def with_local_arrays_outside(scop: Scop) -> Scop:

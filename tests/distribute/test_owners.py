@@ -75,3 +75,10 @@ def test_every_instance_has_one_coordinate(body: str, n: int) -> None:
         domain = fix_parameters(scop.statement(name).domain, {"n": n})
         assert sorted(points_of(domain)) == sorted(point for point, _ in pairs_of(fix_parameters(
             owner.intersect_domain(scop.statement(name).domain), {"n": n})))
+
+
+def test_parameters_of_ranks_are_none_of_those_of_pieces() -> None:
+    from polysched.distribute.owners import END, FIRST, RANK, TO_END, TO_FIRST, TO_RANK
+    from polysched.tiling.shapes import split_tiles
+    own = {END, FIRST, RANK, TO_END, TO_FIRST, TO_RANK}
+    assert own.isdisjoint({split_tiles.BEGIN, split_tiles.END, split_tiles.BORDER})   # once one name: no code at all

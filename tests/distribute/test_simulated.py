@@ -26,10 +26,11 @@ def filled(scop: Scop, sizes: dict[str, int], seed: int) -> Arrays:
     return found
 
 
-def compare(scop: Scop, axis: str, partition: Partition, ranks: int, sizes: dict[str, int], seed: int) -> int:
+def compare(scop: Scop, axis: str, partition: Partition, ranks: int, sizes: dict[str, int], seed: int, *,
+            time_tile: int = 1, overlap: bool = False) -> int:
     """The number of messages' arrays, where every rank ends with the sequential results."""
     scop = with_local_arrays_outside(scop)
-    made = distribute(scop, axis, partition=partition)
+    made = distribute(scop, axis, partition=partition, time_tile=time_tile, overlap=overlap)
     expected = filled(scop, sizes, seed)
     given = {name: values.copy() for name, values in expected.items()}
     execute(scop, sizes, expected, wrap_signed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from polysched.pipeline.options import PipelineOptions
 from tests.emit_gpu.emitted import needs_device
 from tests.emit_gpu.grinding import is_here, said_of
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
+from tests.gpu.reduced import TWICE
 from tests.gpu.staged import ABSENT
 from tests.tiers import and_campaign
 
@@ -64,3 +66,19 @@ def test_a_missing_barrier_is_a_race(barrier: int, tmp_path: Path) -> None:
     at = name + pieces[1] + name if barrier else name + pieces[1]
     instead = name + pieces[1] if barrier else pieces[1]
     assert "race" in complaints(tmp_path / "f.c", 40, at, instead, gpu=gpu)
+
+
+@pytest.mark.parametrize("barrier", and_campaign([None, 2], [0, 1, 3, 4]))
+def test_a_team_needs_each_of_its_barriers(barrier: int | None, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(TWICE)
+    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl")).text
+    places = [found.span() for found in re.finditer(r"barrier\(CLK_LOCAL_MEM_FENCE[^)]*\);", text)]
+    assert len(places) == 5
+    if not is_here():
+        pytest.skip("no Oclgrind: install the package oclgrind")
+    needs_device(tmp_path)
+    if barrier is None:
+        assert said_of(tmp_path / "f.c", text, 3) == ""
+    else:
+        first, end = places[barrier]
+        assert "race" in said_of(tmp_path / "f.c", text[:first] + text[end:], 3)

@@ -17,11 +17,12 @@ from tests.measure.mpi import needs_mpi
 POISON = ("-DPOLYSCHED_POISON", "-O1")
 
 
-def subject_of(name: str, folder: Path, partition: Partition | None = None) -> Subject:
+def subject_of(name: str, folder: Path, partition: Partition | None = None, *, time_tile: int = 1,
+               overlap: bool = False) -> Subject:
     arguments, body = PROGRAMS[name]
     file = folder / f"{name}.c"
     file.write_text(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
-    made = distribute_file(file, "i", partition=partition)
+    made = distribute_file(file, "i", partition=partition, time_tile=time_tile, overlap=overlap)
     return Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
 
 
@@ -44,6 +45,25 @@ def test_rows_dealt_out_one_by_one(name: str, tmp_path: Path) -> None:
     found = run_on_ranks(subject_of(name, tmp_path, Partition(kind="cyclic", ranks=2)), 2, sizes_of(name), repeats=1,
                          defines=POISON)
     assert not found.wrong
+
+
+@needs_mpi
+@pytest.mark.parametrize("overlap", [False, True])
+# of seidel and conditional some steps send nothing
+@pytest.mark.parametrize(("name", "share"), [("jacobi", 8), ("seidel", 3), ("conditional", 6)])
+def test_time_tiles_send_fewer_messages(name: str, share: int, overlap: bool, tmp_path: Path) -> None:
+    sizes = {"n": 29, "t": 24}
+    each = run_on_ranks(subject_of(name, tmp_path), 3, sizes, repeats=1, defines=POISON)
+    tiled = run_on_ranks(subject_of(name, tmp_path, time_tile=8, overlap=overlap), 3, sizes, repeats=2, defines=POISON)
+    assert not tiled.wrong
+    assert 0 < share * tiled.step_messages <= each.step_messages
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in ("product", "floyd")])
+def test_messages_on_their_way_change_no_result(name: str, tmp_path: Path) -> None:
+    subject = subject_of(name, tmp_path, overlap=True)
+    assert not run_on_ranks(subject, 3, sizes_of(name), repeats=2, defines=POISON).wrong
 
 
 @needs_mpi

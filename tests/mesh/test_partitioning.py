@@ -50,6 +50,16 @@ def test_few_operators_have_cores_of_a_large_mesh(count, rows_alive) -> None:
     assert target.alive[rows, columns].all()
 
 
-def test_more_operators_than_the_library_survives_are_refused() -> None:
-    with pytest.raises(UsageError, match="at most 20000 operators"):
-        partitioned(20_001, np.zeros((2, 0), int), np.zeros(0, int), MeshTarget(rows=200, columns=200))
+def test_more_operators_than_were_tried_are_refused() -> None:
+    with pytest.raises(UsageError, match="at most 25000 operators"):
+        partitioned(25_001, np.zeros((2, 0), int), np.zeros(0, int), MeshTarget(rows=200, columns=200))
+
+
+def test_a_region_whose_parts_have_no_sizes_of_their_own_is_full() -> None:
+    pytest.importorskip("mtkahypar", reason="partitioning needs polysched[mesh]")
+    count = 22_500
+    ends = np.stack([np.arange(count - 1), np.arange(1, count)])
+    rows, columns = partitioned(count, ends, np.ones(count - 1, int), MeshTarget(rows=150, columns=150))
+    assert len(np.unique(rows * 150 + columns)) == count
+    hops = np.abs(np.diff(rows)) + np.abs(np.diff(columns))
+    assert hops.mean() < 75 / 2   # by number along the rows it is nearly 1, drawn at random 100

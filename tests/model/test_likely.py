@@ -1,5 +1,6 @@
 """Likely values of open sizes: checked, sampled."""
 
+import numpy as np
 import pytest
 
 from polysched.errors import UsageError
@@ -12,10 +13,13 @@ GRAPH = from_text("graph g(x: float32[N, 4], y: float32[M, 3]) {\n  let z = Relu
 def test_values_grow_and_stand_once() -> None:
     assert likely_sizes(GRAPH, {"N": (64, 1, 64), "M": 7}) == {"N": (1, 64), "M": (7,)}
     assert likely_sizes(GRAPH, None) == {}
+    assert likely_sizes(GRAPH, {"N": np.array([9, 2]), "M": np.int64(3)}) == {"N": (2, 9), "M": (3,)}
 
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"K": 3}, "no open size 'K'"), ({"N": (2, 0)}, "at least 1"), ({"N": ()}, "at least 1"), ({"N": True}, "at least"),
+    ({"N": (1, "a")}, "at least 1"), ({"N": None}, "at least 1"), ({"N": (1, 2.5)}, "at least 1"),
+    ({"N": 2**31}, "at least 1"),
     ({"N": (1, 2), "M": (1, 2)}, "one size may have several")])
 def test_refusals(given: dict, message: str) -> None:
     with pytest.raises(UsageError, match=message):

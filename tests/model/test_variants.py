@@ -43,6 +43,12 @@ def test_without_predictions_the_borders_are_between_the_likely_values() -> None
     assert "borders between the likely values" in found.told("N")
 
 
+def test_codes_that_the_model_cannot_predict_are_left_out_where_it_can_predict_two() -> None:
+    found = choose([candidate("a", 1, ()), candidate("b", 4, (1, 1, 4, 8)), candidate("c", 64, (4, 4, 1, 1))], 0)
+    assert found.choice == Choice(functions=("b", "c"), borders=(8,))
+    assert choose([candidate("a", 1, ()), candidate("c", 64, (4, 4, 1, 1))], 0).choice.functions == ("a", "c")
+
+
 GRAPH = from_text("""graph g(x: float32[N, 256], w: float32[256, 512]) {
   let y = MatMul(x, w)
   let t = Tanh(y)
@@ -70,6 +76,7 @@ def test_a_kernel_without_the_size_has_one_code() -> None:
       let b = Tanh(y)
       return a, b
     }""")
+    assert "made for N = 64" in str(polysched.compile(graph, likely={"N": 64}).plan)
     model = polysched.compile(graph, likely={"N": (1, 64)})
     assert len(model.plan.variants) == 1
     assert [len(c.functions) for c in model.symbols.values()] == [1, 1]

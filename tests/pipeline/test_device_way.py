@@ -12,14 +12,15 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scop import from_c_text
 from tests.gpu.mapped import CHAIN, PRODUCT, STENCIL
+from tests.gpu.reduced import FLOATS
 
 DEVICE = PipelineOptions(device="opencl")
 
 
 def test_steps_tell_the_kernels() -> None:
     made = optimize(from_c_text(PRODUCT), DEVICE)
-    assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 32x8 work items run S0, S1;")
-               for step in made.steps())
+    head = "device: kernel0: 2 dimensions in blocks of 32x8 work items, 4x8 points each, run S0, S1;"
+    assert any(step.startswith(head) for step in made.steps())
 
 
 def test_the_better_schedule_is_taken() -> None:
@@ -52,12 +53,20 @@ def test_the_library_is_linked(tmp_path: Path) -> None:
     ({"tile": 32}, "tile is for"), ({"safe": True}, "safe is for"), ({"database": "t.db"}, "database is for"),
     ({"scheduler": "best"}, "scheduler best is for"), ({"parallel": False}, "one thread is for"),
     ({"parallel_degrees": 2}, "a number of parallel degrees is for"), ({"vector_bits": 0}, "a width of vectors is for"),
-    ({"reassociate": True}, "sums in another order is for"), ({"math": "libm"}, "a library of math.h is for"),
+    ({"math": "libm"}, "a library of math.h is for"),
     ({"register_block": (2, 4)}, "register_block is for"),
     ({"steps": (UseInstruction(statement="S0", name="avx2.vpmaddwd"),)}, "an instruction is for")])
 def test_choices_for_cores_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         PipelineOptions(device="opencl", **options)
+
+
+def test_sums_in_another_order() -> None:
+    made = [optimize(from_c_text(FLOATS), PipelineOptions(device="opencl", reassociate=own)).steps()
+            for own in (False, True)]
+    assert ["by a tree" in "".join(steps) for steps in made] == [False, True]
+    with pytest.raises(UsageError, match="sums in another order is for"):
+        PipelineOptions(device="davinci", reassociate=True)
 
 
 def test_an_unknown_device_is_refused() -> None:
@@ -66,7 +75,7 @@ def test_an_unknown_device_is_refused() -> None:
 
 
 def test_blocks_by_hand() -> None:
-    made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2))))
+    made = optimize(from_c_text(PRODUCT), PipelineOptions(device="opencl", gpu=GpuOptions(block=(16, 2), points=(1,))))
     assert any(step.startswith("device: kernel0: 2 dimensions in blocks of 16x2 work items run S0, S1;")
                for step in made.steps())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import RANKS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from polysched.pipeline.whole_files.distributed import DistributedFile
 
 PARTITIONS = "block, cyclic, or block-cyclic:N"
-OWN = ("distribute", "partition", "owner", "ranks")
+OWN = ("distribute", "partition", "owner", "ranks", "time_tile", "overlap")
 UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
             "cold_cache", "preemptible")
 """Options of `c2c` and `run` that do nothing for regions over ranks."""
@@ -37,6 +38,11 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
                        help=f"how they are dealt out: {PARTITIONS} (default: block)")
     group.add_argument("--owner", action="append", default=[], metavar="STATEMENT=LOOP", type=_owner,
                        help="where a statement runs that does not have the loop; may be repeated")
+    group.add_argument("--time-tile", type=positive, metavar="STEPS",
+                       help="steps between two exchanges, with wide halos that neighbours compute again; needs block "
+                            "(default: 1)")
+    group.add_argument("--overlap", action="store_true",
+                       help="send what others read first, and run the rest of the step while messages are on their way")
     if several:
         group.add_argument("--ranks", type=_numbers, metavar="N,N",
                            help="numbers of ranks, one run each (default: 1,2)")
@@ -83,7 +89,8 @@ def run_distributed(arguments: argparse.Namespace) -> int:
     from polysched.measure.paired import Subject
     from polysched.measure.ranks import run_on_ranks
     _refuse_outputs(arguments)
-    found = []
+    found: list[RanksRun] = []
+    replicas: list[float] = []
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         options = measure_options(_changed(arguments, threads=arguments.threads or 1))
@@ -93,12 +100,14 @@ def run_distributed(arguments: argparse.Namespace) -> int:
             own = _of_function(made, arguments.function)
             subject = Subject(scops=tuple(r.scop for r in own), transformed_text=made.text)
             found.append(run_on_ranks(subject, ranks, dict(arguments.size), options=options))
+            replicas.append(_replicas(own, ranks, found[-1].sizes))
         shown.stop()
         if output is not None:
             output.write(made.text)
         if report is not None:
-            report.write_json(_described(made) | {"runs": [run.to_json() for run in found]})
-        _show(found, to_errors=STANDARD_OUTPUT in (arguments.output, arguments.json))
+            report.write_json(_described(made) | {"runs": [
+                run.to_json() | {"replicas": share} for run, share in zip(found, replicas, strict=True)]})
+        _show(found, replicas, to_errors=STANDARD_OUTPUT in (arguments.output, arguments.json))
     if wrong := next((run for run in found if run.wrong), None):
         raise WrongResultError(f"on {wrong.ranks} ranks: {wrong.wrong[0]}", where=arguments.source)
     return 0
@@ -125,7 +134,8 @@ def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
 def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
     from polysched.pipeline.whole_files.distributed import distribute_file
     return distribute_file(arguments.source, arguments.distribute, partition=_chosen(arguments, ranks),
-                           owners=dict(arguments.owner), options=pipeline_options(_changed(arguments, target="host")))
+                           owners=dict(arguments.owner), time_tile=arguments.time_tile or 1,
+                           overlap=arguments.overlap, options=pipeline_options(_changed(arguments, target="host")))
 
 
 def _changed(arguments: argparse.Namespace, **values: object) -> argparse.Namespace:
@@ -144,17 +154,27 @@ def _described(made: DistributedFile) -> dict[str, object]:
     return {"source": str(made.path), "regions": [str(region) for region in made.regions], "whole": list(made.whole)}
 
 
-def _show(found: list[RanksRun], *, to_errors: bool) -> None:
+def _replicas(regions: list[Distributed], ranks: int, sizes: Mapping[str, int]) -> float:
+    """Instances that ranks run besides their own, for each of the program."""
+    from polysched.distribute import count_instances
+    counts = [count_instances(r, ranks, {p.name: sizes[p.spelling] for p in r.scop.parameters}) for r in regions
+              if all(p.spelling in sizes for p in r.scop.parameters)]
+    program = sum(c.program for c in counts)
+    return sum(c.replicas for c in counts) / program if program else 0.0
+
+
+def _show(found: list[RanksRun], replicas: list[float], *, to_errors: bool) -> None:
     from rich.table import Table
 
     from polysched.cli.shown.tables import console
     output = console(stderr=to_errors)
     table = Table("ranks", "results", "CPU s in all", "of sequential", "bytes between steps", "messages",
-                  "bytes gathered")
-    for run in found:
+                  "bytes gathered", "replicas")
+    for run, own in zip(found, replicas, strict=True):
         share = run.cpu_seconds / run.sequential_cpu_seconds if run.sequential_cpu_seconds else float("nan")
         table.add_row(str(run.ranks), "wrong" if run.wrong else "equal, bit for bit", f"{run.cpu_seconds:.4g}",
-                      f"{share:.3g}", f"{run.step_bytes:.0f}", f"{run.step_messages:.0f}", f"{run.gathered_bytes:.0f}")
+                      f"{share:.3g}", f"{run.step_bytes:.0f}", f"{run.step_messages:.0f}", f"{run.gathered_bytes:.0f}",
+                      f"{own:.2%}")
     output.print(table)
     sizes = ", ".join(f"{name}={value}" for name, value in found[0].sizes.items())
     output.print(f"{sizes}; CPU time includes waiting for messages", markup=False)

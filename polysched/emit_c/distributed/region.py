@@ -2,6 +2,8 @@
 
     for (step) { PART; pack for each rank; exchange; unpack from each rank }
     gather
+
+Where messages overlap with the interior, the boundary is the part, and the interior stands within the exchange.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.dependence.dependences import DependenceKind
+from polysched.dependence.dependences import Dependence, DependenceKind
 from polysched.distribute.distribution import Distributed
-from polysched.distribute.messages import owned_instances, step_names
+from polysched.distribute.steps import step_names
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.heap import allocated
@@ -29,44 +31,60 @@ SIZES, VALUE = "polysched_sizes", "polysched_value"
 
 
 def persistent_arrays(distributed: Distributed) -> tuple[Array, ...]:
-    """Arrays declared inside the region whose values are read in another step than they are written in."""
+    """Arrays declared inside the region whose values are read in another step, or part of one, than written in."""
     scop, found = distributed.scop, dict[str, Array]()
     for pair in distributed.dependences.pairs:
         array = scop.array(pair.array)
         if pair.kind is not DependenceKind.FLOW or array.storage is not Storage.LOCAL:
             continue
-        for step in distributed.steps:
-            source, sink = (isl.Map.from_aff(step[n]) for n in (pair.source, pair.sink))
-            if not pair.relation.is_subset(source.apply_range(sink.reverse())):
-                found[array.name] = array
+        inside = pair.relation.is_subset(distributed.shares.same_step(pair.source, pair.sink))
+        if not inside or _leaves_boundary(distributed, pair):
+            found[array.name] = array
     return tuple(found.values())
+
+
+def _leaves_boundary(distributed: Distributed, pair: Dependence) -> bool:
+    if distributed.boundary is None:
+        return False
+    source, sink = (distributed.boundary[n] for n in (pair.source, pair.sink))
+    return not pair.relation.intersect_domain(source).subtract_range(sink).is_empty()
 
 
 def part_for_emission(distributed: Distributed) -> Scop:
     """What one rank runs in one step, with arrays that live longer declared around it."""
-    part, longer = distributed.part, {a.name for a in persistent_arrays(distributed)}
+    return _with_longer(distributed, distributed.part)
+
+
+def parts_for_emission(distributed: Distributed) -> tuple[Scop, ...]:
+    """The same in the parts that run before messages are sent, and while they are on their way."""
+    return tuple(_with_longer(distributed, part) for part in distributed.parts)
+
+
+def _with_longer(distributed: Distributed, part: Scop) -> Scop:
+    longer = {a.name for a in persistent_arrays(distributed)}
     return replace(part, arrays=tuple(
         replace(a, storage=Storage.OUTER, c_element=a.c_element or a.name + "[{}]" * len(a.extents))
         if a.name in longer else a for a in part.arrays))
 
 
-def distributed_text(distributed: Distributed, part: CSource) -> str:
+def distributed_text(distributed: Distributed, *parts: CSource) -> str:
     """The lines of the whole region.
 
     Parameters
     ----------
-    part : the emitted code of `part_for_emission`.
+    parts : the emitted code of `parts_for_emission`.
 
     Raises
     ------
     UnsupportedScopError : C has no word for an element of an array that is sent.
     """
-    return "".join(f"{line}\n" for line in _Region(distributed, part).lines())
+    return "".join(f"{line}\n" for line in _Region(distributed, parts).lines())
 
 
 class _Region:
-    def __init__(self, distributed: Distributed, part: CSource) -> None:
-        self.distributed, self.part = distributed, part
+    def __init__(self, distributed: Distributed, parts: Sequence[CSource]) -> None:
+        self.distributed = distributed
+        self.first, self.others = parts[0], parts[1:]   # before messages are sent, and while they are on their way
         self.partition = distributed.partition
         self.known = _with_parameters(distributed)
 
@@ -75,7 +93,7 @@ class _Region:
         yield f"{{ /* {distributed.headline()} */"
         for line in self._start():
             yield inside(line)
-        body = [*self._owned_part(), *self._messages()]
+        body = [*self._owned_part(self.first), *self._messages()]
         if distributed.steps:
             steps = distributed.step_set
             hull = isl.Set.from_basic_set(steps.simple_hull())   # of one loop, where it has no step too many
@@ -129,9 +147,9 @@ class _Region:
             yield f"const long {names[0]} = {rank};"
         yield " ".join(f"(void){name};" for name in names)
 
-    def _owned_part(self) -> Iterator[str]:
+    def _owned_part(self, part: CSource) -> Iterator[str]:
         assumed = isl.Set.from_params(self.distributed.assumed)
-        yield from point_loops(self.known, assumed, [], self.part.text.splitlines())
+        yield from point_loops(self.known, assumed, [], part.text.splitlines())
 
     def _messages(self) -> Iterator[str]:
         messages = self.distributed.messages
@@ -147,7 +165,14 @@ class _Region:
         yield from map(inside, self._for_others((*self._ends(other, OTHER), *each("put"))))
         sender = (*self._ends(other, ME), *self._ends(own, OTHER))
         yield from map(inside, self._for_others((*sender, *each("count"))))
-        yield inside("polysched_exchange(0);")
+        if self.others:
+            yield from (inside("polysched_post(0);"), "}")
+            for part in self.others:
+                yield from self._owned_part(part)
+            yield f"if ({RANKS} > 1) {{"
+            yield inside("polysched_wait();")
+        else:
+            yield inside("polysched_exchange(0);")
         yield from map(inside, self._for_others((*sender, *each("take"))))
         yield inside("polysched_forget();")
         yield "}"
@@ -221,7 +246,7 @@ def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set |
                 continue
             instances = statement.domain
             if not writes:
-                instances = owned_instances(statement, distributed.owners[statement.name], distributed.partition, own)
+                instances = distributed.shares.executed(statement, own)
                 for pair in distributed.dependences.pairs:
                     if access.exact and pair.kind is DependenceKind.FLOW and pair.sink_reference == access.reference:
                         instances = instances.subtract(pair.relation.range())

@@ -97,8 +97,8 @@ static MPI_Request *polysched_request(void) {
   return &polysched_requests[polysched_pending++];
 }
 
-/* Sends what was put for each rank, or to all what was put for this one, and receives what is expected. */
-static void polysched_exchange(int to_all) {
+/* Begins to send what was put for each rank, or to all what was put for this one, and to receive what is expected. */
+static void polysched_post(int to_all) {
   const size_t most = (size_t)1 << 30;
   for (int q = 0; q < polysched_ranks; q++) {
     struct polysched_buffer *in = &polysched_in[q], *out = &polysched_out[to_all ? polysched_me : q];
@@ -118,11 +118,20 @@ static void polysched_exchange(int to_all) {
     }
     polysched_bytes[to_all] += (long)out->size;
   }
+}
+
+/* Until what was begun is done. */
+static void polysched_wait(void) {
   for (size_t done = 0; done < polysched_pending; done += (size_t)1 << 20)
     MPI_Waitall((int)(polysched_pending - done < (size_t)1 << 20 ? polysched_pending - done : (size_t)1 << 20),
                 polysched_requests + done, MPI_STATUSES_IGNORE);
   polysched_pending = 0;
   for (int q = 0; q < polysched_ranks; q++) polysched_out[q].size = 0;
+}
+
+__attribute__((unused)) static void polysched_exchange(int to_all) {
+  polysched_post(to_all);
+  polysched_wait();
 }
 
 static void polysched_forget(void) {

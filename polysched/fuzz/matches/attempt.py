@@ -23,7 +23,7 @@ from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.called import call_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.functions.units import has_cut_sum, is_unit
+from polysched.tensorize.functions.units import has_partial_sum, is_unit
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match
@@ -95,7 +95,7 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
             made.append(around.emission(candidate, own, f"by_{pair.seed}_{size}_{number}"))
         except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             why = f"{refusal.problem} ({refusal.witness})"
-    if not made and has_cut_sum(unit):
+    if not made and has_partial_sum(unit):
         return [_by_calls(scop, dependences, unit, TensorizeOptions(intrinsic=unit.name, sizes=sizes,
                                                                     numerics=numerics))]
     if not made:

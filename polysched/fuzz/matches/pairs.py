@@ -12,9 +12,11 @@ from polysched.fuzz.matches.c_tree import (
     Called,
     Choice,
     Converted,
+    Expr,
     Function,
     Number,
     mapped,
+    type_of,
     walk,
 )
 from polysched.fuzz.matches.loop_words import embedded, with_values
@@ -85,6 +87,7 @@ def _as_program(function: Function) -> Function:
                 return Called("fmaf", arguments)
             case Called(function="sat_i16" | "sat_i32" as name, arguments=(x,)):
                 ctype = f"int{name.removeprefix('sat_i')}_t"
+                x = _handed_over(x, "int32_t" if name == "sat_i16" else "int64_t", function)
                 low, high = TYPES[ctype].range
                 least = Binary("-", Number(str(low + 1)), Number("1"))
                 return Converted(ctype, Choice(Binary(">", x, Number(str(high))), Number(str(high)),
@@ -94,6 +97,13 @@ def _as_program(function: Function) -> Function:
     if not any(isinstance(e, Called) for e in walk(function.body)):
         return function
     return replace(function, body=mapped(function.body, change))
+
+
+def _handed_over(x: Expr, ctype: str, function: Function) -> Expr:
+    """An argument as a parameter of this type gets it."""
+    own, wanted = type_of(x, function.types), TYPES[ctype]
+    keeps = own.bits < wanted.bits or (own.bits == wanted.bits and own.signed)
+    return x if keeps else Converted(ctype, x)
 
 
 def program_text(program: Function) -> str:

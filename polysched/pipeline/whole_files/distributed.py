@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.distribute import Distributed, Partition, distribute
-from polysched.emit_c.distributed.region import distributed_text, part_for_emission
+from polysched.emit_c.distributed.region import distributed_text, parts_for_emission
 from polysched.emit_c.distributed.runtime import RUNTIME
 from polysched.emit_c.splice import put_back
 from polysched.errors import BudgetExceededError, IllegalScheduleError, PolyschedError, UnsupportedScopError, UsageError
@@ -42,7 +42,8 @@ class DistributedFile:
 
 
 def distribute_file(path: str | Path, axis: str, *, partition: Partition | None = None,
-                    owners: Mapping[str, str] | None = None, options: PipelineOptions | None = None) -> DistributedFile:
+                    owners: Mapping[str, str] | None = None, time_tile: int = 1, overlap: bool = False,
+                    options: PipelineOptions | None = None) -> DistributedFile:
     """Every region of a C file that has the loop, over ranks.
 
     All ranks run the rest of the file as it is, and have whole arrays again behind each region.  Every number is that
@@ -50,7 +51,7 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
 
     Parameters
     ----------
-    axis, partition, owners : as for `distribute`.
+    axis, partition, owners, time_tile, overlap : as for `distribute`.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
     for scop in scops:
         assert scop.source is not None
         try:
-            found = distribute(scop, axis, partition=partition, owners=owners)
+            found = distribute(scop, axis, partition=partition, owners=owners, time_tile=time_tile, overlap=overlap)
             text, preamble = _region_text(found, options)
         except (UsageError, UnsupportedScopError, IllegalScheduleError, BudgetExceededError) as error:
             refusals.append((scop.source, error))
@@ -105,8 +106,7 @@ def _refuse_own_names(scops: Sequence[Scop]) -> None:
 
 
 def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[str, str]:
-    """The region as C, and what it needs outside of functions; a rank's part of a step goes all the way of a region."""
-    part = part_for_emission(distributed)
+    """The region as C, and what it needs outside of functions; a rank's parts of a step go all the way of a region."""
     chosen = replace(options.but(math="libm"), tensorize=None, guard=False, safe=False, database=None)
-    optimized = optimized_region(part, chosen, {})
-    return distributed_text(distributed, optimized.source), optimized.source.preamble
+    sources = [optimized_region(part, chosen, {}).source for part in parts_for_emission(distributed)]
+    return distributed_text(distributed, *sources), "".join(dict.fromkeys(s.preamble for s in sources))

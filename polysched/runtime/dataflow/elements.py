@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import islpy as isl
 import numpy as np
 
 from polysched.distribute import Distributed
-from polysched.distribute.messages import owned_instances
+from polysched.runtime.dataflow.rank_codes import Place
 from polysched.scop.points import fix_parameters, points_of
-
-Place = tuple[Any, ...]
-"""An index of NumPy: slices, or one array of subscripts per dimension."""
 
 
 def place_of(elements: isl.Set, known: Mapping[str, int], first_row: int) -> Place | None:
@@ -54,8 +50,7 @@ def rows_of(distributed: Distributed, array: str, known: Mapping[str, int]) -> t
     """
     found: list[tuple[int, int]] = []
     for statement in distributed.scop.statements:
-        own = owned_instances(statement, distributed.owners[statement.name], distributed.partition,
-                              distributed.partition.own_names)
+        own = distributed.shares.executed(statement, distributed.partition.own_names)
         for access in statement.accesses:
             if access.array != array:
                 continue

@@ -19,6 +19,7 @@ from polysched.scheduling.fusion.shared_reads import in_one_nest, share_reads, s
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scheduling.solving.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.solving.search import Band, Found, Names, Search, among, find_band, missing_of
+from polysched.scop.body import Assign, Binary, Call, walk
 
 Groups = list[tuple[tuple[Names, ...], Band | None]]
 """Components that run together, with their band where they have one."""
@@ -69,7 +70,8 @@ def _place_for(search: Search, fused: Groups, target: int | None, last: int, ban
     joined = None
     if target is not None and fused[target][1] is not None:
         joined = _fused_band(search, fused[target][1], band, active, found)
-    for partner in (_with_same_reads, partial(_with_same_streams, interleaving)):
+    for partner in (_with_same_reads, partial(_with_same_streams, interleaving),
+                    partial(_with_same_records, interleaving)):
         if joined is None:
             target, joined = partner(search, fused, last, band, active, found)
     return target, joined
@@ -151,6 +153,48 @@ def _with_same_streams(interleaving: Interleaving, search: Search, fused: Groups
                      or interleaving.in_records(first.names, band.names)):
             return target, joined
     return None, None
+
+
+def _with_same_records(interleaving: Interleaving, search: Search, fused: Groups, after: int, band: Band,
+                       active: list[Active], found: Found) -> tuple[int | None, Band | None]:
+    """The last group in the same loop of the source that writes other members of the same structs in order.
+
+    A loop that carries a value waits for it from iteration to iteration; what another one does with lines that are
+    there already costs it nothing.  One with calls or divisions keeps its lanes and threads.
+
+    Parameters
+    ----------
+    after : the last group that the group depends on.
+    """
+    for target in reversed(range(after + 1, len(fused))):
+        first = fused[target][1]
+        if first is None or any(len(b.rows) != 1 or _depth(search, b, found) != 1 for b in (first, band)) \
+                or all(_is_free(search, b, found) for b in (first, band)) \
+                or any(_is_free(search, b, found) and _is_dear(search, b) for b in (first, band)) \
+                or not in_one_nest(search.problem.scop, (*first.names, *band.names)) \
+                or not interleaving.in_records(first.names, band.names, written=True):
+            continue
+        joined = _in_order(search, first, band, active, found)
+        if joined is not None:
+            return target, joined
+    return None, None
+
+
+def _is_dear(search: Search, band: Band) -> bool:
+    """Whether statements call functions or divide, or have loops or conditions of their own."""
+    items = [item for name in band.names for item in search.problem.scop.statement(name).body]
+    return any(not isinstance(item, Assign) or any(
+        isinstance(e, Call) or (isinstance(e, Binary) and e.op in "/%") for e in walk(item.value)) for item in items)
+
+
+def _in_order(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:
+    """The one loop of two groups, of which one at least carries a value."""
+    if search.apart(first.names, second.names):
+        return None
+    band = extended_band(search, first, second, active, found)
+    if band is not None and _own_cost(band) <= _own_cost(first) + _own_cost(second):
+        return band
+    return None
 
 
 def _is_free(search: Search, band: Band, found: Found) -> bool:

@@ -32,6 +32,7 @@ class _Reached:
     array: str
     elements: isl.Set
     box: Box
+    written: bool = False
 
 
 class Interleaving:
@@ -46,10 +47,16 @@ class Interleaving:
         return any(self._between(a, b) for one, other in product(first, second)
                    for a, b in product(self._reached(one), self._reached(other)))
 
-    def in_records(self, first: Sequence[str], second: Sequence[str]) -> bool:
-        """Whether two groups of statements reach different members of the same structs, or of the same short rows."""
+    def in_records(self, first: Sequence[str], second: Sequence[str], *, written: bool = False) -> bool:
+        """Whether two groups of statements reach different members of the same structs, or of the same short rows.
+
+        Parameters
+        ----------
+        written : both write theirs.
+        """
         return any(self._in_one_row(a, b) or self._in_one_struct(a, b) for one, other in product(first, second)
-                   for a, b in product(self._reached(one), self._reached(other)))
+                   for a, b in product(self._reached(one), self._reached(other))
+                   if not written or (a.written and b.written))
 
     def _computed(self, name: str) -> tuple[_Reached, ...]:
         statement = self.scop.statement(name)
@@ -60,7 +67,7 @@ class Interleaving:
                     and not elements.is_empty():
                 box = tuple((int(elements.dim_min_val(k).to_python()), int(elements.dim_max_val(k).to_python()))
                             for k in range(elements.dim(isl.dim_type.set)))
-                found.append(_Reached(access.array, elements, box))
+                found.append(_Reached(access.array, elements, box, access.is_write))
         return tuple(found)
 
     def _between(self, one: _Reached, other: _Reached) -> bool:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
+from polysched.scheduling.interchange.cloog import has_matrices, read_matrices, write_matrices
 from polysched.scheduling.interchange.dates import dates_of, tree_of_dates
 from polysched.scheduling.interchange.halide import has_chains, read_chains, write_chains
 from polysched.scheduling.interchange.isl_text import is_tree, read_map
@@ -21,7 +22,8 @@ WRITERS: dict[str, Callable[[Schedule], str]] = {
     "map": lambda schedule: f"{dates_of(schedule.tree)}\n",
     "pluto": lambda schedule: write_lines(schedule.tree, schedule.scop),
     "halide": write_chains,
-    "openscop": lambda schedule: write_region(schedule.tree, schedule.scop)}
+    "openscop": lambda schedule: write_region(schedule.tree, schedule.scop),
+    "cloog": lambda schedule: write_matrices(schedule.tree, schedule.scop)}
 
 
 def written(schedule: Schedule, form: str) -> str:
@@ -45,6 +47,8 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
     """
     if has_region(text):
         return tree_of_dates(read_region(text, dependences.scop), dependences)
+    if has_matrices(text):
+        return tree_of_dates(read_matrices(text, dependences.scop), dependences)
     if has_lines(text):
         return tree_of_dates(read_lines(text, dependences.scop), dependences)
     if is_tree(text) or _is_stored(text):
@@ -55,7 +59,8 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
         return tree_of_dates(read_map(text), dependences)
     raise UsageError("the text is no schedule in a form that is known", witness=text.strip()[:40] or "it is empty",
                      hint="what Schedule.to_text writes, a schedule tree or a union map in isl's notation, lines like "
-                          "T(S1): (k, i, j), OpenScop, or chains like S0.split(i, io, ii, 32).parallel(io)")
+                          "T(S1): (k, i, j), OpenScop, CLooG's input, or chains like "
+                          "S0.split(i, io, ii, 32).parallel(io)")
 
 
 def _is_stored(text: str) -> bool:

@@ -45,12 +45,8 @@ def _require_same(region: OpenScopRegion, statement: OpenScopStatement, own: Sta
         raise UsageError(f"the OpenScop region has other loops around {own.name}", where=scop.name,
                          witness=f"{statement.domain.dim(isl.dim_type.set)} instead of {own.depth}")
     context = scop.context.intersect(region.context)
-    domain = statement.domain.set_tuple_name(own.name).intersect_params(context)
     known = own.domain.intersect_params(context)
-    for part, where in ((domain.subtract(known), "the region"), (known.subtract(domain), "the program")):
-        if not part.is_empty():
-            raise UsageError(f"the OpenScop region has other iterations of {own.name}", where=scop.name,
-                             witness=f"{part.sample_point()} is only in {where}")
+    require_same_iterations("OpenScop region", statement.domain.set_tuple_name(own.name), own, scop, context)
     for access in own.accesses:
         wanted = access.relation.reset_tuple_id(isl.dim_type.out).intersect_params(context)
         if not any(kind is access.kind and array == access.array and relation.dim(isl.dim_type.out) == wanted.dim(
@@ -58,3 +54,12 @@ def _require_same(region: OpenScopRegion, statement: OpenScopStatement, own: Sta
                     known).is_equal(wanted) for kind, array, relation in statement.accesses):
             raise UsageError(f"the OpenScop region lacks an access of {own.name}", where=scop.name,
                              witness=f"{access.kind.value} {access.array}: {access.relation}")
+
+
+def require_same_iterations(what: str, domain: isl.Set, own: Statement, scop: Scop, context: isl.Set) -> None:
+    """Refuse other iterations than those of a statement, within the values of parameters that both admit."""
+    domain, known = domain.intersect_params(context), own.domain.intersect_params(context)
+    for part, where in ((domain.subtract(known), f"the {what}"), (known.subtract(domain), "the program")):
+        if not part.is_empty():
+            raise UsageError(f"the {what} has other iterations of {own.name}", where=scop.name,
+                             witness=f"{part.sample_point()} is only in {where}")

@@ -28,7 +28,7 @@ def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
     ------
     UsageError : the text is no OpenScop; with the line.
     """
-    lines = _Lines(text, path)
+    lines = Lines(text, path)
     lines.tag("OpenScop")
     language = lines.word("a language")
     context = _matrices(lines, {"CONTEXT"})[1]
@@ -43,11 +43,16 @@ def read_openscop(text: str, *, path: str = "OpenScop") -> OpenScopRegion:
                           statements=tuple(_named(statement, names) for statement in statements))
 
 
-class _Lines:
-    """The lines of a file without comments, one after the other."""
+class Lines:
+    """The lines of a file without comments, one after the other.
 
-    def __init__(self, text: str, path: str) -> None:
-        self.path = path
+    Parameters
+    ----------
+    path, form : for messages; the form is what the text ought to be.
+    """
+
+    def __init__(self, text: str, path: str, form: str = "OpenScop") -> None:
+        self.path, self.form = path, form
         self.lines = [(number, line) for number, raw in enumerate(text.splitlines(), start=1)
                       if (line := raw.partition("#")[0].strip())]
         self.at = 0
@@ -60,7 +65,7 @@ class _Lines:
         UsageError : always.
         """
         number, line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else (0, "nothing")
-        raise UsageError(f"this is no OpenScop: {problem}", where=SourceLocation(self.path, number),
+        raise UsageError(f"this is no {self.form}: {problem}", where=SourceLocation(self.path, number),
                          witness=line if self.at < len(self.lines) else "the text ends here")
 
     def peek(self) -> str:
@@ -111,7 +116,7 @@ class _Lines:
         return opening[2], inside
 
 
-def _matrices(lines: _Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
+def _matrices(lines: Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
     """A relation of one of these kinds: its kind and its parts."""
     if lines.peek() not in kinds:
         lines.refuse(f"{' or '.join(sorted(kinds))} was expected")
@@ -123,7 +128,7 @@ def _matrices(lines: _Lines, kinds: set[str]) -> tuple[str, tuple[Matrix, ...]]:
     return kind, parts
 
 
-def _matrix(lines: _Lines) -> Matrix:
+def _matrix(lines: Lines) -> Matrix:
     head = lines.integers("rows, columns, outputs, inputs, locals, parameters")
     if len(head) != 6 or min(head) < 0 or head[1] != 2 + sum(head[2:]):
         lines.at -= 1
@@ -138,7 +143,7 @@ def _matrix(lines: _Lines) -> Matrix:
     return Matrix(rows=tuple(rows), outputs=head[2], inputs=head[3], locals_=head[4], parameters=head[5])
 
 
-def _statement(lines: _Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
+def _statement(lines: Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
     relations = [_matrices(lines, {"DOMAIN", "SCATTERING", *KINDS}) for _ in range(lines.number("relations"))]
     found = dict(relations)
     for kind in ("DOMAIN", "SCATTERING"):
@@ -156,7 +161,7 @@ def _statement(lines: _Lines, parameters: tuple[str, ...]) -> OpenScopStatement:
                        for kind, parts in relations if kind in KINDS))
 
 
-def _access(lines: _Lines, relation: isl.Map) -> tuple[str, isl.Map]:
+def _access(lines: Lines, relation: isl.Map) -> tuple[str, isl.Map]:
     """The number of the array, and the relation without that dimension."""
     number = relation.range().dim_max_val(0)
     if not number.is_int() or not relation.range().dim_min_val(0).eq(number):
@@ -164,7 +169,7 @@ def _access(lines: _Lines, relation: isl.Map) -> tuple[str, isl.Map]:
     return str(number), relation.project_out(isl.dim_type.out, 0, 1)
 
 
-def _body(lines: _Lines) -> tuple[tuple[str, ...], str]:
+def _body(lines: Lines) -> tuple[tuple[str, ...], str]:
     """The original iterators and the text of a statement, from its extensions."""
     iterators: tuple[str, ...] = ()
     body = ""
@@ -180,7 +185,7 @@ def _body(lines: _Lines) -> tuple[tuple[str, ...], str]:
     return iterators, body
 
 
-def _arrays(lines: _Lines) -> Iterator[tuple[str, str]]:
+def _arrays(lines: Lines) -> Iterator[tuple[str, str]]:
     """Number and name of arrays, from the extensions of the region."""
     while (extension := lines.extension()) is not None:
         name, inside = extension

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.scop.points import with_sizes
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -104,12 +104,16 @@ def is_unit(intrinsic: Intrinsic) -> bool:
     return not intrinsic.library and Kind.STAGES in intrinsic.contraction.kinds
 
 
-def has_cut_sum(intrinsic: Intrinsic) -> bool:
-    """Whether a part of an instruction's sum is cut or wraps on its way.
+def has_partial_sum(intrinsic: Intrinsic) -> bool:
+    """Whether an instruction keeps a part of its sum in a variable of its own, or cuts it on its way.
 
-    Where ranges exclude that, it is matched as a sum; else a program that cuts the same terms is, as of a unit.
+    Where ranges exclude that anything is cut, it is matched as a sum; else a program that adds the same parts in the
+    same variables is, as of a unit.
     """
-    return not intrinsic.library and bool(intrinsic.contraction.limits) and not is_unit(intrinsic)
+    if intrinsic.library or is_unit(intrinsic):
+        return False
+    return bool(intrinsic.contraction.limits) or any(
+        a.storage is Storage.LOCAL for a in unit_function(intrinsic).variants[0].scop.arrays)
 
 
 def untouched(found: FunctionMatch) -> str:

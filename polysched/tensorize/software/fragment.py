@@ -33,6 +33,7 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.semantics import is_table_read, table_function, table_of
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
+from polysched.tensorize.software.spellings import one_spelling
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
 
@@ -359,7 +360,7 @@ def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int
     if domain is None:
         return None
     target = statement.access(assign.target)
-    update = one_name_per_element(new_value(assign, statement), statement, target)
+    update = one_spelling(one_name_per_element(new_value(assign, statement), statement, target))
     loops = loops_of_domain(statement, domain)
     return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=loops,
                     target=assign.target, update=_with_tables(update, statement, target) if tables else update)

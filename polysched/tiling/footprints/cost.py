@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
-from polysched.scop.scop import Scop, Statement
+from polysched.scop.scop import Array, Scop, Statement
 from polysched.target.target import Target
 from polysched.tiling.footprints.strides import Stride, advance, kind_of, movements
 from polysched.tiling.limits import LIMITS
@@ -52,8 +52,9 @@ def _innermost_cost(scop: Scop, position: Position, target: Target, independent:
     statements = [scop.statement(name) for name in statement_names(position.domain)]
     guarded = len({_fixed_loops(statement, position) for statement in statements}) > 1 or _ranges_differ(position)
     cost = LOOP_OVERHEAD
+    seen: set[str] = set()
     for statement in statements:
-        per_instance = _statement_cost(scop, statement, position.path, target, independent and not guarded)
+        per_instance = _statement_cost(scop, statement, position.path, target, independent and not guarded, seen)
         cost += (per_instance + GUARD * guarded) * DEPTH_WEIGHT ** statement.depth
     return cost
 
@@ -75,7 +76,8 @@ def _ranges_differ(position: Position) -> bool:
 
 
 def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], target: Target,
-                    independent: bool) -> float:
+                    independent: bool, seen: set[str]) -> float:
+    """Lines and operations of one instance; `seen` holds the arrays of structs whose lines the loop moves already."""
     moved = movements(scop, statement, path)
     lines = 0.0
     lanes = target.vector_bytes
@@ -83,7 +85,20 @@ def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff
         size = scop.array(access.array).dtype.bytes
         lanes = min(lanes, target.vector_bytes // min(size, target.vector_bytes))
         elements = moved[access.reference]
+        struct = _struct(scop.array(access.array))
+        if struct:
+            size = sum(array.dtype.bytes for array in scop.arrays if _struct(array) == struct)
+            if struct in seen:
+                continue
+            seen.add(struct)
         lines += 1.0 if elements is None else min(1.0, elements * size / target.line_bytes)
-    alike = all(kind_of(elements) is not Stride.OTHER for elements in moved.values())
+    alike = all(kind_of(elements) is not Stride.OTHER for elements in moved.values()) and not any(
+        _struct(scop.array(access.array)) for access in statement.accesses)
     operations = 1.0 / lanes if independent and alike else 1.0
     return lines + operations
+
+
+def _struct(array: Array) -> str:
+    """How C spells an element of the array of structs that an array is a member of; "" where it is none."""
+    place, dot, _ = array.c_element.rpartition("}].")
+    return place if dot else ""

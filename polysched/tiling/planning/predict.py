@@ -183,18 +183,24 @@ def _structure(leaf: _Leaf) -> tuple[tuple[isl.UnionPwAff, ...], tuple[Level, ..
     tiled: dict[int, tuple[int, int]] = {}
     for outer in reversed(range(len(functions))):
         for inner in reversed(range(outer + 1, len(functions))):
-            size = None if inner in tiled else _tile_size(functions[outer], functions[inner], leaf.position.domain)
+            size = None if inner in tiled else _tile_size(functions[outer], functions[inner], leaf.position.domain,
+                                                          single=_is_of_tiles(leaf.loops[outer]))
             if size is not None:
                 tiled[outer] = (inner, size)
                 break
     points = [at for at in range(len(functions)) if at not in tiled]
     for at in points:
         mark = leaf.loops[at].mark
-        if mark is not None and mark.role in (Role.TILE, Role.WAVEFRONT):
+        if mark is not None and _is_of_tiles(leaf.loops[at]):
             return f"the model knows no loop that enumerates tiles of several loops ({mark.role.value} loop {at})"
     levels = tuple(Level(points.index(tiled[at][0]), tiled[at][1]) if at in tiled else Level(points.index(at), 1)
                    for at in range(len(functions)))
     return tuple(functions[at] for at in points), levels
+
+
+def _is_of_tiles(loop: Band) -> bool:
+    """Whether a loop enumerates tiles."""
+    return loop.mark is not None and loop.mark.role in (Role.TILE, Role.WAVEFRONT)
 
 
 def _without_skew(leaf: _Leaf) -> list[isl.UnionPwAff]:
@@ -231,10 +237,16 @@ def _iterations(outer: tuple[Level, ...], level: Level, nest: Nest) -> int:
     return max(1, -(-min(reach, nest.extents[level.loop]) // level.step))
 
 
-def _tile_size(outer: isl.UnionPwAff, inner: isl.UnionPwAff, domain: isl.UnionSet) -> int | None:
-    """T when the outer loop runs over `T * floor(inner / T)` or `floor(inner / T)`."""
+def _tile_size(outer: isl.UnionPwAff, inner: isl.UnionPwAff, domain: isl.UnionSet, *,
+               single: bool = False) -> int | None:
+    """T when the outer loop runs over `T * floor(inner / T)` or `floor(inner / T)`.
+
+    Parameters
+    ----------
+    single : whether tiles may have one iteration, for which both loops are the same.
+    """
     wanted = isl.UnionMap.from_union_pw_aff(outer).intersect_domain(domain)
-    for size in _divisors(outer):
+    for size in [*([1] if single else []), *_divisors(outer)]:
         value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
         tiles = inner.scale_down_val(value).floor()
         if any(isl.UnionMap.from_union_pw_aff(t).intersect_domain(domain).is_equal(wanted)

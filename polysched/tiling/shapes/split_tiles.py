@@ -57,7 +57,7 @@ from polysched.tiling.tree.position import Position, branch, is_independent
 BORDER = "polysched_border"
 """A parameter of trees: where two pieces meet."""
 
-BEGIN, END = "polysched_begin", "polysched_end"
+BEGIN, END = "polysched_piece_begin", "polysched_piece_end"
 """Parameters of trees: the first place of a piece and the one behind its last; of the half of a gap, twice these."""
 
 MOST_PIECES = LIMITS.most_pieces

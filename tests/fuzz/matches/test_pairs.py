@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 
 from polysched.fuzz.matches.attempt import Emission
-from polysched.fuzz.matches.c_tree import TYPES, Assign, Element, Expr, Function, Looked, Number, type_of, walk
+from polysched.fuzz.matches.c_tree import (
+    TYPES,
+    Assign,
+    Binary,
+    Choice,
+    Converted,
+    Element,
+    Expr,
+    Function,
+    Looked,
+    Number,
+    type_of,
+    walk,
+)
 from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.near_misses import MISSES, missed
@@ -44,6 +57,22 @@ def test_descriptions_are_drawn_with_all_that_a_user_writes() -> None:
         assert any(written in text for text in texts), written
     used = {t for seed in range(400) for _, t in unit(seed).function.arrays}
     assert used == set(TYPES)
+
+
+def test_what_is_saturated_is_converted_as_an_argument_is() -> None:
+    """`sat_i16` of an unsigned sum sees a signed one."""
+    seen = set()
+    for own in map(pair, range(5000)):
+        if own.unit.kind != "saturating" or own.relation != SAME or own.words:
+            continue
+        for e in walk(own.programs[0].body):
+            if isinstance(e, Choice) and isinstance(e.test, Binary) and e.test.right in (
+                    Number("32767"), Number("2147483647")):
+                kind = type_of(e.test.left, own.programs[0].types)
+                seen.add(isinstance(e.test.left, Converted))
+                assert kind.signed, own.programs[0].text()
+                assert kind.bits <= (32 if e.test.right == Number("32767") else 64), own.programs[0].text()
+    assert seen == {False, True}
 
 
 def typed(functions: list[Function]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import polysched
+from polysched.emit_c.loop_ir.loops import For, walk_nodes
 from polysched.scheduling.fusion.interleaving import Interleaving
 from polysched.scop import from_c_text
 
@@ -72,3 +74,17 @@ def test_members_of_records_and_short_rows(first: str, second: str, together: bo
     assert found.in_records([one], [other]) is together
     assert found.in_records([other], [one]) is together
     assert not found.between([one], [other])
+
+
+@pytest.mark.parametrize(("statements", "loops"), [
+    ("p[i].x = p[i - 1].x + a[i][0]; p[i].y = 2 * a[i][0];", 1),
+    ("p[i].y = 2 * a[i][0]; p[i].x = p[i - 1].x + a[i][0];", 1),
+    ("p[i].x = p[i - 1].x + a[i][0]; p[i].y = p[i - 1].y * a[i][0]; p[i].z = 3;", 1),
+    ("p[i].x = p[i - 1].x + a[i][0]; p[i].y = 2 * p[i].x;", 1),
+    ("p[i].x = p[i - 1].x + a[i][0]; q[i].y = 2 * a[i][1];", 2),              # other structs
+    ("p[i].x = p[i - 1].x + a[i][0]; p[i].y = 2 / (a[i][0] + p[i].z);", 2),   # divisions in lanes
+])
+def test_members_that_are_computed_in_order_keep_others_in_their_loop(statements: str, loops: int) -> None:
+    scop = from_c_text(RECORDS.format(first=statements, second=""))
+    made = polysched.optimize(scop, polysched.PipelineOptions(parallel=False))
+    assert len([node for node in walk_nodes(made.source.loops) if isinstance(node, For)]) == loops, made.text

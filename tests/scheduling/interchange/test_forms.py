@@ -27,7 +27,7 @@ def order(schedule: Schedule) -> list[tuple[str, tuple[int, ...]]]:
                               [s.name for s in schedule.scop.statements])
 
 
-@pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop"])
+@pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop", "cloog"])
 def test_every_form_round_trips(form: str) -> None:
     dependences = analyse(from_c_text(JACOBI))
     for schedule in (original(dependences), pluto(dependences)):
@@ -65,4 +65,4 @@ def test_refusals() -> None:
     for text in ("T(S1): (-t, i, 0)\nT(S2): (-t, i, 1)", "{ S0[t, i] -> [t, i, 1]; S1[t, i] -> [t, i, 0] }"):
         with pytest.raises(IllegalScheduleError, match=r"witness: S\d\[\d, \d\] must run before"):
             Schedule.from_text(text, dependences)
-    assert set(WRITERS) == {"tree", "map", "pluto", "halide", "openscop"}
+    assert set(WRITERS) == {"tree", "map", "pluto", "halide", "openscop", "cloog"}

@@ -32,7 +32,7 @@ def test_the_order_of_another_tool_is_read(program: Dependences) -> None:
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("1   -1    0    1   -1 ", "1   -1    0    1   -2 ", r"other iterations of S0\n  witness: .* only in the program"),
-    ("1   -1    0    1   -1 ", "1   -1    0    1    0 ", "only in the region"),
+    ("1   -1    0    1   -1 ", "1   -1    0    1    0 ", "only in the OpenScop region"),
     ("1    0    0   -1    ##", "1    0    0    0    ##", "lacks an access of S0\n  witness: read B"),
     ("1 A\n2 B", "1 A\n2 C", "lacks an access of S0"),
 ])

@@ -12,7 +12,7 @@ from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
 from polysched.tensorize.called import CallDecision, call_function
-from polysched.tensorize.functions.units import has_cut_sum
+from polysched.tensorize.functions.units import has_partial_sum
 from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize import described
 from tests.tensorize.functions.replaced import region, same_results
@@ -66,7 +66,7 @@ def data(m: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_wraps_are_one_call(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert has_cut_sum(WRAPS)
+    assert has_partial_sum(WRAPS)
     text = region(TYPES, SAME[name], HEAD)
     monkeypatch.setattr(TensorizeOptions, "considered", lambda _: [WRAPS])
     made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
@@ -82,6 +82,36 @@ def test_other_wraps_are_none(name: str) -> None:
     made = decision(ALMOST[name])
     assert made.program is None
     assert made.reasons
+
+
+WHOLE = unit("""
+void whole(int32_t C[4], const uint8_t A[4], const uint8_t B[4][4]) {
+    for (int i = 0; i < 4; i++) {
+        int32_t t = 0;
+        for (int k = 0; k < 4; k++)
+            t += (A[k] > B[i][k] ? A[k] : B[i][k]);
+        C[i] += t;
+    }
+}""", "C A B")
+
+
+@pytest.mark.parametrize(("kept", "matches"), [("int32_t", True), ("int8_t", False)])
+def test_parts_of_a_sum_that_nothing_cuts_are_one_call_too(kept: str, matches: bool, tmp_path: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same parts in variables of the same type, although the instruction as a sum has no variable."""
+    assert not WHOLE.contraction.limits
+    assert has_partial_sum(WHOLE)
+    body = NEST + (f"for (int s = 0; s < 8; s += 4) {{ {kept} t = 0; for (int k = s; k < s + 4; k++) "
+                   "t += A[i][k] > B[j][k] ? A[i][k] : B[j][k]; C[i][j] += t; }")
+    text = region("int m, uint8_t A[m][8], uint8_t B[8][8], int32_t C[m][8]", body, HEAD)
+    monkeypatch.setattr(TensorizeOptions, "considered", lambda _: [WHOLE])
+    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    assert any("verified" in r for r in made.instructions) is matches, made.instructions
+    if matches:
+        chooser = np.random.default_rng(8)
+        arrays = {"A": chooser.integers(0, 256, (5, 8)).astype(np.uint8),
+                  "B": chooser.integers(0, 256, (8, 8)).astype(np.uint8), "C": np.full((5, 8), 5, np.int32)}
+        same_results(text, splice(text, [made.source]), arrays, {"m": 5}, tmp_path)
 
 
 NOT = described.unit("inverted", "uint32_t C[4][8], const uint16_t A[8], const uint64_t B[4][8]",

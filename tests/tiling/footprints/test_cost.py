@@ -7,6 +7,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Node, Sequence
+from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost
 from polysched.tiling.tree.position import top
@@ -69,3 +70,19 @@ def test_leaves_and_filters_cost_nothing_of_their_own() -> None:
     loop = band(Leaf(), "S[i] -> [(i)]")
     assert cost(scop, Leaf()) == 0.0
     assert cost(scop, Filter(keep=scop.domain, child=loop)) == cost(scop, loop)
+
+
+def test_members_of_one_struct_move_its_lines_once_in_a_loop() -> None:
+    scop = from_c_text("""struct point { double x, y; };
+void f(int n, struct point p[restrict n], double d[restrict n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) { p[i].x = p[i - 1].x + d[i]; p[i].y = 2 * d[i]; }
+#pragma endscop
+}
+""")
+    rooms = {name: isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, f"{{ {name}[i] }}") for name in ("S0", "S1")}
+    both = Sequence(branches=tuple((keep, Leaf()) for keep in rooms.values()))
+    together = cost(scop, band(both, "S0[i] -> [(i)]; S1[i] -> [(i)]"))
+    apart = cost(scop, Sequence(branches=tuple(
+        (keep, band(Leaf(), f"{name}[i] -> [(i)]")) for name, keep in rooms.items())))
+    assert together < apart

@@ -82,6 +82,7 @@ def levels(*pairs: tuple[int, int]) -> tuple[Level, ...]:
     ((Tile(loops=("i", "j"), sizes=(8, 5)),), levels((0, 8), (1, 5), (0, 1), (1, 1), (2, 1))),
     ((Tile(loops=("i", "j"), sizes=(8, 8)), Tile(loops=(2, 3), sizes=(2, 4))),
      levels((0, 8), (1, 8), (0, 2), (1, 4), (0, 1), (1, 1), (2, 1))),
+    ((Tile(loops=("i", "j"), sizes=(1, 5)),), levels((0, 1), (1, 5), (0, 1), (1, 1), (2, 1))),
     ((Unroll(loop="k", factor=4),), levels((0, 1), (1, 1), (2, 4), (2, 1))),
     ((Skew(loop="j", by="i", factor=1), Tile(loops=("i", "j"), sizes=(4, 6))),
      levels((0, 4), (1, 6), (0, 1), (1, 1), (2, 1))),

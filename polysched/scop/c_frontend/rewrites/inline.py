@@ -312,13 +312,8 @@ class _Callee:
             if isinstance(new, c_ast.ID):
                 _rename_declaration(made, new.name)
         for name, child in node.children():
-            if isinstance(node, c_ast.StructRef) and name == "field":
-                continue
-            if isinstance(node, c_ast.FuncCall) and name == "name":
-                continue
-            if isinstance(node, c_ast.Decl) and name == "type":
-                continue
-            replace_child(made, name, self.substituted(child))
+            if not _names_no_object(node, name, child):
+                replace_child(made, name, self.substituted(child))
         return made
 
     def converted(self, declarator: c_ast.Node, value: c_ast.Node) -> c_ast.Node:
@@ -339,6 +334,21 @@ class _Callee:
         _clear_name(rows)
         return c_ast.Cast(c_ast.Typename(None, [], None, c_ast.PtrDecl([], rows, value.coord), value.coord), value,
                           value.coord)
+
+
+def _names_no_object(node: c_ast.Node, name: str, child: c_ast.Node) -> bool:
+    """Whether a child's name is that of a member, a function or a type."""
+    match node:
+        case c_ast.StructRef():
+            return name == "field"
+        case c_ast.FuncCall():
+            return name == "name"
+        case c_ast.Decl():
+            return name == "type"
+        case c_ast.NamedInitializer():
+            return name != "expr" and isinstance(child, c_ast.ID)
+        case _:
+            return False
 
 
 def _clear_name(declarator: c_ast.Node) -> None:

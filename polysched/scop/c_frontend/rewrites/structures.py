@@ -24,6 +24,7 @@ class Structures:
 
     Rewrite:  q[i] = p[i];                    ->  q[i].x = p[i].x; q[i].y = p[i].y;
     Rewrite:  struct v t = {a, b};            ->  struct v t; t.x = a; t.y = b;
+    Rewrite:  struct v t = {.y = b};          ->  struct v t; t.x = 0; t.y = b;
     Rewrite:  q[i] = (struct v){q[i].y, a};   ->  { struct v t; t.x = q[i].y; t.y = a; q[i].x = t.x; q[i].y = t.y; }
 
     Members may be numbers, structs, and arrays of a constant number of these.  Padding is not copied (C11 6.2.6.1p6).
@@ -132,16 +133,64 @@ def _members(target: c_ast.Node, value: c_ast.Node, ctype: CType) -> Iterator[c_
         yield None
 
 
-def _listed(target: c_ast.Node, struct: StructType, values: c_ast.InitList) -> list[c_ast.Node] | None:
-    """The members of a struct set to listed values, those without one to 0; None for lists of another form."""
-    given = values.exprs
-    plain = all(isinstance(member, Scalar) for _, member in struct.members)
-    if not plain or len(given) > len(struct.members) or any(
-            isinstance(value, c_ast.NamedInitializer | c_ast.InitList) for value in given):
+def _listed(target: c_ast.Node, struct: CType, values: c_ast.InitList) -> list[c_ast.Node] | None:
+    """The numbers of an object set to listed values, those without one to 0; None for lists of another form.
+
+    A name, or the number of an element, says where the values go on (C11 6.7.9p17).  Lists inside have brackets.
+    """
+    parts = _parts(target, struct)
+    given: dict[int, c_ast.Node] = {}
+    at = 0
+    for value in values.exprs:
+        if isinstance(value, c_ast.NamedInitializer):
+            found = _designated(value, struct)
+            if found is None:
+                return None
+            at, value = found, value.expr
+        if parts is None or at >= len(parts) or at in given:
+            return None
+        given[at] = value
+        at += 1
+    made: list[c_ast.Node] = []
+    for at, (place, ctype) in enumerate(parts or ()):
+        some = _set(place, ctype, given.get(at))
+        if some is None:
+            return None
+        made += some
+    return made if parts and len(made) <= MOST_MEMBERS else None
+
+
+def _set(place: c_ast.Node, ctype: CType, value: c_ast.Node | None) -> list[c_ast.Node] | None:
+    """A member set to what a list has for it; to zeros where it has nothing."""
+    if isinstance(ctype, Scalar):
+        if isinstance(value, c_ast.InitList):
+            return None
+        zero = c_ast.Constant("int", "0", place.coord)
+        return [c_ast.Assignment("=", copy.deepcopy(place), zero if value is None else value, place.coord)]
+    if value is not None and not isinstance(value, c_ast.InitList):
         return None
-    zero = c_ast.Constant("int", "0", target.coord)
-    return [c_ast.Assignment("=", _member(target, name), given[at] if at < len(given) else zero, target.coord)
-            for at, (name, _) in enumerate(struct.members)]
+    return _listed(place, ctype, value or c_ast.InitList([], place.coord))
+
+
+def _parts(target: c_ast.Node, ctype: CType) -> list[tuple[c_ast.Node, CType]] | None:
+    """The members of a struct or the elements of an array, with their types; None where they are not known."""
+    if isinstance(ctype, StructType):
+        return [(_member(target, name), member) for name, member in ctype.members]
+    if isinstance(ctype, ArrayOf) and 0 < (count := integer_constant(ctype.extent) or 0) <= MOST_MEMBERS:
+        return [(c_ast.ArrayRef(target, c_ast.Constant("int", str(at), target.coord), target.coord), ctype.element)
+                for at in range(count)]
+    return None
+
+
+def _designated(value: c_ast.NamedInitializer, ctype: CType) -> int | None:
+    """The position of the part that a value names; None for another form."""
+    if len(value.name) != 1:
+        return None
+    (name,) = value.name
+    if isinstance(ctype, StructType):
+        names = [member for member, _ in ctype.members]
+        return names.index(name.name) if isinstance(name, c_ast.ID) and name.name in names else None
+    return integer_constant(getattr(name, "expr", name)) if isinstance(ctype, ArrayOf) else None
 
 
 def _member(node: c_ast.Node, name: str) -> c_ast.Node:
