@@ -95,6 +95,13 @@ class GraphLimits:
     most_plans: int = constant(
         4, unit="plans", source="that are compiled and timed for one graph, the greedy one among them")
 
+    # planning/online_softmax.py
+    least_online_row: int = constant(
+        16384, unit="elements", source="of a softmax that is tried in blocks: 8 shorter rows, each in four arrays, "
+                                       "stay in a second cache of 2 MiB")
+    online_block: int = constant(
+        2048, unit="elements", source="of a block at most: as least_online_row, for 64 rows")
+
     # planning/patterns.py
     most_patterns: int = constant(
         4, unit="patterns", source="that grow further, of each size that ends at one node; more found no better one "

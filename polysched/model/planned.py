@@ -19,6 +19,7 @@ from polysched.graph.planning.cover import groups_in_order
 from polysched.graph.planning.early_outputs import early_outputs_first
 from polysched.graph.planning.expressions import scop_of
 from polysched.graph.planning.fusion_plan import FusionPlan, Verdict, fusion_plan, fusion_plans, seconds_of
+from polysched.graph.planning.online_softmax import online_softmax
 from polysched.graph.planning.plan import Plan, plan
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.text import to_text
@@ -50,7 +51,7 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     if options is not None and fusion != "greedy":
         by_cost = planned_by_cost(typed, options) if fusion == "cost" else by_default(typed, options)
         if isinstance(by_cost, FusionPlan):
-            return as_plan(typed, by_cost, regions=regions)
+            return as_plan(*online_or_whole(typed, by_cost, options), regions=regions)
         made = greedily(typed, regions=regions)
         why = (("a plan by cost", by_cost),) if by_cost else ()
         return replace(made, refused=(*why, *made.refused))
@@ -101,13 +102,41 @@ def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
                        refusal=partial(why_alone, options=options))
 
 
+def online_or_whole(typed: Graph, whole: FusionPlan, options: PipelineOptions) -> tuple[Graph, FusionPlan]:
+    """The graph with its softmaxes over long rows in blocks, and its plan, where that is cheaper by the model.
+
+    Parameters
+    ----------
+    typed, whole : a graph with types, and its plan by cost.
+    """
+    online = in_blocks(typed)
+    if online is None:
+        return typed, whole
+    found = planned_by_cost(online, options)
+    if found.seconds < whole.seconds:
+        told = f"{whole.seconds:.1e} s by the model, {found.seconds:.1e} s block by block"
+        return online, replace(found, refused=(*found.refused, ("softmax over whole rows", told)))
+    told = f"{found.seconds:.1e} s by the model, {whole.seconds:.1e} s over whole rows"
+    return typed, replace(whole, refused=(*whole.refused, ("softmax block by block", told)))
+
+
+def in_blocks(typed: Graph) -> Graph | None:
+    """The graph with its softmaxes over long rows in blocks; None where it has none."""
+    online = online_softmax(typed)
+    return None if len(online.nodes) == len(typed.nodes) or typed.symbols else with_types(fold_constants(online))
+
+
 def best_plans(graph: Graph, target: Target, options: PipelineOptions) -> tuple[Plan, ...]:
-    """The cheapest plans of a graph, the best first, to be measured; the greedy one is among them."""
+    """The cheapest plans of a graph, to be measured: one with softmaxes in blocks, if any; last the greedy one."""
     typed = prepared(graph, target)
     regions = partial(planned, target=target, options=options, fusion="auto")
     found = fusion_plans(typed, options.target(), judge=partial(stitched_verdict, options=options),
                          refusal=partial(why_alone, options=options))
-    return tuple(as_plan(typed, each, regions=regions) for each in found)
+    plans = [as_plan(typed, each, regions=regions) for each in found]
+    online = in_blocks(typed)
+    if online is not None:
+        plans.insert(0, as_plan(online, planned_by_cost(online, options), regions=regions))
+    return tuple(plans)
 
 
 def as_plan(typed: Graph, found: FusionPlan, *, regions: Callable[[Graph], Plan]) -> Plan:

@@ -137,6 +137,8 @@ def _candidates(schedule: Schedule, values: Mapping[str, int]) -> Iterator[Stitc
         if statement.depth > 1:
             for edges in product(_edges(1, 4), _edges(1, 4)[-2:]):
                 yield Stitch(dominant=statement.name, sizes=edges)
+            for edge in _edges(1, 2)[:-1]:   # few rows of one matrix, whose values on the way are long rows
+                yield Stitch(dominant=statement.name, sizes=(1, edge))
 
 
 def _count(points: isl.Set, values: Mapping[str, int]) -> int:

@@ -8,10 +8,11 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.graph import from_text, interpret
+from polysched.graph.planning.fusion_plan import fusion_plan
 from polysched.graph.planning.plan import Plan
 from polysched.model import planned as module
 from polysched.model.compiling import compile_graph
-from polysched.model.planned import by_default, planned, prepared, stitched_verdict
+from polysched.model.planned import by_default, in_blocks, online_or_whole, planned, prepared, stitched_verdict
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import host
 
@@ -103,3 +104,22 @@ def test_products_of_bytes_are_not_stitched_since_instructions_may_compute_them(
     assert "an instruction may compute its product of bytes" in stitched_verdict(fragment, PipelineOptions()).reason
     plain = PipelineOptions(tensorize=None)
     assert "instruction" not in stitched_verdict(fragment, plain).reason
+
+
+def test_a_softmax_over_long_rows_is_in_blocks_where_that_is_cheaper() -> None:
+    graph = from_text("""graph f(q: float32[1, 2, 8], k: float32[1, 8, 131072], v: float32[1, 131072, 8]) {
+      let s = MatMul(q, k)
+      let p = Softmax(s; axis=-1)
+      let y = MatMul(p, v)
+      return y
+    }""")
+    options = PipelineOptions()
+    typed = prepared(graph, host())
+    online = in_blocks(typed)
+    assert online is not None
+    for seconds, taken in ((1.0, online), (0.0, typed)):
+        whole = replace(fusion_plan(typed, host(), patterns=False), seconds=seconds)
+        found, plan = online_or_whole(typed, whole, options)
+        assert [n.op for n in found.nodes] == [n.op for n in taken.nodes]
+        assert any("softmax" in what and "by the model" in why for what, why in plan.refused)
+    assert in_blocks(prepared(SOFTMAX, host())) is None

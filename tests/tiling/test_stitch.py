@@ -80,3 +80,23 @@ void f(int n, double x[n], double y[n], double z[n]) {
 """
     assert code_plans(scheduled(text), MACHINE) == ()
     assert stitch(scheduled(text), MACHINE) is None
+
+
+LONG = """
+void f(float x[16][65536], float y[16][65536]) {
+  float e[16][65536], s[16];
+#pragma scop
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 65536; j++)
+      e[i][j] = x[i][j] * x[i][j];
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 65536; j++)
+      y[i][j] = e[i][65535 - j];
+#pragma endscop
+}
+"""
+
+
+def test_few_rows_of_long_ones_are_candidates():
+    sizes = {plan.step.sizes for plan in code_plans(scheduled(LONG), MACHINE)}
+    assert {(1, 1), (1, 8), (1, 32)} <= sizes

@@ -1,7 +1,7 @@
 """Patterns: nodes of a graph that may become one kernel, grown along a topological order, with what they cost.
 
-A pattern ends at a node and grows over its producers.  A value that something outside needs may be inside, too, where
-no way leads from there back in: then the pattern has several results.
+A pattern ends at a node and grows over its producers, and over others that read what they make.  A value that something
+outside needs may be inside, too, where no way leads from there back in: then the pattern has several results.
 
 Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5 (patterns in reverse topological order, top k).
 """
@@ -103,7 +103,7 @@ class Patterns:
         return [self.pattern(nodes) for nodes in found]
 
     def _growth(self, nodes: Nodes) -> set[int]:
-        """Producers that may join."""
+        """Producers that may join, and others that read what stays inside."""
         inside = set(nodes)
         found = set()
         for place in nodes:
@@ -112,7 +112,27 @@ class Patterns:
                 if other is not None and other not in inside and self.stage[other] is not None and (
                         self._may_join(name, inside)):
                     found.add(other)
-        return found
+        return found | self._siblings(nodes)
+
+    def _siblings(self, nodes: Nodes) -> set[int]:
+        """Nodes ahead of the last one that read a value inside, from which and to which no way leads around.
+
+        A sum and a product of the same values are siblings: one kernel makes both, and the values stay inside.
+        """
+        bits = bits_of(nodes)
+        if len(self.results(nodes)) >= LIMITS.most_results:
+            return set()
+        users = {u for k in nodes for o in self.graph.nodes[k].outputs for u in self.users.get(o, ())
+                 if u < nodes[-1] and not bits >> u & 1 and self.stage[u]}
+        return {u for u in users if self._elements(self.graph.nodes[u].outputs[0]) and self._is_closed(nodes, u)}
+
+    def _is_closed(self, nodes: Nodes, more: int) -> bool:
+        """Whether no other node stands between some nodes and one more."""
+        inside = bits_of((*nodes, more))
+        reached = 0
+        for k in (*nodes, more):
+            reached |= self.behind[k]
+        return not any(self.behind[n] & inside for n in range(min(nodes), max(nodes)) if reached & ~inside & 1 << n)
 
     def _may_join(self, name: str, inside: set[int]) -> bool:
         """Whether a value is needed inside alone, or is one more result from which no way leads back in."""
@@ -167,9 +187,11 @@ class Patterns:
         return operands | set(self.results(nodes))
 
     def _operations(self, place: int) -> int:
-        """One per element; of sums of products, as of matrices with operands and a result of this size."""
+        """One per element; of products of matrices two per term; of other sums of products as if they were that."""
         node = self.graph.nodes[place]
         made = max((self._elements(o) for o in node.outputs if o), default=0)
+        if node.op == "MatMul":
+            return 2 * made * int(self.inferred.types[node.inputs[0]].shape[-1])
         read = sorted((self._elements(i) for i in node.inputs if i), reverse=True)
         if operator_of(node).kind is Kind.OUTPUT_FUSABLE and len(read) > 1:
             return 2 * isqrt(read[0] * read[1] * made)

@@ -289,6 +289,16 @@ def _add_followers(scop: Scop, flow: Sequence[Dependence], found: dict[str, isl.
         tiles = _read_from(scop, flow, name, found)
         if tiles is not None:
             found[name] = tiles
+            _add_starts(scop, flow, sources - set(found), found)
+
+
+def _add_starts(scop: Scop, flow: Sequence[Dependence], starts: set[str], found: dict[str, isl.Map]) -> None:
+    """Statements that read nothing, and whose values are needed in the tiles alone: where sums start from."""
+    for start in sorted(starts):
+        if {d.sink for d in flow if d.source == start} <= set(found) and not any(d.sink == start for d in flow):
+            tiles = _domain(scop, start, _needed(scop, flow, (start,), found)[start])
+            if tiles.is_single_valued() and _instances(scop, start).is_subset(tiles.domain()):
+                found[start] = tiles
 
 
 def _read_from(scop: Scop, flow: Sequence[Dependence], name: str, found: dict[str, isl.Map]) -> isl.Map | None:

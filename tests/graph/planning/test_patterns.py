@@ -23,12 +23,12 @@ DIAMOND = """graph f(x: float32[4, 8]) {
   return d
 }"""
 
-ASIDE = """graph f(x: float32[4, 8], w: float32[8, 8]) {
-  let a = Exp(x)
-  let m = TopK(a, k; axis=1)
-  const k: int64[1] = [2]
-  let d = Neg(a)
-  return d, m
+SIBLINGS = """graph f(x: float32[4, 8], w: float32[8, 3]) {
+  const last: int64[1] = [1]
+  let p = Exp(x)
+  let l = ReduceSum(p, last)
+  let o = MatMul(p, w)
+  return o, l
 }"""
 
 
@@ -68,3 +68,20 @@ def test_views_and_copies_are_no_kernels() -> None:
       return v, e
     }""")
     assert [maker.kernel(maker.pattern((k,))) is None for k in range(3)] == [True, True, False]
+
+
+def test_others_that_read_what_stays_inside_join() -> None:
+    maker = patterns_of(SIBLINGS)
+    assert (0, 1, 2) in {p.nodes for p in maker.all()}
+    assert maker.results((0, 1, 2)) == ("l", "o")
+    assert maker.pattern((0, 1, 2)).bytes_moved < maker.pattern((0, 2)).bytes_moved + maker.pattern((1,)).bytes_moved
+
+
+def test_products_are_counted_with_their_batches() -> None:
+    maker = patterns_of("""graph f(x: float32[1, 5, 3], w: float32[7, 3, 2]) {
+      let y = MatMul(x, w)
+      return y
+    }""")
+    seconds = 2 * 7 * 5 * 3 * 2 / (maker.target.peak_flops(32) * 2)
+    moved = maker.pattern((0,)).bytes_moved / (maker.target.bandwidth(0) * 2)
+    assert maker.pattern((0,)).seconds == max(seconds, moved) + maker.target.team_seconds

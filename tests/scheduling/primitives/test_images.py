@@ -39,3 +39,30 @@ def test_rows_need_the_sums_of_their_own_rows_alone(text, dominant, statements):
 def test_sizes_that_are_not_known_are_assumed():
     scop, _ = found(BLUR, "S1", (4,))
     assert assumed_values(scop) == {"n": 1024}
+
+
+SUMS = """
+void f(double x[8][32], double s[8], double y[8][32]) {
+  double e[8][32];
+#pragma scop
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 32; j++)
+      e[i][j] = x[i][j] * x[i][j];
+  for (int i = 0; i < 8; i++)
+    s[i] = 0.0;
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 32; j++)
+      s[i] += e[i][j];
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 32; j++)
+      y[i][j] = e[i][31 - j];
+#pragma endscop
+}
+"""
+
+
+def test_a_sum_beside_the_dominant_statement_runs_in_its_tiles_from_where_it_starts():
+    _, own = found(SUMS, "S3", (4,))
+    assert set(own) == {"S0", "S1", "S2", "S3"}
+    assert own["S1"].tiles.is_equal(isl.Map("{ S1[i] -> [t] : 0 <= i < 8 and 4t <= i <= 4t + 3 }"))
+    assert all(image.left.is_empty() and not image.again for image in own.values())
