@@ -1,13 +1,15 @@
 """How much faster is what `polysched tune` finds than the model's pick, and after how many trials?  See README.md.
 
-    polysched bench tune [--only KERNEL ...] [--null [--runs N]]
+    polysched bench tune [--only KERNEL ...] [--null [--runs N] [--load N]] [--plans | --best-of N | --sizes]
 
-`--null` races the model's pick against itself, N times: a gain that is claimed then is a false one.
+`--null` races the model's pick against itself, N times: a gain that is claimed then is a false one.  `--plans` searches
+plans of instructions; `--best-of` counts trials to the best of N; `--sizes` races code of a range with code of a size.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from math import comb
@@ -25,10 +27,12 @@ from polysched.scop import from_c_file
 from polysched.search import Budget, tune
 from polysched.search.building import Candidate, LocalBuilder, Wanted
 from polysched.search.chooser import Chooser
-from polysched.search.database import trial_to_json
 from polysched.search.space import Proposal
 from polysched.target import host
 from polysched.tiling import TilingOptions
+
+sys.path[:0] = [str(Path(__file__).parent)]
+import further_rows  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,12 +49,18 @@ CLOSE = 0.95
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config["kernels"].items()]
+    group = next((name for name in ("plans", "sizes") if settings.options.get(name)), "kernels")
+    return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config[group].items()]
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--null", action="store_true", help="race the model's pick against itself")
     group.add_argument("--runs", type=int, default=1, metavar="N", help="searches of --null per kernel (default: 1)")
+    group.add_argument("--load", type=int, default=0, metavar="N", help="busy processes beside --null (default: 0)")
+    group.add_argument("--plans", action="store_true", help="search plans of instructions only, beside the first plan")
+    group.add_argument("--best-of", type=int, default=0, metavar="N",
+                       help="count trials to 95 percent of the best of N, with each model")
+    group.add_argument("--sizes", action="store_true", help="race code of few variants with code for each size")
 
 
 def itself(choose: Chooser, dependences: Dependences) -> Recipe:
@@ -70,15 +80,22 @@ class Same(LocalBuilder):
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """One search, with every trial."""
     (threads,) = settings.threads
-    file = KERNELS / f"{case.name}.c"
+    file, sizes, seed = KERNELS / f"{case.name}.c", case.parameters["sizes"], settings.config["seed"]
     options = PipelineOptions(tiling=TilingOptions(target=replace(host(), cores=threads)))
+    minutes = settings.budget_seconds / MINUTE
     if settings.options.get("null"):
-        return raced_with_itself(file, case.parameters["sizes"], options, int(settings.options.get("runs") or 1),
-                                 settings.config["seed"], report)
-    found = tune(file, sizes=case.parameters["sizes"], threads=threads, options=options, seed=settings.config["seed"],
-                 budget=Budget(minutes=settings.budget_seconds / MINUTE),
+        with further_rows.load(int(settings.options.get("load") or 0)):
+            return raced_with_itself(file, sizes, options, int(settings.options.get("runs") or 1), seed, report)
+    if settings.options.get("plans"):
+        return further_rows.over_the_first_plan(further_rows.operator(sizes), options, minutes, seed, report)
+    if count := int(settings.options.get("best_of") or 0):
+        return further_rows.to_the_best(file, sizes, options, count, seed, report)
+    if settings.options.get("sizes"):
+        return further_rows.at_any_size(file, sizes, settings.config["other_sizes"], options,
+                                        minutes / settings.config["searches_of_a_range"], seed, report)
+    found = tune(file, sizes=sizes, threads=threads, options=options, seed=seed, budget=Budget(minutes=minutes),
                  on_trial=lambda trial, count: report(f"trial {count}"))
-    return {**found.to_json(), "records": [trial_to_json(t) for t in (found.first, *found.trials, *found.confirmed)]}
+    return {**found.to_json(), "records": further_rows.records_of(found)}
 
 
 def raced_with_itself(file: Path, sizes: dict[str, int], options: PipelineOptions, runs: int, seed: int,
@@ -109,10 +126,14 @@ def null_table(records: Sequence[Record]) -> str:
 
 def table(records: Sequence[Record]) -> str:
     """Gain with interval, trials, and how soon the search came near; cases that keep the model's pick counted apart."""
-    own = [r for r in records if "null" in r.values]
-    records = [r for r in records if "null" not in r.values]
-    parts = [*([search_table(records)] if records else []), *([null_table(own)] if own else [])]
-    return "\n".join(parts)
+    tables = {"trials": search_table, "null": null_table, "plans": further_rows.plan_table,
+              "best": further_rows.best_table, "sizes": further_rows.size_table}
+    groups = {name: [r for r in records if _kind(r) == name] for name in tables}
+    return "\n".join(make(groups[name]) for name, make in tables.items() if groups[name])
+
+
+def _kind(record: Record) -> str:
+    return next(name for name in ("null", "plans", "best", "sizes", "trials") if name in record.values)
 
 
 def search_table(records: Sequence[Record]) -> str:
@@ -139,7 +160,7 @@ def near(curve: Sequence[float]) -> int:
 def plot(records: Sequence[Record]) -> Figure:
     """The best ratio so far over the trials."""
     figure, axes = new_figure()
-    for record in (r for r in records if "null" not in r.values):
+    for record in (r for r in records if _kind(r) == "trials"):
         axes.step(range(1, len(record.values["curve"]) + 1), record.values["curve"], where="post", label=record.case)
     axes.set_xlabel("trials")
     axes.set_ylabel("times as fast as the model's pick")

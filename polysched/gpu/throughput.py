@@ -190,7 +190,7 @@ class LaunchModel:
 
     def _phase_bytes(self, phase: Phase, blocks: int) -> float:
         total = 0.0
-        if phase.step is not None:
+        if phase.step is not None and phase.staged:
             tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
             total += blocks * tiles * sum(self._box_bytes(phase, array) for array in phase.staged)
         for statement in self.scop.statements:
@@ -201,13 +201,15 @@ class LaunchModel:
                     continue
                 times = instances / steps if access.array in phase.kept else instances
                 shared = points_that_share(self.launch, statement, access)
-                total += times / shared * self._access_bytes(statement, access)
+                total += times / shared * self._access_bytes(statement, access, phase)
         return total
 
-    def _access_bytes(self, statement: Statement, access: Access) -> float:
+    def _access_bytes(self, statement: Statement, access: Access, phase: Phase) -> float:
         """Bytes of global memory that a work item takes for one access, with its neighbours in the warp."""
         width = self.scop.array(access.array).dtype.bytes
-        step = step_of(statement, self.launch.coordinates, 0) if self.launch.coordinates else None
+        dealt = (phase.step,) if phase.reduces is not None and phase.step is not None else ()
+        along = (*dealt, *self.launch.coordinates)
+        step = step_of(statement, along, 0) if along else None
         stride = None if step is None else stride_along(access, step)
         if stride is None:
             return self.gpu.sector_bytes

@@ -49,9 +49,10 @@ class MeshLimits:
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
     most_partitioned: int = constant(
-        1 << 20, unit="operators", source="a million takes minutes on one core; more were not tried")
+        25_000, unit="operators", source="22,500 work in a test; the first level of a million takes 12 s "
+                                         "of a core; further down it crashed with most_weighted = 20,000")
     most_weighted: int = constant(
-        20_000, unit="operators", source="of a region whose parts have sizes of their own: Mt-KaHyPar 1.7 crashes with "
+        2_000, unit="operators", source="of a region whose parts have sizes of their own: Mt-KaHyPar 1.7 crashes with "
                                          "such sizes at 102,400 and 200,000, and maps a million to equal parts")
     equal_part_slack: float = constant(
         0.03, unit="1", source="of equal parts, Mt-KaHyPar's default; what is too much is moved to a part with room")

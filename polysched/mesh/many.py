@@ -1,4 +1,4 @@
-"""Very many operators of one core each, up to a million, as arrays.
+"""Very many operators of one core each: some thousands, as arrays.
 
 Hierarchical partitioning gives positions, swaps of cores make them better, and a flow model, XY routes without waiting,
 gives the load of every link.

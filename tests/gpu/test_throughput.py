@@ -11,6 +11,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.target.gpus import SM_80, SM_90
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, mapped
+from tests.gpu.reduced import ROWS, TOTAL
 
 
 def of(text: str, shared: bool = True, **sizes: int) -> Figures:
@@ -61,3 +62,10 @@ def test_a_kernel_that_runs_nothing_has_no_figures() -> None:
     assert figures(mapped(PRODUCT), SM_80, {"n": 1}) != ()
     empty = mapped(PRODUCT.replace("i < n", "i < n - 5"))
     assert figures(empty, SM_80, {"n": 3}) == ()
+
+
+def test_a_team_reads_neighbouring_elements() -> None:
+    found = of(ROWS.replace("j = m - 1; j >= 1; j -= 3", "j = 0; j < m; j++"), n=100, m=100_000)
+    assert found.blocks == 100
+    assert 100 * 100_000 * 4 <= found.global_bytes < 100 * 100_000 * 4 * 1.5 + 1e5
+    assert of(TOTAL, n=10_000).global_bytes < 10_000 * 4 * 1.1

@@ -1,7 +1,8 @@
 """What a node runs, as values that travel: the text of a kernel, the bytes of a model, or a function of Python.
 
 A worker compiles what it gets for its own processor, once; the cache of builds on its disk keeps it.
-Code is pure: it changes none of its inputs, so that a node may be run again at any time.
+Code is pure: it changes none of its inputs, so that a node may be run again at any time.  This module imports no room
+that makes code: a worker that takes the place of a lost one has it loaded at once.
 """
 
 from __future__ import annotations
@@ -18,20 +19,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit_function
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
-from polysched.runtime.kernels import call_of_addresses
-from polysched.scheduling import pluto
-from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.scop import Scop
-from polysched.scop.signature import ParameterKind
 from polysched.target import build_cache, find_compiler
-from polysched.tiling import TilingOptions, tile
-from polysched.tiling.options import Edges
 
-NAME, ENTRY, KIND = "polysched_node", "polysched_enter", "dataflow"
+ENTRY, KIND = "polysched_enter", "dataflow"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv", "-ffp-contract=off")
 
 
@@ -202,28 +194,3 @@ class ModelCode:
             found = model(**dict(zip(self.inputs, map(np.ascontiguousarray, arguments), strict=True)))
             return tuple(found[name] for name in self.outputs)
         return run
-
-
-def kernel_code(scop: Scop, *, tiles: Edges = "auto") -> KernelCode:
-    """Schedule, tile and print a program as code for nodes; bit for bit the program's results.
-
-    Raises
-    ------
-    PolyschedError : a stage refuses it.
-    """
-    tiled = tile(pluto(analyse(scop)), TilingOptions(sizes=tiles))
-    function = emit_function(tiled, name=NAME, options=EmitOptions(openmp=False, comments=False))
-    written = {a.array for s in scop.statements for a in s.writes}
-    passed = []
-    for parameter in function.signature.parameters:
-        if parameter.dtype is None:
-            raise UsageError("an argument has no type that travels", where=f"kernel {scop.name}",
-                             witness=parameter.name)
-        array = parameter.kind is ParameterKind.ARRAY
-        passed.append(Passed(name=parameter.name, is_array=array or parameter.name in written,
-                             dtype=to_numpy(parameter.dtype).str, written=parameter.name in written))
-    call = call_of_addresses(function)
-    body = f"return {call};" if function.signature.return_type == "int" else f"{call}; return 0;"
-    entry = (f'__attribute__((visibility("default"))) int {ENTRY}(void *const *arguments) '
-             f"{{ (void)arguments; {body} }}\n")
-    return KernelCode(text=function.text + entry, passed=tuple(passed), name=scop.name)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import islpy as isl
 import numpy as np
 
 from polysched.distribute import Distributed
+from polysched.runtime.dataflow.rank_codes import Place
 from polysched.scop.points import fix_parameters, points_of
-
-Place = tuple[Any, ...]
-"""An index of NumPy: slices, or one array of subscripts per dimension."""
 
 
 def place_of(elements: isl.Set, known: Mapping[str, int], first_row: int) -> Place | None:
