@@ -17,10 +17,12 @@ from polysched.pipeline import PipelineOptions, optimize
 from polysched.scheduling import original
 from polysched.scop.expression import Tensor, axis, build, compute, maximum, minimum, placeholder, sum
 from polysched.scop.scop import Scop
-from polysched.tiling import TiledSchedule
+from polysched.target import Target
+from polysched.tiling import TiledSchedule, TilingOptions
 from tests.emit_c.compiled import load
 
-AVX2 = PipelineOptions(vector_bits=256, tensorize=None)
+AVX2 = PipelineOptions(vector_bits=256, tensorize=None, tiling=TilingOptions(
+    target=Target(vector_bits=256, vector_registers=16, cores=2)))
 AS_WRITTEN = EmitOptions(openmp=False, simd=False, vector_bits=0, math="libm", packing=False)
 NUMPY = {"float": np.float32, "unsigned char": np.uint8, "signed char": np.int8, "int": np.int32}
 

@@ -9,9 +9,12 @@ from polysched.emit_c.pass_history import pass_history
 from polysched.pipeline import Optimized, PipelineOptions, optimize
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 from tests.emit_c.test_epilogues import relu
 
-AVX2 = PipelineOptions(vector_bits=256, tensorize=None)
+AVX2 = PipelineOptions(vector_bits=256, tensorize=None, tiling=TilingOptions(
+    target=Target(vector_bits=256, vector_registers=16, cores=2)))
 TEXT = """void f(const float w[restrict 32][40], const float x[restrict 40][20], float y[restrict 32][20])
 {{
 float t[32][20];
