@@ -85,8 +85,8 @@ class GraphLimits:
     cover_work: float = constant(
         10.0, unit="deterministic seconds", source="of the solver, for one cover")
     most_circles: int = constant(
-        64, unit="circles", source="of patterns that need each other, forbidden one by one; 5,000 random graphs and "
-                                   "the real models have 3 at most")
+        64, unit="circles", source="of patterns that need each other, forbidden one by one; chosen, then the cover is "
+                                   "greedy")
 
     # planning/fusion_plan.py
     most_judged: int = constant(
