@@ -166,7 +166,10 @@ def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
 
 def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
     try:
-        found = stitched_program(scop_of(fragment), options)
+        scop = scop_of(fragment)
+        if options.instructions_for(scop) is not None:
+            return Verdict("an instruction may compute its product of bytes, which a loop over tiles by hand has not")
+        found = stitched_program(scop, options)
     except PolyschedError as error:
         return Verdict(error.problem)
     if found is None:

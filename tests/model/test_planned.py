@@ -95,6 +95,17 @@ def test_early_outputs_of_plans_by_cost_come_early() -> None:
     assert plan.steps[0].outputs == ("d",)
 
 
+def test_products_of_bytes_are_not_stitched_since_instructions_may_compute_them() -> None:
+    fragment = from_text("""graph kernel(x: uint8[32, 64], w: int8[64, 48]) {
+      let p = ByteMatMul(x, w; a_zero=3)
+      let y = Cast(p; to="float32")
+      return y
+    }""")
+    assert "an instruction may compute its product of bytes" in stitched_verdict(fragment, PipelineOptions()).reason
+    plain = PipelineOptions(tensorize=None)
+    assert "instruction" not in stitched_verdict(fragment, plain).reason
+
+
 def test_a_softmax_over_long_rows_is_in_blocks_where_that_is_cheaper() -> None:
     graph = from_text("""graph f(q: float32[1, 2, 8], k: float32[1, 8, 131072], v: float32[1, 131072, 8]) {
       let s = MatMul(q, k)
