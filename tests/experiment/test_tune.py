@@ -70,3 +70,35 @@ def test_false_claims_and_searches_have_tables_of_their_own() -> None:
     assert rows["gemm"] == ["1.20", "1.10 to 1.30", "30", "2", "0.50", "2", "3"]
     assert "1 of 1 cases do not keep" in text
     assert "gemm" not in ROOM.table([null])
+
+
+def test_trials_to_the_best_of_many_and_their_table() -> None:
+    rows = ROOM.further_rows
+    assert rows.trials_to([1.0, 1.1, 1.5], 1.4) == 3
+    assert rows.trials_to([1.0, 1.1], 1.4) is None
+    assert rows.trials_to([1.2], 0.95) == 0, "the model's pick is near enough"
+    text = ROOM.table([record("lu", best={"of": 1000, "ratio": 1.5, "trials": {
+        "random": 40, "projected": None, "residual": 8}})])
+    assert "projected: median 65, worst more than 64; residual: median 8, worst 8" in text
+
+
+def test_plans_and_sizes_have_tables_of_their_own() -> None:
+    text = ROOM.table([record("bytes", plans={"gain": {"median": 1.21, "interval": [1.1, 1.3]}, "trials": 9}),
+                       record("kept", plans={"gain": {"median": 1.0, "interval": [1.0, 1.0]}, "trials": 4}),
+                       record("lu", sizes={"parameter": "n", "variants": 2, "ratios": {"100": [0.8, 0.9, 1.0]}})])
+    assert "in geometric mean of 2 workloads: 1.10" in text
+    assert "100: 0.90" in text
+
+
+def test_a_plan_is_an_instruction_per_statement() -> None:
+    from polysched.search.space import Explorer
+    from polysched.tensorize.options import TensorizeOptions
+    rows = ROOM.further_rows
+    scop = rows.operator({"operator": "gmm", "m": 16, "n": 16, "k": 16, "accumulator": "int32"})
+    made = list(Explorer(rows.plans, scop, PipelineOptions(tensorize=TensorizeOptions()), {}).enumerate())
+    assert all(proposal.recipe.instructions for proposal in made)
+
+
+def test_busy_processes_end() -> None:
+    with ROOM.further_rows.load(2):
+        pass
