@@ -24,7 +24,8 @@ class ModelLimits:
         64, unit="nodes", source="of a graph that is planned by cost unless said otherwise: its plan takes as long as "
                                  "its kernels, half a minute")
     judged_by_default: int = constant(
-        16, unit="patterns", source="whose tiles are looked for; the plan of one BERT layer was within 5% of that by 32")
+        16, unit="patterns", source="whose tiles are looked for; the plan of one BERT layer was within 5% of that by "
+                                    "32")
 
     # variants.py
     most_variants: int = constant(
