@@ -55,11 +55,12 @@ def _blocks(node: Node, rw: Rewriting) -> Sequence[str] | None:
 def _scores(node: Node, rw: Rewriting) -> str | None:
     """What a softmax along the last dimension is taken of, whose result is the first operand of a product alone."""
     weights = rw.producer(node.inputs[0], "Div") if node.op == "MatMul" else None
-    powers = rw.producer(weights.inputs[0], "Exp") if weights else None
-    total = rw.producer(weights.inputs[1], "ReduceSum") if weights else None
+    if weights is None or any(map(rw.is_shared, node.inputs[:1])):
+        return None
+    powers, total = rw.producer(weights.inputs[0], "Exp"), rw.producer(weights.inputs[1], "ReduceSum")
     less = rw.producer(powers.inputs[0], "Sub") if powers else None
     most = rw.producer(less.inputs[1], "ReduceMax") if less else None
-    if not (weights and powers and total and less and most) or any(map(rw.is_shared, node.inputs[:1])):
+    if less is None or total is None or most is None:
         return None
     fits = total.inputs[0] == weights.inputs[0] and most.inputs[0] == less.inputs[0]
     rank = rw.type(less.inputs[0]).rank

@@ -19,7 +19,7 @@ from tests.emit_c.convolutions import ARRAYS, assert_convolves, convolution
 def emitted(text: str, bits: int = 256) -> str:
     target = Target(vector_bits=bits, vector_registers=bits // 16, cores=2)
     return emit(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=target)),
-                options=EmitOptions(vector_bits=bits))
+                options=EmitOptions(vector_bits=bits, vector_registers=bits // 16))
 
 
 @pytest.mark.parametrize(("wide", "copy", "whole_vectors"), [
