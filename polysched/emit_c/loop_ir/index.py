@@ -128,6 +128,11 @@ class Linear:
         """The names of all variables that occur anywhere in it."""
         return frozenset(name for atom, _ in self.terms for name in _names_in(atom))
 
+    @cached_property
+    def has_constant_atom(self) -> bool:
+        """Whether something in it is a number that is not computed yet, as `1024 % 4`."""
+        return any(not _names_in(atom) or any(map(_has_constant_atom, _forms_in(atom))) for atom, _ in self.terms)
+
     @property
     def is_constant(self) -> bool:
         return not self.terms
@@ -286,8 +291,8 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
 
 def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
     """The form with variables replaced by forms, everywhere inside."""
-    if form.variables.isdisjoint(values) and all(isinstance(atom, Variable) for atom, _ in form.terms):
-        return form   # others are simplified on the way
+    if form.variables.isdisjoint(values) and not form.has_constant_atom:
+        return form
     total: dict[Atom, int] = {}
     number = form.constant
     for atom, factor in form.terms:
@@ -337,6 +342,10 @@ def variables(form: Linear | Condition) -> frozenset[str]:
             return form.left.variables | form.right.variables
         case Junction():
             return frozenset[str]().union(*map(variables, form.arms))
+
+
+def _has_constant_atom(form: Linear | Condition) -> bool:
+    return form.has_constant_atom if isinstance(form, Linear) else not variables(form)
 
 
 def _names_in(atom: Atom) -> frozenset[str]:

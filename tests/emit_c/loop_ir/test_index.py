@@ -15,6 +15,7 @@ from polysched.emit_c.loop_ir.index import (
     Extreme,
     Linear,
     Quotient,
+    Remainder,
     Variable,
     constant,
     differ,
@@ -138,3 +139,8 @@ def test_values_of_other_variables_leave_a_form_as_it_is():
     form = of_atom(Quotient(variable("i") * 3 + 1, 8, True))
     assert substitute(form, {"j": constant(1)}) is form
     assert substitute(form, {"i": constant(5)}) == constant(2)
+
+
+def test_numbers_that_are_not_computed_yet_are_computed_with_any_values():
+    for number in (of_atom(Quotient(constant(17), 8, True)), of_atom(Remainder(constant(1024), 4))):
+        assert substitute(number + variable("i"), {"j": constant(1)}) - variable("i") in (constant(2), constant(0))
