@@ -94,7 +94,7 @@ def test_a_window_is_unrolled_where_its_loop_would_cost_something(bits: int, reg
     """And its vectors are read once: sums that leave hardly a register make gcc read them again for each row."""
     target = Target(vector_bits=bits, vector_registers=registers, cores=2)
     made = tile(pluto(analyse(from_c_text(convolution(56)))), TilingOptions(target=target))
-    text = emit(made, options=EmitOptions(vector_bits=bits)).text
+    text = emit(made, options=EmitOptions(vector_bits=bits, vector_registers=registers)).text
     _, sums = text.split("on a transposed copy */", 1)
     sums, _, _ = sums.partition("on a transposed copy */")
     assert sums.count("#pragma GCC unroll 3") == (2 if expected.endswith("3") else 0), text

@@ -15,6 +15,8 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.expression import build, placeholder
 from polysched.scop.expression.operators import layer_norm, softmax
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 from tests.emit_c.compiled import load
 from tests.tiers import and_campaign
 
@@ -136,7 +138,9 @@ def test_sums_leave_no_registers_for_rows_of_the_image(tmp_path: Path) -> None:
 #pragma endscop
 }}
 """
-    optimized = optimize(from_c_text(text), PipelineOptions(vector_bits=256, register_block=(14, 8)))
+    optimized = optimize(from_c_text(text), PipelineOptions(
+        vector_bits=256, register_block=(14, 8),
+        tiling=TilingOptions(target=Target(vector_bits=256, vector_registers=16, cores=2))))
     assert "register tile of 14 x" in optimized.text
     assert '__asm__ volatile("" : : : "memory");' in optimized.text
     rng = np.random.default_rng(1)

@@ -1,5 +1,6 @@
 """Instructions that nobody asked for: where they change no bit, and nothing where there is nothing to gain."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_the_command_line_says_what_it_takes(tmp_path: Path) -> None:
     assert main(["c2c", str(path), "-o", str(out), "--intrinsic", "none", "--no-portable"]) == 0
     assert "polysched_has_" not in out.read_text()
     assert main(["c2c", str(path), "-o", str(out)]) == 0
-    assert ("polysched_has_avx2()" in out.read_text()) == ("avx2" in processor_flags())
+    assert bool(re.search(r"polysched_has_\w+\(\)", out.read_text())) == ("avx2" in processor_flags())
 
 
 def test_what_is_listed_is_read_from_the_flags() -> None:

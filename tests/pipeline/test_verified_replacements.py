@@ -19,6 +19,7 @@ from polysched.measure.processes.isolation import Limits
 from polysched.pipeline import optimize, stages, transform_file, verified_replacements, way
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
+from polysched.target import Target
 from polysched.tensorize import options as choosing
 from polysched.tensorize import registry
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -27,6 +28,7 @@ from polysched.tensorize.emission import packing
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tensorize.program import part
+from polysched.tiling import TilingOptions
 from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
 
 
@@ -237,7 +239,7 @@ def test_other_regions_of_a_file_keep_their_instructions(known: Callable[[Intrin
     second = PRODUCT.partition("void product")[2].replace("B[k][j]", "B[j][k]")
     path = tmp_path / "two.c"
     path.write_text(PRODUCT + "void second" + second)
-    made = transform_file(path, options("auto"))
+    made = transform_file(path, options("auto", tiling=TilingOptions(target=Target(vector_bits=128, cores=2))))
     first, last = made.regions
     assert "/* S0 by lanes_of_four */" in first.text
     assert "lanes_of_four" not in last.text

@@ -286,8 +286,8 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
 
 def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
     """The form with variables replaced by forms, everywhere inside."""
-    if form.variables.isdisjoint(values):
-        return form
+    if form.variables.isdisjoint(values) and all(isinstance(atom, Variable) for atom, _ in form.terms):
+        return form   # others are simplified on the way
     total: dict[Atom, int] = {}
     number = form.constant
     for atom, factor in form.terms:
