@@ -26,10 +26,11 @@ from polysched.scop.body import (
     children,
     walk,
 )
-from polysched.scop.dtypes import INT32, DType, promote
+from polysched.scop.dtypes import INT32, UINT32, DType, promote
 from polysched.scop.scop import Scop
 
 OPERATORS = frozenset("+-*")
+COMPUTING = frozenset("+-*/%&|^")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,7 +64,8 @@ class PythonNumbers:
             number, (low, high) = _computed(value, sizes), dtype.value_range()
             if not low <= number <= high:
                 raise UsageError(f"{self.scop.name}: the Python number {_text(value)} is {number}, which {dtype} does "
-                                 "not hold", hint=f"NumPy refuses it, too; it is at least {low} and at most {high}")
+                                 "not hold", hint="it takes the type of the NumPy value that it meets: at least "
+                                                  f"{low} and at most {high}")
 
     def _is_number(self, value: Expr) -> bool:
         """Whether a value is an integer by parameters, and one of them at least; constants were checked before."""
@@ -94,14 +96,21 @@ def _inside(value: Expr) -> Iterator[tuple[Expr, DType]]:
     for e in walk(value):
         if isinstance(e, Cast):
             yield e.operand, e.dtype
-            if isinstance(e.operand, Binary) and promote(e.dtype) != e.dtype:
-                sides = _unpromoted(e.operand.left), _unpromoted(e.operand.right)
-                yield from ((one, e.dtype) for one, other in (sides, sides[::-1]) if other.dtype == e.dtype)
+            if promote(e.dtype) != e.dtype:
+                yield from _beside(e.operand, e.dtype)
+
+
+def _beside(value: Expr, dtype: DType) -> Iterator[tuple[Expr, DType]]:
+    """The operands beside those of a short type; comparisons cut nothing off."""
+    for e in walk(value):
+        if isinstance(e, Binary) and e.op in COMPUTING:
+            sides = _unpromoted(e.left), _unpromoted(e.right)
+            yield from ((one, dtype) for one, other in (sides, sides[::-1]) if other.dtype == dtype)
 
 
 def _unpromoted(value: Expr) -> Expr:
-    """The value before C's promotion to int."""
-    return value.operand if isinstance(value, Cast) and value.dtype == INT32 else value
+    """The value before C's promotion to int, or to unsigned int, in which products wrap around."""
+    return value.operand if isinstance(value, Cast) and value.dtype in (INT32, UINT32) else value
 
 
 def _computed(value: Expr, sizes: Mapping[str, int]) -> int:

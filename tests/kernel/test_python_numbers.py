@@ -34,6 +34,31 @@ def length(x: Array, n: int) -> None:
         x[i] = x.shape[0] + 0 * n
 
 
+def multiplied(x: Array, n: int) -> None:
+    for i in range(x.shape[0]):
+        x[i] = x[i] * n
+
+
+def quotient(x: Array, n: int) -> None:
+    for i in range(x.shape[0]):
+        x[i] = x[i] // n
+
+
+@pytest.mark.parametrize("function", [quotient, multiplied])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+def test_short_quotients_and_products_take_no_wider_number(function: Callable[..., None], dtype: type) -> None:
+    kernel = polysched.kernel(function)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for n in (low - 1, high + 1, 2 * high + 2, 2**31 - 1):
+        given = np.ones(3, dtype)
+        with pytest.raises(UsageError, match="does not hold"):
+            kernel(given, n)
+        np.testing.assert_array_equal(given, 1)
+    given = np.full(3, 7, dtype)
+    kernel(given, 3)
+    np.testing.assert_array_equal(given, 2 if function is quotient else 21)
+
+
 @pytest.mark.parametrize("function", [added, stored, summed, length])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64, np.int64])
 def test_what_numpy_refuses_is_refused(function: Callable[..., None], dtype: type) -> None:

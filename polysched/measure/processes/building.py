@@ -101,7 +101,8 @@ def first_lines(message: str, folder: str) -> str:
     """
     plain = [_PATH.sub("", line.replace(f"{folder}/", "")) for line in message.strip().splitlines()]
     lines = [line for line in plain if not _CRASH_REPORT.match(line)]
-    errors = [i for i, line in enumerate(lines) if "error" in line or "undefined reference" in line]
+    errors = [i for i, line in enumerate(lines) if "error" in line or "undefined reference" in line
+              or "cannot find -l" in line]
     start = errors[0] if errors else 0
     return "\n    ".join(lines[start:start + MESSAGE_LINES])
 
@@ -114,9 +115,10 @@ def _hint(message: str) -> str | None:
     """What to try, for the refusals that are usual."""
     if "omp" in message and ("not found" in message or "cannot find" in message or "unable to find" in message):
         return "the compiler's OpenMP library is missing: install it, or polysched[compiler], or use --cc"
-    if "No such file" in message or "file not found" in message:
-        return ("name the folder of the missing header with -I"
-                if not re.search(r"cuda\.h|nvrtc\.h", message) else _NO_CUDA)
-    if "-lcuda" in message or "-lnvrtc" in message:
+    if re.search(r"cuda\.h|nvrtc\.h|-lcuda|-lnvrtc", message):
         return _NO_CUDA
+    if re.search(r"cannot find -l\w", message):
+        return "the linker does not find a library: name its folder in LIBRARY_PATH"
+    if "No such file" in message or "file not found" in message:
+        return "name the folder of the missing header with -I"
     return None

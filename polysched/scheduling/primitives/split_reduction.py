@@ -60,7 +60,8 @@ class SplitReduction(ProgramStep):
 
     With `run` > 1, that many iterations in a row belong to one part, and the loop over the parts is the outer one:
     parts on threads.  Floating-point sums and products are rounded differently, which the caller has to allow;
-    integers, minimum and maximum come out the same.  Sums of signed integers wrap around on the way.
+    integers, minimum and maximum come out the same, but for the sign of a zero, and for NaN in `m > x ? m : x`.  Sums
+    of signed integers wrap around on the way.
 
     Parameters
     ----------

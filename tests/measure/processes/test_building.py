@@ -52,6 +52,17 @@ def test_a_missing_header_gets_a_hint(tmp_path: Path) -> None:
         compile_shared('#include "no_such_header.h"\n', name="a", folder=tmp_path, compiler=find_compiler())
 
 
+def test_a_missing_library_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="the linker does not find a library") as refusal:
+        compile_shared("int x;", name="a", folder=tmp_path, compiler=find_compiler(), flags=("-lno_such_library",))
+    assert "no_such_library" in (refusal.value.witness or "")
+
+
+def test_a_missing_cuda_library_is_told_from_a_header(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="CUDA toolkit"):
+        compile_shared("int x;", name="a", folder=tmp_path, compiler=find_compiler(), flags=("-lcuda_no_such",))
+
+
 def test_probing_compiles_nothing(tmp_path: Path) -> None:
     assert compiles("int x;", folder=tmp_path, compiler=find_compiler())
     assert not compiles("int x = ;", folder=tmp_path, compiler=find_compiler())
