@@ -7,6 +7,7 @@ from pathlib import Path
 PRODUCT = Path(__file__).parents[1] / "kernels" / "gemm.c"
 SCRIPT = """
 import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell may start what runs behind with SIGINT ignored
 import polysched
 polysched.optimize({path!r})
 try:
