@@ -40,7 +40,9 @@ def boundary_of(dependences: Dependences, shares: Shares, messages: tuple[Messag
     if _refusal(dependences, shares, simple) is None:
         return simple
     if (refused := _refusal(dependences, shares, exact)) is not None:
-        raise refused
+        raise IllegalScheduleError(
+            refused.problem, where=refused.where, witness=refused.witness,
+            hint="leave the overlap out: what runs first overwrites what the rest of a rank's step reads") from refused
     return exact
 
 

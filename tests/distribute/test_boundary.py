@@ -35,5 +35,7 @@ def test_without_messages_there_is_nothing_to_overlap() -> None:
 
 
 def test_a_boundary_that_would_overwrite_what_the_interior_reads_is_refused() -> None:
-    with pytest.raises(IllegalScheduleError, match="boundary before the interior breaks the anti dependence"):
+    with pytest.raises(IllegalScheduleError, match="the interior breaks the anti dependence") as refusal:
         distribute(scop_of("floyd"), "i", overlap=True)
+    assert refusal.value.hint is not None
+    assert "leave the overlap out" in refusal.value.hint
