@@ -31,8 +31,9 @@ def mixed_precision(graph: Graph, to: str = "float16") -> Graph:
 
     Parameters
     ----------
-    to : `float16`: operands of products and what follows them; sums are float32 inside.  `bfloat16`: constant operands
-        of products are 16 bits in memory and float32 in every computation.
+    to : `float16`: operands of products and what follows them; sums are float32 inside.  A node with a constant that
+        float16 does not hold stays float32.  `bfloat16`: constant operands of products are 16 bits in memory and
+        float32 in every computation.
 
     Raises
     ------
@@ -45,6 +46,16 @@ def mixed_precision(graph: Graph, to: str = "float16") -> Graph:
     return rewritten(graph, _short_product, _following)
 
 
+def _holds(name: str, rw: Rewriting) -> bool:
+    """Whether float16 holds a value as far as is known: no number becomes infinite, and not all of them become 0."""
+    value = rw.value(name) if name else None
+    if value is None or value.dtype != np.float32:
+        return True
+    with np.errstate(over="ignore", under="ignore"):
+        short = value.astype(np.float16)
+    return not (np.isinf(short) & np.isfinite(value)).any() and bool(short.any() or not value.any())
+
+
 def _halved(name: str, rw: Rewriting) -> str:
     """A value as float16; what was widened from it is taken as it was."""
     own = rw.type(name).dtype
@@ -52,8 +63,7 @@ def _halved(name: str, rw: Rewriting) -> str:
         return name
     value, wide = rw.value(name), rw.producer(name, "Cast")
     if value is not None:
-        with np.errstate(over="ignore"):
-            return rw.constant(value.astype(np.float16))
+        return rw.constant(value.astype(np.float16))
     if wide is not None and rw.type(wide.inputs[0]).dtype == FLOAT16:
         return wide.inputs[0]
     return rw.op("Cast", name, to="float16")
@@ -67,6 +77,8 @@ def _widened(rw: Rewriting, node: Node, inputs: Sequence[str]) -> Sequence[str]:
 def _short_product(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if node.op not in ALWAYS or len(node.outputs) != 1 or rw.type(node.inputs[0]).dtype != FLOAT32:
         return None
+    if not all(_holds(n, rw) for n in node.inputs):
+        return None
     return _widened(rw, node, [_halved(n, rw) if n else n for n in node.inputs])
 
 
@@ -77,6 +89,8 @@ def _following(node: Node, rw: Rewriting) -> Sequence[str] | None:
     floats = [n for n in node.inputs if n and rw.type(n).dtype == FLOAT32]
     short = [n for n in floats if _was_short(n, rw)]
     if not short or any(n not in short and rw.value(n) is None for n in floats) or rw.result(node).dtype != FLOAT32:
+        return None
+    if not all(_holds(n, rw) for n in floats):
         return None
     return _widened(rw, node, [_halved(n, rw) if n in floats else n for n in node.inputs])
 

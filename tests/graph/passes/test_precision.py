@@ -1,5 +1,9 @@
 """Mixed precision, before and after."""
 
+import numpy as np
+import pytest
+
+from polysched.graph import from_text, interpret
 from polysched.graph.passes.precision import mixed_precision
 from tests.graph.passes.golden import behind
 
@@ -39,3 +43,28 @@ def test_weights_are_stored_short() -> None:
   let y = MatMul(x, bitcast_0)
   return y
 """
+
+
+@pytest.mark.parametrize("behind_the_product", [
+    "const m: float32[2] = [0.0, -1e9]\n  let y = Add(p, m)",
+    "const m: float32[2] = [-1e9, -1e9]\n  let s = Add(p, m)\n  let y = Softmax(s)",
+    "const s: float32[] = [1e-9]\n  const t: float32[] = [1e9]\n  let u = Mul(p, s)\n  let y = Mul(u, t)"])
+def test_what_meets_numbers_beyond_float16_stays_long(behind_the_product: str) -> None:
+    graph = from_text(f"""graph f(x: float32[2, 2]) {{
+  const w: float32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+  let p = MatMul(x, w)
+  {behind_the_product}
+  return y
+}}""")
+    x = {"x": np.array([[1, 2], [3, 4]], np.float32)}
+    np.testing.assert_allclose(interpret(mixed_precision(graph), x)["y"], interpret(graph, x)["y"], rtol=1e-2)
+
+
+def test_products_with_numbers_beyond_float16_stay_long() -> None:
+    graph = from_text("""graph f(x: float32[2, 2]) {
+  const w: float32[2, 2] = [1e6, 2.0, 3.0, 4.0]
+  let y = MatMul(x, w)
+  return y
+}""")
+    x = {"x": np.array([[1, 2], [3, 4]], np.float32)}
+    np.testing.assert_array_equal(interpret(mixed_precision(graph), x)["y"], interpret(graph, x)["y"])
