@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from math import comb
 from pathlib import Path
@@ -99,6 +100,15 @@ def test_a_plan_is_an_instruction_per_statement() -> None:
     assert all(proposal.recipe.instructions for proposal in made)
 
 
-def test_busy_processes_end() -> None:
+def test_busy_processes_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    def kept(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(real(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", kept)
     with ROOM.further_rows.load(2):
-        pass
+        assert [process.poll() for process in started] == [None, None]
+    assert all(process.poll() is not None for process in started)
