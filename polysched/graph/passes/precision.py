@@ -87,10 +87,9 @@ def _following(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if not _follows(node):
         return None
     floats = [n for n in node.inputs if n and rw.type(n).dtype == FLOAT32]
-    short = [n for n in floats if _was_short(n, rw)]
-    if not short or any(n not in short and rw.value(n) is None for n in floats) or rw.result(node).dtype != FLOAT32:
+    if not any(_was_short(n, rw) for n in floats) or rw.result(node).dtype != FLOAT32:
         return None
-    if not all(_holds(n, rw) for n in floats):
+    if not all((_was_short(n, rw) or rw.value(n) is not None) and _holds(n, rw) for n in floats):
         return None
     return _widened(rw, node, [_halved(n, rw) if n in floats else n for n in node.inputs])
 
