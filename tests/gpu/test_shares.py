@@ -28,7 +28,8 @@ def test_a_long_sum_has_many_teams() -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns", "shares"), [
-    (1, 100_000_000, [1, 256]), (20, 1_000_000, [1, 19]), (1, 70_000, [1, 256]), (1, 60_000, [1]), (300, 1_000_000, [1])])
+    (1, 100_000_000, [1, 256]), (20, 1_000_000, [1, 19]), (1, 70_000, [1, 256]), (1, 60_000, [1]),
+    (300, 1_000_000, [1])])
 def test_teams_follow_from_what_they_spare(rows: int, columns: int, shares: list[int]) -> None:
     assert [own.shares for own in launches(FLOATS, reassociate=True, n=rows, m=columns)] == shares
 
