@@ -29,6 +29,7 @@ from polysched.cli.values import (
     positive,
     register_block,
     tile_sizes,
+    words,
 )
 from polysched.errors import UsageError
 
@@ -117,6 +118,10 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--no-shared-memory", dest="shared_memory", action="store_false",
                        help="with `--target opencl` or `cuda`: stage nothing that a block reads again and again in "
                             "shared memory")
+    group.add_argument("--tensor-cores", type=words, default=(), metavar="KINDS",
+                       help="products of `--target cuda` that tensor cores of sm_80 or later compute, by their "
+                            "operands, of int8 (exact), float16, bfloat16 (sums of float in another order) and tf32 "
+                            "(operands of float cut to 10 bits as well), with commas (default: none)")
     group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
                        help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
                             "computed; buffers take half the room")
@@ -294,7 +299,8 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
 def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
-    return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory)
+    return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
+                      tensor_cores=arguments.tensor_cores)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

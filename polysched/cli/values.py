@@ -121,6 +121,11 @@ def block_edges(text: str) -> tuple[int, ...]:
     return tuple(map(int, edges))
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(own.strip() for own in text.split(",") if own.strip())
+
+
 def positive(text: str) -> int:
     """A whole number that is at least 1."""
     if not text.isdecimal() or int(text) < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.loop_ir.names import taken_names
@@ -11,7 +12,7 @@ from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
-from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, LONGDOUBLE, DType
+from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, LONGDOUBLE, UINT16, DType
 from polysched.scop.scop import Scop
 
 _NAMES = (
@@ -22,6 +23,8 @@ FUNCTIONS = frozenset(_NAMES.split())
 """Functions of math.h that devices have: CUDA as C, OpenCL under one name for both types (OpenCL C 1.2, 6.12.2)."""
 
 NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)
+MOVED_TYPES = (BFLOAT16, FLOAT16)
+"""Those that tensor cores multiply, and everything else at most moves."""
 
 
 OWN_NAMES = re.compile(r"polysched_(device_\w+|program(_\d+)?|kernels|names)|"
@@ -42,17 +45,28 @@ def refuse_own_names(scop: Scop) -> None:
                                    hint="rename it")
 
 
-def refuse_unsupported(scop: Scop) -> None:
+def device_type(dtype: DType) -> str:
+    """How device code declares the elements of an array: as bits where it can only move them."""
+    return UINT16.c_name if dtype in MOVED_TYPES else dtype.c_name
+
+
+def refuse_unsupported(scop: Scop, apart: Collection[str] = ()) -> None:
     """Refuse what device code cannot compute as C does.
+
+    Parameters
+    ----------
+    apart : statements that tensor cores compute.
 
     Raises
     ------
     UnsupportedScopError : with the statement and the type or the function.
     """
     refuse_own_names(scop)
+    moved = {access.array for statement in scop.statements if statement.name in apart for access in statement.accesses}
     for array in scop.arrays:
-        _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
-    for statement in scop.statements:
+        if array.dtype not in MOVED_TYPES or array.name not in moved:
+            _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
+    for statement in (own for own in scop.statements if own.name not in apart):
         tops = [*statement_expressions(statement.body), *(s for a in statement.accesses for s in a.subscripts)]
         for expression in (e for top in tops for e in walk(top)):
             where = f"{scop.name}, line {statement.line}"

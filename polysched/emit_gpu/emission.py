@@ -12,9 +12,10 @@ from polysched.emit_gpu.arrays import Buffer, buffer_of
 from polysched.emit_gpu.dialect import refuse_unsupported
 from polysched.emit_gpu.host_text import HostPrinter, host_loops
 from polysched.emit_gpu.interface import CUDA, OPENCL, Interface
-from polysched.emit_gpu.kernel_loops import kernel_loops
+from polysched.emit_gpu.kernel_loops import kernel_loops, launch_has_all
 from polysched.emit_gpu.kernel_text import Kernel, KernelPrinter, program_text
 from polysched.emit_gpu.names import device_names
+from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -84,7 +85,7 @@ def emit(mapping: GpuMapping, interface: Interface) -> DeviceSource:
     UnsupportedScopError, BudgetExceededError : as `emit_opencl`.
     """
     scop = mapping.scop
-    refuse_unsupported(scop)
+    refuse_unsupported(scop, _on_tensor_cores(mapping, interface))
     names = device_names(scop)
     loops = [kernel_loops(mapping, launch, names) for launch in mapping.launches]
     private = frozenset[str]().union(*(own.private for own in loops))
@@ -99,6 +100,21 @@ def emit(mapping: GpuMapping, interface: Interface) -> DeviceSource:
     source = _host_source(mapping, buffers, kernels, in_c, interface)
     return DeviceSource(mapping=mapping, program=program, kernels=tuple(kernels.values()), source=source,
                         interface=interface)
+
+
+def _on_tensor_cores(mapping: GpuMapping, interface: Interface) -> frozenset[str]:
+    """The statements all of whose instances tensor cores compute.
+
+    Raises
+    ------
+    UnsupportedScopError : the language has no instructions for them.
+    """
+    parts = [(launch, phase) for launch in mapping.launches for phase in launch.phases if phase.tensor is not None]
+    if parts and interface is not CUDA:
+        raise UnsupportedScopError(f"{interface.language} has no instructions for tensor cores",
+                                   where=mapping.scop.name, hint="leave --tensor-cores out, or take --target cuda")
+    return frozenset(s.name for s in mapping.scop.statements for launch, phase in parts
+                     if launch.runs_any_of(s, phase.domain) and launch_has_all(mapping, launch, s.name))
 
 
 @dataclass(frozen=True, kw_only=True)

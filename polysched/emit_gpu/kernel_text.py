@@ -12,10 +12,12 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.body_text import BodyPrinter
+from polysched.emit_gpu.dialect import device_type
 from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phase_text import PhasePrinter
+from polysched.emit_gpu.tensor_text import function_text
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop
@@ -142,7 +144,7 @@ class KernelPrinter:
         return found
 
     def _array_arguments(self, array: Array, written: bool) -> list[Argument]:
-        buffer, name, c_type = self.buffers.get(array.name), self.names.arrays[array.name], array.dtype.c_name
+        buffer, name, c_type = self.buffers.get(array.name), self.names.arrays[array.name], device_type(array.dtype)
         if buffer is None:
             return [_value(array.dtype, name, array.c_element or array.name)]
         const = "" if written else "const "
@@ -176,4 +178,8 @@ def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,
         e.dtype.name == "float64" for s in scop.statements for top in statement_expressions(s.body)
         for e in walk(top) if not isinstance(e, ParameterRef))
     head = [*(interface.double_head if doubles else ()), *interface.program_head, *macros.definitions()]
-    return "".join(f"{line}\n" for line in head) + "".join(f"\n{kernel.text}" for kernel in all_kernels(kernels))
+    products = {phase.tensor.product.intrinsic.name: phase.tensor.product.intrinsic
+                for kernel in kernels for phase in kernel.loops.phases if phase.tensor is not None}
+    functions = "".join(f"\n{function_text(own)}" for own in products.values())
+    texts = "".join(f"\n{kernel.text}" for kernel in all_kernels(kernels))
+    return "".join(f"{line}\n" for line in head) + functions + texts

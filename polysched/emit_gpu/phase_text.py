@@ -16,6 +16,7 @@ from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, StagedTile, TeamResult
 from polysched.emit_gpu.team_operators import combined, neutral_element
+from polysched.emit_gpu.tensor_text import TensorPrinter
 from polysched.scop.dtypes import INT32
 
 
@@ -43,6 +44,8 @@ class PhasePrinter:
             return self.body.lines(self.loops.loops)
         shared = [self._declared(tile) for phase in phases for tile in phase.staged]
         shared += [self._declared_team(phase.team) for phase in phases if phase.team is not None]
+        shared += [line for phase in phases if phase.tensor is not None
+                   for line in self._tensor.declared(phase.tensor)]
         print_one = self._of_team if self.loops.launch.team else self._phase
         return [*shared, self._item(), *(line for phase in phases for line in print_one(phase))]
 
@@ -143,7 +146,21 @@ class PhasePrinter:
     def _type(self, array: str) -> str:
         return self.body.scop.array(array).dtype.c_name
 
+    @property
+    def _tensor(self) -> TensorPrinter:
+        places = self.loops.places
+        assert places is not None, "a launch with phases has names for its places"
+        return TensorPrinter(body=self.body, launch=self.loops.launch, places=places, names=self.names,
+                             item=self._item_name, barrier=self.interface.barrier)
+
     def _phase(self, phase: PhaseLoops) -> list[str]:
+        waiting = [self.interface.global_barrier] if phase.waits else []
+        if phase.tensor is not None:
+            return [*waiting, *self._tensor.lines(phase.tensor)]
+        return [*waiting, *self._of_items(phase)]
+
+    def _of_items(self, phase: PhaseLoops) -> list[str]:
+        """What each work item runs for its own points."""
         if not phase.tile:
             return self.body.lines(phase.loops)
         first, end = (self._bound(value) for value in phase.steps)

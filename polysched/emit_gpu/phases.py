@@ -12,13 +12,14 @@ from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.index import Condition, Linear, constant, substitute, substitute_condition, variable
-from polysched.emit_c.loop_ir.loops import If, Node, Temporary
+from polysched.emit_c.loop_ir.loops import If, Node, Temporary, block
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_gpu.fixed_values import bounds, when
 from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
+from polysched.emit_gpu.tensor_loops import TensorLoops, tensor_loops
 from polysched.gpu.boxes import box_of
 from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
@@ -97,7 +98,8 @@ class PhaseLoops:
     staged : what the block copies in front of each tile.
     kept : what variables hold.
     team : how a team combines these, in a phase that reduces.
-    waits : whether the team waits for one of its items first.
+    waits : whether the items of the block wait for one another first.
+    tensor : what the block computes on tensor cores in the place of the loops.
     """
 
     loops: Node
@@ -108,6 +110,7 @@ class PhaseLoops:
     kept: tuple[Kept, ...] = ()
     team: TeamResult | None = None
     waits: bool = False
+    tensor: TensorLoops | None = None
 
 
 def generated(mapping: GpuMapping, inside: isl.UnionSet, context: isl.Set, names: DeviceNames) -> Node:
@@ -228,15 +231,23 @@ class _Builder:
         points = points_of(self.launch, self.places.coordinates)
         if phase.reduces is not None:
             return self._reduced(phase, phase.reduces.operator, points[0])
+        if phase.tensor is not None:
+            return PhaseLoops(loops=block(()), tensor=self._product(phase), waits=phase.waits)
         if phase.step is None:
-            return PhaseLoops(loops=self._loops(phase, points, [()] * len(points)))
+            return PhaseLoops(loops=self._loops(phase, points, [()] * len(points)), waits=phase.waits)
         staged = tuple(self._staged(phase, array) for array in phase.staged)
         kept = [tuple(self._kept(phase, array, point) for array in phase.kept) for point in points]
         held = [(*(tile.temporary for tile in staged), *(element.temporary for element in own)) for own in kept]
-        return PhaseLoops(loops=self._loops(phase, points, held), tile=self.places.tile, edge=phase.edge,
-                          staged=staged, kept=tuple(element for own in kept for element in own),
+        return PhaseLoops(loops=self._loops(phase, points, held), waits=phase.waits, tile=self.places.tile,
+                          edge=phase.edge, staged=staged, kept=tuple(element for own in kept for element in own),
                           steps=bounds(steps_of(self.launch, phase, self.places), in_block(self.launch, self.places,
                                                                                            self.runs)))
+
+    def _product(self, phase: Phase) -> TensorLoops:
+        """A phase on tensor cores."""
+        fresh = self.names.taken.fresh
+        shared = fresh(f"left_tile{self.number}"), fresh(f"right_tile{self.number}")
+        return tensor_loops(self.scop, self.launch, phase, self.places, fresh("sum_step"), self.runs, shared)
 
     def _reduced(self, phase: Phase, operator: str, point: Point) -> PhaseLoops:
         """The loops of one item of a team, and how the team combines what they find."""

@@ -43,6 +43,18 @@ class GpuLimits:
     most_shares: int = constant(
         256, unit="blocks", source="that reduce together: as many as the items of the team that combines their parts")
 
+    # tensor_cores.py
+    tensor_edge: int = constant(
+        64, unit="results", source="along both sides of a block with tensor cores: eight warps have 32 x 16 each, "
+                                   "whose sums take 16 of the 255 registers of a thread")
+    tensor_row_bytes: int = constant(
+        64, unit="bytes", source="of a row of an operand in shared memory: half of a line, and a multiple of the sums "
+                                 "of each instruction")
+    warp_items: int = constant(
+        32, unit="work items", source="that an instruction of tensor cores takes together; PTX ISA")
+    tensor_operations: int = constant(
+        4_000_000, unit="isl operations", source="to tell which phases are products; beyond, none is")
+
     # staging.py
     staged_steps: int = constant(32, unit="steps", source="of a tile in shared memory: a warp reads whole lines")
     least_steps: int = constant(4, unit="steps", source="of a tile: below, barriers cost more than reads")

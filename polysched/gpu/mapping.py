@@ -15,6 +15,48 @@ from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
+from polysched.tensorize.description.intrinsic import Intrinsic
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorOperand:
+    """A matrix of a product.
+
+    Parameters
+    ----------
+    array, reference : of the access that it is.
+    along_step : whether its neighbours in memory are neighbours along the step.
+    """
+
+    array: str
+    reference: str
+    along_step: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TensorProduct:
+    """A product of two matrices that the warps of a block compute by one instruction.
+
+    Columns are along the first coordinate of the launch, rows along the second, and the step is what is summed over.
+
+    Parameters
+    ----------
+    intrinsic : the described instruction.
+    result, left, right : the matrices; `left` has the rows of the result, `right` its columns.
+    rows, columns, sums : of the instruction.
+    step : values of the sum in a tile in shared memory; a multiple of `sums`.
+    warps : of a block along rows and columns.
+    """
+
+    intrinsic: Intrinsic
+    result: TensorOperand
+    left: TensorOperand
+    right: TensorOperand
+    rows: int
+    columns: int
+    sums: int
+    step: int
+    warps: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +71,8 @@ class Phase:
     staged : arrays that the block copies to shared memory in front of each tile; nothing in the launch writes them.
     kept : arrays of which a work item touches one element alone, which a variable holds.
     reduces : what a team accumulates, in a launch that has teams; the values of the step are dealt out to it.
-    waits : whether the team reads what one of its items wrote in an earlier phase.
+    waits : whether items of the block touch what other items wrote in an earlier phase, or write what they read.
+    tensor : the product that the warps of the block compute together.
     """
 
     domain: isl.UnionSet
@@ -39,8 +82,12 @@ class Phase:
     kept: tuple[str, ...] = ()
     reduces: Reduction | None = None
     waits: bool = False
+    tensor: TensorProduct | None = None
 
     def __str__(self) -> str:
+        if self.tensor is not None:
+            return (f"tiles of {self.edge} steps of {', '.join(self.staged)} in shared memory, "
+                    f"{self.tensor.result.array} in fragments of {self.tensor.intrinsic.name}")
         if self.reduces is not None:
             return f"{self.reduces.operator} of {self.kept[0]} by a tree"
         kept = f"{', '.join(self.kept)} in registers" if self.kept else ""

@@ -12,6 +12,10 @@ BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
           3: (LIMITS.block_2d_x, LIMITS.block_3d_y, LIMITS.block_3d_z)}
 """Work items of a block per dimension of the index space, by the number of dimensions."""
 
+TENSOR_KINDS = ("int8", "float16", "bfloat16", "tf32")
+"""Operands of products that tensor cores may compute: integers exactly; 16-bit floats with sums of float in another
+order; with tf32 float operands lose 13 bits."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GpuOptions:
@@ -23,6 +27,7 @@ class GpuOptions:
     points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
     shares : blocks that reduce together for one value, where a team reduces; chosen unless given.
     reassociate : sums and products of floats may run in another order, which rounds differently.
+    tensor_cores : of `TENSOR_KINDS`, which products run on tensor cores (CUDA, sm_80 or later).
     shared : stage in shared memory what a block reads again and again.
 
     Raises
@@ -33,6 +38,7 @@ class GpuOptions:
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     shares: int = 0
+    tensor_cores: tuple[str, ...] = ()
     shared: bool = True
     reassociate: bool = False
 
@@ -48,6 +54,8 @@ class GpuOptions:
             raise UsageError(f"a work item cannot have {prod(self.points)} points",
                              hint=f"at most {LIMITS.most_points}: each is a copy of the code and takes registers")
 
+        if unknown := sorted(set(self.tensor_cores) - set(TENSOR_KINDS)):
+            raise UsageError(f"tensor cores have no products of {unknown[0]}", hint=f"one of {', '.join(TENSOR_KINDS)}")
         if not 0 <= self.shares <= LIMITS.most_shares:
             raise UsageError(f"{self.shares} blocks cannot reduce together",
                              hint=f"1 to {LIMITS.most_shares}, or 0 to let the model choose")

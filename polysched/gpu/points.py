@@ -19,6 +19,7 @@ from polysched.gpu.options import GpuOptions
 from polysched.gpu.shares import in_shares
 from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
+from polysched.gpu.tensor_cores import with_tensor_cores
 from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
@@ -55,6 +56,8 @@ class _Chooser:
 
     def chosen(self, launch: Launch) -> HostNode:
         """The launch with its points, or with its teams."""
+        if (product := with_tensor_cores(self.schedule, launch, options=self.options)) is not None:
+            return product
         team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)
         if team is None:
             return self._with_points(launch)

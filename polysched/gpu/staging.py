@@ -122,7 +122,7 @@ def _with_arrays(scop: Scop, launch: Launch, phase: Phase, shared: bool) -> Phas
     """The phase with what it stages in tiles as long as shared memory takes, and with what a work item keeps."""
     kept = tuple(name for name in _arrays(scop, phase.domain) if is_kept(scop, launch, phase, name))
     wanted = [name for name in _arrays(scop, phase.domain)
-              if shared and name not in kept and not _written(scop, launch, name)]
+              if shared and name not in kept and not written(scop, launch, name)]
     edge = phase.edge
     while edge >= LIMITS.least_steps:
         sized = replace(phase, edge=edge)
@@ -187,7 +187,7 @@ def _arrays(scop: Scop, domain: isl.UnionSet) -> list[str]:
                            for _, access in own)]
 
 
-def _written(scop: Scop, launch: Launch, array: str) -> bool:
+def written(scop: Scop, launch: Launch, array: str) -> bool:
     return any(access.is_write for _, access in _accesses(scop, launch.domain, array))
 
 
@@ -208,6 +208,17 @@ def is_kept(scop: Scop, launch: Launch, phase: Phase, array: str) -> bool:
     """Whether a work item touches one element alone in the phase: a variable holds it meanwhile."""
     elements = touched(scop, item_in_phase(launch, phase, names_of(launch)), array)
     return not elements.is_empty() and bool(elements.lexmin().is_equal(elements.lexmax()))
+
+
+def element_of(launch: Launch, phase: Phase, access: Access, names: Names) -> isl.PwMultiAff | None:
+    """The one element of an access at values of coordinates and step, which are parameters; None for more."""
+    assert phase.step is not None, "only phases with steps have tiles"
+    at_step = fixed(item_in_phase(launch, phase, names), {names.tile: phase.step})
+    reached = isl.UnionMap.from_map(access.relation).intersect_domain(at_step).range()
+    if reached.is_empty():
+        return None
+    elements = isl.Set.from_union_set(reached)
+    return elements.lexmin_pw_multi_aff() if elements.lexmin().is_equal(elements.lexmax()) else None
 
 
 def steps_of(launch: Launch, phase: Phase, names: Names) -> isl.Set:

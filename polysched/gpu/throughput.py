@@ -174,6 +174,10 @@ class LaunchModel:
         for phase in self._phases:
             for statement in self.scop.statements:
                 instances = self._own(statement, phase.domain)
+                if phase.tensor is not None:
+                    pipe = f"tensor{8 * self.scop.array(phase.tensor.left.array).dtype.bytes}"
+                    total[pipe] = total.get(pipe, 0) + instances
+                    continue
                 counts: dict[str, float] = {**statement_operations(statement, phase.kept)}
                 counts["load"] = sum(1 / points_that_share(self.launch, statement, access)
                                      for access in statement.accesses if access.array not in phase.kept)

@@ -23,7 +23,8 @@ class Gpu:
     memory_bytes_per_second : of the memory of the device.
     sector_bytes : that its memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses.
     per_cycle : results of a multiprocessor in a cycle, by pipe: `float32`, `float64` and `integer` operations (a
-        multiply-add is one), `special` functions, `load` of elements from shared or global memory.
+        multiply-add is one), products of tensor cores `tensor8`, `tensor16`, `tensor32` by the bits of their
+        operands, `special` functions, `load` of elements from shared or global memory.
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
     source : of these numbers.
     """
@@ -52,12 +53,14 @@ IPDPS 2024, tables of A100 and H100, rounded."""
 SM_80 = Gpu(
     name="sm_80", title="A100 SXM", multiprocessors=108, gigahertz=1.41, warp=32, threads=2048, blocks=32,
     registers=65536, shared_bytes=164 * 1024, reserved_bytes=1024, memory_bytes_per_second=1.555e12,
-    per_cycle={"float32": 64, "float64": 32, "integer": 64, "special": 16, "load": 32}, latencies=_LATENCIES,
+    per_cycle={"float32": 64, "float64": 32, "integer": 64, "special": 16, "load": 32,
+               "tensor8": 2048, "tensor16": 1024, "tensor32": 512}, latencies=_LATENCIES,
     source="NVIDIA A100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, Technical Specifications per Compute "
            "Capability, and Throughput of Native Arithmetic Instructions")
 SM_90 = Gpu(
     name="sm_90", title="H100 SXM", multiprocessors=132, gigahertz=1.98, warp=32, threads=2048, blocks=32,
     registers=65536, shared_bytes=228 * 1024, reserved_bytes=1024, memory_bytes_per_second=3.35e12,
-    per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32}, latencies=_LATENCIES,
+    per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32,
+               "tensor8": 4096, "tensor16": 2048, "tensor32": 1024}, latencies=_LATENCIES,
     source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")
 GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90)}

@@ -1,4 +1,4 @@
-/* CUDA C++ on the CPU: the blocks of a launch one after the other, the threads of a block one after the other up to
+/* CUDA C++ on the CPU: the blocks of a launch one after the other, the warps of a block one after the other up to
    their next barrier, as fibers.  POLYSCHED_CUDA_REVERSED=1 takes threads in descending order: where the results of both
    orders differ, a barrier is missing.
    Names and meaning: CUDA C++ Programming Guide, "C++ Language Extensions". */
@@ -49,6 +49,7 @@ struct Fiber {
   State state = State::ready;
   int place = 0;
   std::uint64_t passed = 0;
+  unsigned words[6] = {};
 };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -80,6 +81,17 @@ static bool release(unsigned first, unsigned end, State state) {
     if (fibers[k].state == state) fibers[k].state = State::ready;
   return true;
 }
+/* The threads of a warp up to a barrier: no other warp runs meanwhile, so that what only chance orders shows. */
+static void run_warp(unsigned first, unsigned end) {
+  do {
+    for (unsigned position = 0; position < end - first; position++) {
+      running = first + in_order(position, end - first);
+      if (fibers[running].state != State::ready) continue;
+      threadIdx = thread_of(running);
+      swapcontext(&scheduler, &fibers[running].context);
+    }
+  } while (release(first, end, State::at_warp));
+}
 static int run_block(void (*kernel)(void **), void **arguments) {
   const unsigned count = blockDim.x * blockDim.y * blockDim.z;
   started = kernel;
@@ -94,19 +106,16 @@ static int run_block(void (*kernel)(void **), void **arguments) {
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, entry, 0);
   }
+  const unsigned warps = (count + 31) / 32;
   for (;;) {
-    bool all_done = true, released = false;
-    for (unsigned position = 0; position < count; position++) {
-      running = in_order(position, count);
-      if (fibers[running].state != State::ready) continue;
-      threadIdx = thread_of(running);
-      swapcontext(&scheduler, &fibers[running].context);
+    bool all_done = true;
+    for (unsigned position = 0; position < warps; position++) {
+      const unsigned first = in_order(position, warps) * 32;
+      run_warp(first, first + 32 < count ? first + 32 : count);
     }
     for (Fiber &fiber : fibers) all_done = all_done && fiber.state == State::done;
     if (all_done) return 0;
-    for (unsigned first = 0; first < count; first += 32)
-      released = release(first, first + 32 < count ? first + 32 : count, State::at_warp) || released;
-    if (!release(0, count, State::at_barrier) && !released) return 1;
+    if (!release(0, count, State::at_barrier)) return 1;
   }
 }
 template <class T> T exchange(T value, int from, int place) {
@@ -120,6 +129,69 @@ template <class T> T exchange(T value, int from, int place) {
   wait_at(State::at_warp, place);
   return found;
 }
+/* Matrix instructions of a warp.  What a lane holds: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", the
+   fragments of mma.m16n8k16 for 8 and 16 bits, and of mma.m16n8k8 for tf32.  A value is found by the lane, the register and
+   the place in it that the tables give for its row and column; sums are added in ascending order. */
+#define POLYSCHED_MMA_ON_CPU
+static const int at_mma = 1 << 24;   /* no line of a program */
+struct Held { int lane, part, place; };
+struct Bytes {    /* a_i: row lane/4 (i < 4) or lane/4 + 8, column lane%4 * 4 + i%4; b_i: row lane%4 * 4 + i, column lane/4 */
+  static const int sums = 16;
+  static Held left(int row, int k) { return {row % 8 * 4 + k / 4, row / 8, k % 4}; }
+  static Held right(int k, int column) { return {column * 4 + k / 4, 0, k % 4}; }
+};
+struct Halves {   /* a_i: row lane/4 (i = 0, 1, 4, 5) or lane/4 + 8, column lane%4 * 2 + i%2, + 8 from i = 4 on;
+                     b_i: row lane%4 * 2 + i%2, + 8 from i = 2 on, column lane/4 */
+  static const int sums = 16;
+  static Held left(int row, int k) { return {row % 8 * 4 + k % 8 / 2, row / 8 + k / 8 * 2, k % 2}; }
+  static Held right(int k, int column) { return {column * 4 + k % 8 / 2, k / 8, k % 2}; }
+};
+struct Words {    /* a_i: row lane/4 (i = 0, 2) or lane/4 + 8, column lane%4, + 4 from i = 2 on; b_i: row lane%4 + 4 i, column lane/4 */
+  static const int sums = 8;
+  static Held left(int row, int k) { return {row % 8 * 4 + k % 4, row / 8 + k / 4 * 2, 0}; }
+  static Held right(int k, int column) { return {column * 4 + k % 4, k / 4, 0}; }
+};
+static int from_s8(unsigned bits) { return (signed char)bits; }
+static int from_u8(unsigned bits) { return (unsigned char)bits; }
+static float of_bits(unsigned bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static float from_f16(unsigned bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const float size = exponent == 31 ? fraction ? NAN : INFINITY
+                     : exponent ? std::ldexp(1024.0f + fraction, exponent - 25) : std::ldexp((float)fraction, -24);
+  return bits >> 15 & 1 ? -size : size;
+}
+static float from_bf16(unsigned bits) { return of_bits(bits << 16); }
+static float from_tf32(unsigned bits) { return of_bits(bits & ~0x1fffu); }
+template <class T> T multiply_add(T sum, T left, T right) { return sum + left * right; }
+template <> int multiply_add(int sum, int left, int right) { return (int)((unsigned)sum + (unsigned)(left * right)); }
+template <> float multiply_add(float sum, float left, float right) { return std::fma(left, right, sum); }
+
+template <class Fragment, int bits, class T> void mma(T *c, const unsigned *a, const unsigned *b, T (*read)(unsigned)) {
+  const int left_words = bits == 8 ? 2 : 4, right_words = bits == 8 ? 1 : 2;
+  const unsigned warp = running / 32 * 32, lane = running % 32;
+  if (warp + 32 > fibers.size()) std::abort();
+  std::memcpy(fibers[running].words, a, left_words * sizeof *a);
+  std::memcpy(fibers[running].words + 4, b, right_words * sizeof *b);
+  wait_at(State::at_warp, at_mma);
+  for (int i = 0; i < 4; i++) {   /* c_i: row lane/4, + 8 from i = 2 on, column lane%4 * 2 + i%2 */
+    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    for (int k = 0; k < Fragment::sums; k++) {
+      const Held left = Fragment::left(row, k), right = Fragment::right(k, column);
+      c[i] = multiply_add(c[i], read(fibers[warp + left.lane].words[left.part] >> left.place * bits % 32),
+                          read(fibers[warp + right.lane].words[4 + right.part] >> right.place * bits % 32));
+    }
+  }
+  wait_at(State::at_warp, at_mma);
+}
+static void mma_16x8x16_s8(int *c, const unsigned *a, const unsigned *b) { mma<Bytes, 8>(c, a, b, from_s8); }
+static void mma_16x8x16_u8(int *c, const unsigned *a, const unsigned *b) { mma<Bytes, 8>(c, a, b, from_u8); }
+static void mma_16x8x16(float *c, const unsigned *a, const unsigned *b) { mma<Halves, 16>(c, a, b, from_f16); }
+static void mma_16x8x16_bf16(float *c, const unsigned *a, const unsigned *b) { mma<Halves, 16>(c, a, b, from_bf16); }
+static void mma_16x8x8_tf32(float *c, const unsigned *a, const unsigned *b) { mma<Words, 32>(c, a, b, from_tf32); }
 #define __syncthreads() polysched::wait_at(polysched::State::at_barrier, __LINE__)
 #define __syncwarp(...) polysched::wait_at(polysched::State::at_warp, __LINE__)
 #define __shfl_sync(mask, value, from) polysched::exchange(value, (int)(from), __LINE__)

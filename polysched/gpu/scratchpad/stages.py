@@ -14,6 +14,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.gpu.mapping import Launch
+from polysched.gpu.products import needs_more, product_groups
 from polysched.scop.body import Assign, Binary, Call, Expr, Literal, Load, Select, Unary, statement_expressions, walk
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Scop, Statement
@@ -229,8 +230,8 @@ def _of_match(scop: Scop, launch: Launch, sizes: Mapping[str, int], statement: S
     loops = _loops(launch, sizes, statement)
     if isinstance(loops, str):
         return loops
-    wanted = _dimensions(match)
-    if _needs_more(match):
+    wanted = product_groups(match)
+    if needs_more(match):
         return "the match needs code around the cube"
     if not wanted:
         return f"{match.intrinsic.name} is no product of two matrices"
@@ -277,22 +278,6 @@ def _loops(launch: Launch, sizes: Mapping[str, int], statement: Statement) -> di
             loop = replace(loop, offset=form.constant)
             found[loop.name] = replace(loop, host=number) if kind == "host" else replace(loop, coordinate=number)
     return found
-
-
-def _needs_more(match: Match) -> bool:
-    """Whether there is more to compute than the products of the cube."""
-    return bool(match.fragment.kept or match.rest or match.adds_at_the_end
-                or match.assignment.correction is not None)
-
-
-def _dimensions(match: Match) -> tuple[frozenset[str], ...]:
-    """The operands that rows, columns and sums of the cube index; empty where it is no product of two matrices."""
-    inputs, result = tuple(match.assignment.held), match.intrinsic.output.name
-    if len(inputs) != 2 or len(match.groups) != 3:
-        return ()
-    left, right = inputs
-    wanted = (frozenset({left, result}), frozenset({right, result}), frozenset({left, right}))
-    return wanted if {group.indexes for group in match.groups} == set(wanted) else ()
 
 
 def _once(statement: Statement, match: Match, sums: tuple[Loop, ...]) -> bool:

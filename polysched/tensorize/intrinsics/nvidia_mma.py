@@ -112,5 +112,9 @@ MMA_16X8X8_TF32 = _unit(16, 8, 8, "_tf32")
 MMA_16X8X16_S8 = _unit(16, 8, 16, "_s8")
 MMA_16X8X16_U8 = _unit(16, 8, 16, "_u8")
 
+BY_KIND = {"int8": (MMA_16X8X16_S8, MMA_16X8X16_U8), "float16": (MMA_16X8X16,), "bfloat16": (MMA_16X8X16_BF16,),
+           "tf32": (MMA_16X8X8_TF32,)}
+"""Those whose fragments are documented, by the type of their operands."""
+
 ALL = (MMA_16X16X16, MMA_16X16X16_BF16, MMA_16X16X8_TF32, MMA_16X16X16_S8, MMA_16X16X16_U8,
        MMA_16X8X16, MMA_16X8X16_BF16, MMA_16X8X8_TF32, MMA_16X8X16_S8, MMA_16X8X16_U8)

@@ -1,0 +1,76 @@
+"""Products on tensor cores: which phases are some, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.errors import UsageError
+from polysched.gpu import GpuOptions, Launch, map_to_device
+from polysched.gpu.tensor_cores import warps_of
+from polysched.gpu.throughput import figures
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.scop import from_c_text
+from polysched.target.gpus import SM_80
+from tests.gpu.products import BATCH, FLOATS, HALVES, PLAIN, SQUARE, TRIANGLE, UNSIGNED
+
+
+def launches(text: str, *kinds: str, **options: tuple[int, ...]) -> tuple[Launch, ...]:
+    schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
+    return map_to_device(schedule, options=GpuOptions(tensor_cores=kinds, **options)).launches  # type: ignore[arg-type]
+
+
+def products(text: str, *kinds: str, **options: tuple[int, ...]) -> list[str]:
+    return [phase.tensor.intrinsic.name for launch in launches(text, *kinds, **options) for phase in launch.phases
+            if phase.tensor is not None]
+
+
+@pytest.mark.parametrize(("text", "kind", "names"), [
+    (PLAIN, "int8", ["mma_16x8x16_s8"]), (UNSIGNED, "int8", ["mma_16x8x16_u8"]), (BATCH, "int8", ["mma_16x8x16_s8"]),
+    (SQUARE, "int8", ["mma_16x8x16_s8"]), (HALVES, "float16", ["mma_16x8x16"]), (FLOATS, "tf32", ["mma_16x8x8_tf32"]),
+    (FLOATS, "int8", []), (HALVES, "bfloat16", []), (TRIANGLE, "int8", []),
+    (PLAIN.replace("A[i][k] * B", "A[i][k] + B"), "int8", []),
+    (PLAIN.replace("C[i][j] *= 2", "A[i][j] = 1"), "int8", []),
+    (PLAIN.replace("A[i][k]", "A[i][k + j]"), "int8", []), (PLAIN.replace("k < q; k++", "k < q; k += 2"), "int8", [])])
+def test_products_of_boxes_are_found(text: str, kind: str, names: list[str]) -> None:
+    assert products(text, kind) == names
+
+
+def test_nobody_asked_for_none() -> None:
+    assert products(PLAIN) == []
+
+
+def test_the_rest_of_a_launch_waits() -> None:
+    (launch,) = launches(PLAIN, "int8")
+    assert [(phase.tensor is not None, phase.waits) for phase in launch.phases] == [
+        (False, False), (True, True), (False, True)]
+    assert launch.edges == (64, 64)
+    assert "tiles of 64 steps of A, B in shared memory, C in fragments of mma_16x8x16_s8" in str(launch)
+
+
+@pytest.mark.parametrize(("options", "names"), [
+    ({"block": (64, 2)}, ["mma_16x8x16_s8"]), ({"block": (32, 4), "points": (1, 8)}, ["mma_16x8x16_s8"]),
+    ({"block": (32, 8), "points": (1, 1)}, []), ({"block": (10, 5)}, []), ({"block": (32, 4, 2)}, ["mma_16x8x16_s8"])])
+def test_blocks_by_hand_have_to_fit(options: dict[str, tuple[int, ...]], names: list[str]) -> None:
+    assert products(PLAIN, "int8", **options) == names
+
+
+def test_warps_share_the_results_of_a_block_evenly() -> None:
+    (launch,) = launches(PLAIN, "int8")
+    assert warps_of(launch, 16, 8) in ((2, 4), (4, 2))
+    assert warps_of(launch, 48, 8) is None
+
+
+def test_the_model_counts_the_pipe_of_tensor_cores() -> None:
+    schedule = scheduled(analysed(from_c_text(PLAIN)).dependences, PipelineOptions(scheduler="original"))
+    sizes = {"n": 4096, "m": 4096, "q": 4096}
+    with_them, without = (figures(map_to_device(schedule, options=GpuOptions(tensor_cores=kinds)), SM_80, sizes)[0]
+                          for kinds in (("int8",), ()))
+    expected = 4096 ** 3 / 2048 / 108 / 1.41e9
+    assert with_them.seconds["tensor8"] == pytest.approx(expected)
+    assert with_them.seconds[with_them.limiter] < without.seconds[without.limiter]
+
+
+def test_unknown_kinds_are_refused() -> None:
+    with pytest.raises(UsageError, match="no products of int4"):
+        GpuOptions(tensor_cores=("int4",))
