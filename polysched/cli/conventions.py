@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 STANDARD = "-"
 RANKS = "mpi"
 """The value of `--target` for C over ranks, for this machine."""
+WORK_ITEMS = ("opencl", "cuda")
+"""The values of `--target` for kernels of work items."""
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+(?:\.\.\d+)?")
 USAGE_ERROR = 2

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import (
     STANDARD,
+    WORK_ITEMS,
     Input,
     add_assume,
     add_cc,
@@ -299,8 +300,10 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
 def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
+    on_device = chosen_device(arguments) in WORK_ITEMS   # ranks have steps of their own
+    steps = getattr(arguments, "time_tile", None) if on_device else None
     return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
-                      tensor_cores=arguments.tensor_cores)
+                      tensor_cores=arguments.tensor_cores, time_tile=steps or 0)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

@@ -54,6 +54,14 @@ def bounds(values: isl.Set, context: isl.Set | None = None) -> tuple[Linear, Lin
     return _everywhere(first, context), _everywhere(behind, context)
 
 
+def outer_bounds(values: isl.Set, context: isl.Set) -> tuple[Linear, Linear]:
+    """A number that no value is below and one that all are below, without looking for the least and the largest."""
+    hull = values.simple_hull().remove_divs()
+    if isl.Set.from_basic_set(hull).dim_is_bounded(isl.dim_type.set, 0):
+        return _of_constraints(hull)
+    return bounds(values, context)
+
+
 def _same(hull: isl.BasicSet, first: isl.PwAff, end: isl.PwAff) -> bool:
     """Whether a hull has the ends of the values that it is of."""
     whole = isl.Set.from_basic_set(hull)

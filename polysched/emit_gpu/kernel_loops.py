@@ -11,10 +11,11 @@ from polysched.dependence.legality import Active, carrier
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.nests.contraction import contract, contracted
-from polysched.emit_gpu.fixed_values import bounds
+from polysched.emit_gpu.fixed_values import bounds, outer_bounds
 from polysched.emit_gpu.item_points import points_of
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ItemInstances, PhaseLoops, generated, item_loops, phase_loops, phase_names
+from polysched.emit_gpu.time_tile_loops import TimeTileLoops, time_tile_loops
 from polysched.gpu.bands import values_of
 from polysched.gpu.instances import fixed, image_of
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
@@ -35,6 +36,7 @@ class KernelLoops:
     private : arrays that became variables of the work item.
     places : names of the places of blocks and tiles, where there are phases.
     phases : the loops in parts, where a block shares memory.
+    tiles : what a block runs, where the launch has several steps.
     """
 
     launch: Launch
@@ -47,6 +49,7 @@ class KernelLoops:
     private: frozenset[str]
     places: Names | None = None
     phases: tuple[PhaseLoops, ...] = ()
+    tiles: TimeTileLoops | None = None
 
 
 def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> KernelLoops:
@@ -63,6 +66,9 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     inside = fixed(outside, dict(zip(coordinates, launch.coordinates, strict=True)))
     context = scop.context.params()
     runs = outside.params().intersect(context)
+    if launch.tiles is not None:
+        return _of_several_steps(mapping, launch, names, _Given(host=host, coordinates=coordinates, outside=outside,
+                                                               inside=inside, runs=runs))
     loops = generated(mapping, inside, runs, names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
     loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
@@ -78,6 +84,27 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
                        firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
                        counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),
                        private=frozenset(contracted(loops)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Given:
+    """Names of the loops of the host and of coordinates, the instances at their values, and what holds of these."""
+
+    host: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    outside: isl.UnionSet
+    inside: isl.UnionSet
+    runs: isl.Set
+
+
+def _of_several_steps(mapping: GpuMapping, launch: Launch, names: DeviceNames, given: _Given) -> KernelLoops:
+    """The loops of a block that runs several steps."""
+    tiles = time_tile_loops(launch, given.inside, given.runs, names,
+                            lambda instances, known: generated(mapping, instances, known, names))
+    return KernelLoops(launch=launch, loops=tiles.loops, host=given.host, coordinates=given.coordinates, tiles=tiles,
+                       ranges=tuple(outer_bounds(image_of(given.outside, c), given.runs) for c in launch.coordinates),
+                       firsts=tuple(names.taken.fresh(f"first_{c}") for c in given.coordinates),
+                       counts=tuple(names.taken.fresh(f"count_{c}") for c in given.coordinates), private=frozenset())
 
 
 def _places(launch: Launch, host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names | None:

@@ -17,6 +17,7 @@ from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, StagedTile, TeamResult
 from polysched.emit_gpu.team_operators import combined, neutral_element
 from polysched.emit_gpu.tensor_text import TensorPrinter
+from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.scop.dtypes import INT32
 
 
@@ -40,6 +41,10 @@ class PhasePrinter:
     def lines(self) -> list[str]:
         """All lines behind the coordinates."""
         phases = self.loops.phases
+        if self.loops.tiles is not None:
+            printer = TimeTilePrinter(body=self.body, launch=self.loops.launch, names=self.names, item=self._item_name,
+                                      barrier=self.interface.global_barrier)
+            return [self._item(), *printer.lines(self.loops.tiles)]
         if not phases:
             return self.body.lines(self.loops.loops)
         shared = [self._declared(tile) for phase in phases for tile in phase.staged]

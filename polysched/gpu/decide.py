@@ -13,6 +13,7 @@ from polysched.gpu.bands import host_tree, numbered
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.points import with_points
+from polysched.gpu.time_tiles import with_time_tiles
 from polysched.gpu.transfers import DeviceArray, device_arrays
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
@@ -36,6 +37,7 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
     """
     options = options or GpuOptions()
     host = host_tree(schedule, options)
+    host = with_time_tiles(schedule, host, options=options)
     host = numbered(with_points(schedule, host, options=options, sizes=sizes or {}))
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
@@ -52,6 +54,11 @@ def mapped_tree(schedule: Schedule, host: HostNode) -> isl.Schedule:
             return _inside(mapped_tree(schedule, host.body), host.function, LoopMark())
         case Launch():
             tree = schedule.tree.intersect_domain(host.domain)
+            if host.tiles is not None:
+                for dealt in host.tiles.dealt:
+                    tree = _inside(tree, dealt, LoopMark(parallel=True))
+                for step in reversed(host.tiles.steps):
+                    tree = _inside(tree, step, LoopMark())
             for coordinate in host.coordinates:
                 tree = _inside(tree, coordinate, LoopMark(parallel=True))
             return tree

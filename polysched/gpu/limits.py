@@ -43,6 +43,17 @@ class GpuLimits:
     most_shares: int = constant(
         256, unit="blocks", source="that reduce together: as many as the items of the team that combines their parts")
 
+    # time_tiles.py
+    most_iterations: int = constant(
+        1024, unit="iterations", source="of a loop of the host in one launch: diamonds are as wide at least")
+    most_slope: int = constant(
+        4, unit="elements", source="of a coordinate that a dependence crosses in a step: beyond, diamonds are flat")
+    time_tile_x: int = constant(
+        64, unit="elements", source="of a tile in a block along the fastest coordinate: two warps read whole lines")
+    time_tile_y: int = constant(8, unit="elements", source="the same along any other: 512 with the fastest")
+    time_tile_operations: int = constant(
+        4_000_000, unit="isl operations", source="to find the slopes of one loop of the host; beyond, it stays")
+
     # tensor_cores.py
     tensor_edge: int = constant(
         64, unit="results", source="along both sides of a block with tensor cores: eight warps have 32 x 16 each, "

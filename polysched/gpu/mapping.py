@@ -96,6 +96,22 @@ class Phase:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class TimeTiles:
+    """What a block of a launch runs one after the other, where the launch has several steps of a loop of the host.
+
+    Parameters
+    ----------
+    steps : loops of the block, outermost first; its work items wait for one another behind each value of the last.
+    dealt : coordinates whose values the work items of a block share at one value of all steps, fastest first.
+    iterations : of the loop of the host that a block runs at most.
+    """
+
+    steps: tuple[isl.UnionPwAff, ...]
+    dealt: tuple[isl.UnionPwAff, ...]
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Launch:
     """A kernel: what one work item runs, in the order of the schedule.
 
@@ -113,6 +129,7 @@ class Launch:
     team : work items of a block that share one value of every coordinate and reduce together; 0 where each has its own.
     shares : blocks, each with a team, that reduce together for one value of every coordinate; a second kernel combines
         what they found.  Such a launch has one phase, a reduction.
+    tiles : what a block runs in order, where it runs several steps; its team shares the values of one step.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
@@ -124,6 +141,7 @@ class Launch:
     points: tuple[int, ...] = ()
     team: int = 0
     shares: int = 1
+    tiles: TimeTiles | None = None
     phases: tuple[Phase, ...] = ()
 
     @property
@@ -151,6 +169,10 @@ class Launch:
         return not domain.intersect(isl.UnionSet.from_set(statement.domain)).is_empty()
 
     def __str__(self) -> str:
+        if self.tiles is not None:
+            count = len(self.tiles.dealt)
+            return (f"{self.name}: diamonds of {self.tiles.iterations} iterations, each a block of {self.team} work "
+                    f"items that share a step, {count} dimension{'s' * (count != 1)}, run {', '.join(self.statements())}")
         if self.team:
             phases = "".join(f"; {text}" for text in map(str, self.phases) if text)
             count = len(self.coordinates)

@@ -27,6 +27,7 @@ class GpuOptions:
     points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
     shares : blocks that reduce together for one value, where a team reduces; chosen unless given.
     reassociate : sums and products of floats may run in another order, which rounds differently.
+    time_tile : iterations of a loop of the host that one launch runs, where diamonds are legal; 0 for a launch each.
     tensor_cores : of `TENSOR_KINDS`, which products run on tensor cores (CUDA, sm_80 or later).
     shared : stage in shared memory what a block reads again and again.
 
@@ -38,6 +39,7 @@ class GpuOptions:
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     shares: int = 0
+    time_tile: int = 0
     tensor_cores: tuple[str, ...] = ()
     shared: bool = True
     reassociate: bool = False
@@ -56,6 +58,9 @@ class GpuOptions:
 
         if unknown := sorted(set(self.tensor_cores) - set(TENSOR_KINDS)):
             raise UsageError(f"tensor cores have no products of {unknown[0]}", hint=f"one of {', '.join(TENSOR_KINDS)}")
+        if not 0 <= self.time_tile <= LIMITS.most_iterations:
+            raise UsageError(f"a launch cannot run {self.time_tile} iterations",
+                             hint=f"1 to {LIMITS.most_iterations}, or 0 for a launch per iteration")
         if not 0 <= self.shares <= LIMITS.most_shares:
             raise UsageError(f"{self.shares} blocks cannot reduce together",
                              hint=f"1 to {LIMITS.most_shares}, or 0 to let the model choose")

@@ -56,6 +56,8 @@ class _Chooser:
 
     def chosen(self, launch: Launch) -> HostNode:
         """The launch with its points, or with its teams."""
+        if launch.tiles is not None:
+            return launch
         if (product := with_tensor_cores(self.schedule, launch, options=self.options)) is not None:
             return product
         team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)

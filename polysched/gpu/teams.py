@@ -100,7 +100,7 @@ class _Finder:
     def _inside(self) -> list[Active]:
         """The dependences between instances of one work item."""
         functions = (*self.launch.host, *self.launch.coordinates)
-        found = list(_within(all_active(self.schedule.dependences), self.launch.domain))
+        found = list(active_within(all_active(self.schedule.dependences), self.launch.domain))
         for function in functions:
             found = equal_parts(found, values_of(function))
         return found
@@ -114,7 +114,7 @@ class _Finder:
                    and own.dependence.array not in phase.kept for own in self._inside())
 
 
-def _within(active: Sequence[Active], domain: isl.UnionSet) -> Iterator[Active]:
+def active_within(active: Sequence[Active], domain: isl.UnionSet) -> Iterator[Active]:
     """What is between instances of a domain."""
     for part in active:
         relation = isl.UnionMap.from_map(part.relation).intersect_domain(domain).intersect_range(domain)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import RANKS
+from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
 from polysched.cli.options import pipeline_options
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
@@ -40,7 +40,8 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
                        help="where a statement runs that does not have the loop; may be repeated")
     group.add_argument("--time-tile", type=positive, metavar="STEPS",
                        help="steps between two exchanges, with wide halos that neighbours compute again; needs block "
-                            "(default: 1)")
+                            "(default: 1); with --target opencl or cuda: iterations of a loop over time that one launch "
+                            "runs, in diamonds (default: a launch each)")
     group.add_argument("--overlap", action="store_true",
                        help="send what others read first, and run the rest of the step while messages are on their way")
     if several:
@@ -61,7 +62,8 @@ def is_distributed(arguments: argparse.Namespace) -> bool:
     mpi = str(arguments.target) == RANKS
     if mpi and arguments.distribute is None:
         raise UsageError("--target mpi needs the loop to distribute", hint="--distribute LOOP, by its variable")
-    for name in UNSERVED if mpi else OWN:
+    own = tuple(name for name in OWN if name != "time_tile") if chosen_device(arguments) in WORK_ITEMS else OWN
+    for name in UNSERVED if mpi else own:
         if getattr(arguments, name, None):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} does nothing with --target mpi" if mpi else f"{option} belongs to --target mpi",
