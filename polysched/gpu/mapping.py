@@ -172,7 +172,8 @@ class Launch:
         if self.tiles is not None:
             count = len(self.tiles.dealt)
             return (f"{self.name}: diamonds of {self.tiles.iterations} iterations, each a block of {self.team} work "
-                    f"items that share a step, {count} dimension{'s' * (count != 1)}, run {', '.join(self.statements())}")
+                    f"items that share a step, {count} dimension{'s' * (count != 1)}, run "
+                    f"{', '.join(self.statements())}")
         if self.team:
             phases = "".join(f"; {text}" for text in map(str, self.phases) if text)
             count = len(self.coordinates)

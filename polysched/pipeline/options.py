@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
-from polysched.emit_gpu.interface import INTERFACES
+from polysched.emit_gpu.interface import CUDA, INTERFACES
 from polysched.errors import UsageError
 from polysched.gpu import GpuOptions
 from polysched.gpu.scratchpad.options import ScratchpadOptions
@@ -194,6 +194,8 @@ class PipelineOptions:
             return
         if self.device not in DEVICES:
             raise UsageError(f"no device {self.device!r}", hint=f"one of {', '.join(DEVICES)}")
+        if self.gpu.tensor_cores and self.device != CUDA.name:
+            raise UsageError(f"{self.device} has no instructions for tensor cores", hint=f"name {CUDA.name} instead")
         instruction = self.tensorize is not None and self.tensorize.is_asked
         accelerator = self._check_accelerator()
         tiled = self.tile not in ("auto", "off") and not accelerator

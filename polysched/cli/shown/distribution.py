@@ -40,8 +40,8 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
                        help="where a statement runs that does not have the loop; may be repeated")
     group.add_argument("--time-tile", type=positive, metavar="STEPS",
                        help="steps between two exchanges, with wide halos that neighbours compute again; needs block "
-                            "(default: 1); with --target opencl or cuda: iterations of a loop over time that one launch "
-                            "runs, in diamonds (default: a launch each)")
+                            "(default: 1); with --target opencl or cuda: iterations of a loop over time that one "
+                            "launch runs, in diamonds (default: a launch each)")
     group.add_argument("--overlap", action="store_true",
                        help="send what others read first, and run the rest of the step while messages are on their way")
     if several:
@@ -66,7 +66,8 @@ def is_distributed(arguments: argparse.Namespace) -> bool:
     for name in UNSERVED if mpi else own:
         if getattr(arguments, name, None):
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does nothing with --target mpi" if mpi else f"{option} belongs to --target mpi",
+            targets = f"--target {' or '.join((RANKS, *WORK_ITEMS) if name == 'time_tile' else (RANKS,))}"
+            raise UsageError(f"{option} does nothing with --target mpi" if mpi else f"{option} belongs to {targets}",
                              hint="leave it out")
     return mpi
 
