@@ -19,11 +19,22 @@ ROOT = Path(__file__).parents[1]
 EXPERIMENTS = {
     "block_programs": ["block_programs", "--only", "gpu_*", "triton_*"],
     "opencl": ["opencl", "--devices", "cuda"]}
+STENCIL = ["tests/kernels/jacobi_2d.c", "--size", "steps=200", "--size", "m=4096", "--size", "n=4096", "--pairs", "2"]
+PRODUCT = ["--size", "n=2048", "--pairs", "2", "--scheduler", "original", "--tensor-cores"]
+RUNS = {
+    "jacobi_launch_per_step": STENCIL, "jacobi_diamonds_8": [*STENCIL, "--time-tile", "8"],
+    "jacobi_diamonds_16": [*STENCIL, "--time-tile", "16"], "jacobi_diamonds_32": [*STENCIL, "--time-tile", "32"],
+    "product_int8": ["{int8}", *PRODUCT, "int8"], "product_float16": ["{float16}", *PRODUCT, "float16"],
+    "product_float": ["{float32}", *PRODUCT[:-1]]}
+"""Programs that `polysched run --target cuda` verifies against the original and times, copies to the device included.
+How many times faster diamonds are than a launch per step follows from two of the records."""
+TYPES = {"int8": ("int", "signed char"), "float16": ("float", "_Float16"), "float32": ("float", "float")}
+"""Results and operands of the products."""
 
 ONLY_THESE = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
 """The environment of pip: it finds no wheels elsewhere."""
 TOOLKIT = "opencl"
-"""The experiment whose programs are compiled with CUDA's headers."""
+"""The experiment whose programs are compiled with CUDA's headers, as those of `RUNS`."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -49,6 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = str(Path(folder) / "bin" / "python")
         subprocess.run([python, "-m", "pip", *install], check=True, env=ONLY_THESE)
+        write_products(given.results)
         failed = [name for name in runnable() if subprocess.run(command(python, name, given.results), cwd=ROOT,
                                                                  check=False).returncode]
     print(f"on_a_gpu: failed: {', '.join(failed)}" if failed else f"on_a_gpu: the records are in {given.results}")
@@ -63,6 +75,7 @@ def dry_run(install: Sequence[str], results: Path) -> int:
     print("the wheels suffice" if enough else f"the wheels do not suffice:\n{done.stderr.strip()}")
     for name in runnable():
         print(f"would run: {shlex.join(command('python', name, results))}")
+    print(f"products: {', '.join(sorted(TYPES))}, in files beside the records")
     print(f"dry run: nothing ran; {no_gpu() or 'there is a GPU'}")
     return 0 if enough else 1
 
@@ -70,8 +83,8 @@ def dry_run(install: Sequence[str], results: Path) -> int:
 def runnable() -> list[str]:
     """The experiments that this machine can run; of the others it is said why not."""
     if os.environ.get("CUDA_HOME"):
-        return list(EXPERIMENTS)
-    print(f"on_a_gpu: {TOOLKIT} did not run: CUDA_HOME names no toolkit", file=sys.stderr)
+        return [*EXPERIMENTS, *RUNS]
+    print(f"on_a_gpu: {TOOLKIT}, {', '.join(RUNS)} did not run: CUDA_HOME names no toolkit", file=sys.stderr)
     return [name for name in EXPERIMENTS if name != TOOLKIT]
 
 
@@ -86,7 +99,30 @@ def no_gpu() -> str | None:
 def command(python: str, name: str, results: Path) -> list[str]:
     """The command of one experiment."""
     where = str(results.resolve() / f"{name}.jsonl")
+    if name in RUNS:
+        words = [word.format(**{kind: product_file(results, kind) for kind in TYPES}) for word in RUNS[name]]
+        return [python, "-m", "polysched", "run", *words, "--target", "cuda", "--results", where]
     return [python, "-m", "polysched", "bench", *EXPERIMENTS[name], "--results", where]
+
+
+def product_file(results: Path, kind: str) -> str:
+    """Where the product of a type is."""
+    return str(results.resolve() / f"product_{kind}.c")
+
+
+def product_text(kind: str) -> str:
+    """C of a product of matrices."""
+    result, operand = TYPES[kind]
+    value = "A[i][k] * B[k][j]" if kind == "int8" else f"({result})A[i][k] * ({result})B[k][j]"
+    return (f"void product(int n, {result} C[n][n], {operand} A[n][n], {operand} B[n][n]) {{\n#pragma scop\n"
+            "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      for (int k = 0; k < n; k++)\n"
+            f"        C[i][j] += {value};\n#pragma endscop\n}}\n")
+
+
+def write_products(results: Path) -> None:
+    """The files of the products."""
+    for kind in TYPES:
+        Path(product_file(results, kind)).write_text(product_text(kind), encoding="utf-8")
 
 
 if __name__ == "__main__":

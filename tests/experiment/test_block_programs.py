@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,18 @@ def test_a_dry_run_tells_wheels_and_commands(tmp_path: Path) -> None:
     assert done.stdout.startswith("the wheels do not suffice")
     assert "would run: python -m polysched bench block_programs --only 'gpu_*' 'triton_*'" in done.stdout
     assert done.stdout.endswith("dry run: nothing ran; there is no nvidia-smi, so no driver of a GPU\n")
+
+
+def test_runs_with_a_toolkit_use_diamonds_and_tensor_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = runpy.run_path(str(EXPERIMENTS / "on_a_gpu.py"))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    script["write_products"](tmp_path)
+    expected = {"jacobi_launch_per_step": "__global__", "jacobi_diamonds_8": "at_step", "product_int8": "mma.sync",
+                "product_float16": "mma.sync", "product_float": "__shared__ float"}
+    assert set(expected) < set(script["runnable"]())
+    for name, word in expected.items():
+        words = script["command"]("python", name, tmp_path)[4:]
+        kept = [own for k, own in enumerate(words) if not {own, words[k - 1]} & {"--size", "--pairs", "--results"}]
+        done = subprocess.run([sys.executable, "-m", "polysched", "c2c", *kept, "-o", "-"], capture_output=True,
+                              text=True, timeout=120, check=False, cwd=EXPERIMENTS.parent)
+        assert word in done.stdout, (name, done.stderr)
