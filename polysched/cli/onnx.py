@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "model (default: %(default)s)")
     parser.add_argument("--measure-plans", action="store_true",
                         help="compare the best few plans with the references, time them, and keep the fastest")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page: what is printed, and the plan as a picture")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page: what is printed, and the plan drawn")
     add_cc(parser)
     add_json(parser, "what was found")
 

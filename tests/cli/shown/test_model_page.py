@@ -19,7 +19,8 @@ COMPILED: dict[str, Any] = INSPECTED | {
 def test_a_model_with_open_sizes_is_told_without_kernels() -> None:
     assert lines_of_model(INSPECTED) == [
         "m: 3 nodes of 2 operators", "  input  x: float32[N, 4]",
-        "  input  k: int64[1] (decides about shapes, or what runs)", "  output y", "  open sizes: N; --size compiles it"]
+        "  input  k: int64[1] (decides about shapes, or what runs)", "  output y",
+        "  open sizes: N; --size compiles it"]
 
 
 def test_kernels_islands_differences_and_times_are_told() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, variable
 from polysched.emit_c.loop_ir.loops import Block, For
-from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, off_the_grid, arrays_of, constant_extent
+from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, arrays_of, constant_extent, off_the_grid
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from polysched.scop.body import assignments
