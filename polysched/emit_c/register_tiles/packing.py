@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
-from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edges
 from polysched.emit_c.register_tiles.panel_range import PanelRange, clipped
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
