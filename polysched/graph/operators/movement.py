@@ -405,9 +405,29 @@ def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, i
     def part(count: int, behind: bool) -> list[str]:
         if not count:
             return []
-        places = _padding_places(site, int(shape[axis]), count, behind, mode)
-        return [build.op("Slice", x, *(build.constant([v]) for v in (p, p + 1, axis))) for p in places]
+        extent, rank = int(shape[axis]), len(shape)
+        found = []
+        for first, length, step in _runs(_padding_places(site, extent, count, behind, mode)):
+            end = first + 1 if not step else first + step * length if first + step * length >= 0 else -extent - 1
+            piece = build.op("Slice", x, *(build.constant([v]) for v in (first, end, axis, step or 1)))
+            found.append(piece if step else build.op("Tile", piece, build.constant(
+                [length if d == axis else 1 for d in range(rank)])))
+        return found
     return [*part(counts[0], False), x, *part(counts[1], True)]
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Places as runs: the first one, how many, and the step from one to the next, which is -1, 0 or 1."""
+    runs: list[tuple[int, int, int]] = []
+    for place in places:
+        first, length, step = runs[-1] if runs else (place, 0, 1)
+        if runs and length == 1 and abs(place - first) <= 1:
+            runs[-1] = first, 2, place - first
+        elif runs and place == first + step * length:
+            runs[-1] = first, length + 1, step
+        else:
+            runs.append((place, 1, 1))
+    return runs
 
 
 def _padding_places(site: Site, extent: int, count: int, behind: bool, mode: str) -> list[int]:

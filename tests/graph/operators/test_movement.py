@@ -1,4 +1,6 @@
-"""What operators of this family refuse."""
+"""What operators of this family refuse, and into how many pieces a padding falls."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ import pytest
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.expansion import expand_compositions
+from tests.graph.passes.golden import same_values
 from tests.graph.samples import Sample, floats, graph_of, sample, whole
 
 
@@ -30,3 +34,12 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+@pytest.mark.parametrize(("mode", "pieces"), [("reflect", 2), ("wrap", 2), ("edge", 4)])
+def test_a_padding_is_few_pieces_however_wide(mode: str, pieces: int) -> None:
+    graph, _ = graph_of(sample("Pad", floats(300), whole(200, 199), mode=mode), (1, 3))
+    made = expand_compositions(graph)
+    assert Counter(node.op for node in made.nodes)["Slice"] == 2
+    assert len(made.nodes) == pieces + 1
+    same_values(graph, made)
