@@ -139,14 +139,11 @@ def rings_of(operator: Operator, inputs: Sequence[Message], target: MeshTarget, 
     (h, w), (m, n), (along, across) = grid, operator.extents, turns
     own_rows, own_columns = -(-m // h), -(-n // w)
     cells = own_rows * own_columns
-    across_row = [(i.bytes * own_rows, m) for i in inputs if i.cut == "rows"]
-    across_column = [(i.bytes * own_columns, n) for i in inputs if i.cut == "columns"]
-    row_part = sum(_part(size, whole * along) for size, whole in across_row)
-    column_part = sum(_part(size, whole * across) for size, whole in across_column)
+    row_part, row_piece = (_shared(inputs, "rows", own_rows, m * parts) for parts in (along, w))
+    column_part, column_piece = (_shared(inputs, "columns", own_columns, n * parts) for parts in (across, h))
     weights = _part(operator.weights * own_columns, n * across)
-    plain = sum(_part(i.bytes * cells, m * n) for i in inputs if i.cut == "cells")
-    gathers = ((w // along - 1, sum(_part(size, whole * w) for size, whole in across_row)),
-               (h // across - 1, sum(_part(size, whole * h) for size, whole in across_column)))
+    plain = _shared(inputs, "cells", cells, m * n)
+    gathers = ((w // along - 1, row_piece), (h // across - 1, column_piece))
     shifts = ((along - 1, row_part), (across - 1, column_part + weights))
     seconds = operator.work * cells / (m * n) / target.compute
     seconds += sum(count * (size / target.link + target.hop) for count, size in gathers if size)
@@ -156,6 +153,11 @@ def rings_of(operator: Operator, inputs: Sequence[Message], target: MeshTarget, 
                  shifted=(shifts[0][0] * shifts[0][1], shifts[1][0] * shifts[1][1]), kept=weights,
                  held=_part(operator.result * cells, m * n) + plain + row_part + column_part
                  + sum(size for count, size in shifts if count))
+
+
+def _shared(inputs: Sequence[Message], cut: str, own: int, whole: int) -> int:
+    """Bytes of so many of the parts of all inputs that are cut so."""
+    return sum(_part(i.bytes * own, whole) for i in inputs if i.cut == cut)
 
 
 def _within_memory(graph: OperatorGraph, fronts: Sequence[Sequence[Rings]], memory: int) -> tuple[Rings, ...]:
