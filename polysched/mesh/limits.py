@@ -52,6 +52,7 @@ class MeshLimits:
         1 << 20, unit="operators", source="as most_operators; a million were placed")
     fewest_in_processes: int = constant(
         50_000, unit="operators", source="first guess: a process starts in a second, and 1562 operators take 0.2 s")
+    # regions.py
     most_weighted: int = constant(
         2_000, unit="operators", source="of a region whose parts have sizes of their own: Mt-KaHyPar 1.7 crashes with "
                                          "such sizes at 102,400 and 200,000, and maps a million to equal parts")
