@@ -67,9 +67,6 @@ _LOG = logging.getLogger(__name__)
 READING_OPERATIONS = LIMITS.reading_isl_operations
 READING_SECONDS = LIMITS.reading_seconds
 
-WORTH_STARTING = 0.1
-"""Processor seconds: with less left, what ended the reading is what came before it."""
-
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
 
@@ -256,9 +253,9 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
 def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
     at = x.at or region.items[0]
-    budget = in_words(READING_OPERATIONS, round(seconds, 1))
+    seconds = round(seconds, 1)
     return BudgetExceededError(
-        f"reading the region takes more than {budget}, which were spent here" if seconds >= WORTH_STARTING
+        f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
         else "the time that one file may take was spent before this region",
         where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
