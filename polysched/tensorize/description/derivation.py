@@ -43,8 +43,8 @@ def derive(semantics: Semantics) -> Contraction:
     if one is not None:
         return replace(one, scale=scale, stages=stages, locals=expanded)
     last = writing[-1]
-    return replace(_of_one_block(semantics, last), whole=False, finish=None, update=last.results[0].update,
-                   stages=stages, locals=expanded)
+    return replace(_of_one_block(semantics, last), whole=False, in_order=False, finish=None,
+                   update=last.results[0].update, stages=stages, locals=expanded)
 
 
 def _operands(semantics: Semantics) -> frozenset[str]:
@@ -73,14 +73,16 @@ def _of_one_block(semantics: Semantics, block: Block) -> Contraction:
     body, finish = first.update, ""
     if not others and not reduces and first.reads_itself and isinstance(body, Call) and _clamps(body):
         finish, body = body.function, body.arguments[0]
-    turned = first.output_dtype.is_float and any(loop.descending for loop in block.loops)
+    descending = frozenset(loop.name for loop in block.loops if loop.descending)
     return Contraction(
         dimensions=tuple(map(dimension, block.loops)), output=first.output, output_dtype=first.output_dtype,
         inputs=tuple(reads), input_dtypes=_dtypes(semantics, reads), update=ideal_of(body),
         accumulates=first.reads_itself, finish=finish or None,
         traits=_traits([r.update for r in block.results], finish),
         others=tuple(replace(r, update=ideal_of(r.update)) for r in others),
-        rounds_anew=turned or any(_rounds_anew(r.update) for r in block.results))
+        rounds_anew=bool(first.output_dtype.is_float and descending) or any(
+            _rounds_anew(r.update) for r in block.results),
+        in_order=True, descending=descending)
 
 
 def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | None:
