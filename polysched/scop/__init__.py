@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["all_from_c_file", "all_from_c_text", "from_c_file", "from_c_text"]
 
+PROVIDED = {
+    "Picture.tikz": "tikz:tikz_of",
+    "Scop.__str__": "text:scop_text",
+    "Scop._repr_html_": "display:scop_html",
+}
+"""What methods of values call (`scop.provided`)."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
