@@ -13,6 +13,7 @@ STARTS = {
     "experiment/contest.py": "contestants that answer while others wait: peers in their own interpreters",
     "experiment/conversation.py": "the pipe to a contestant",
     "kernel/triton_compiling.py": "ptxas, which compiles and runs nothing",
+    "mesh/partitioning.py": "Mt-KaHyPar, which may crash",
     "model/kernels.py": "a second process of polysched that compiles kernels",
     "search/pool.py": "processes of polysched that make candidates; measure/ times them",
     "target/compiler.py": "the compiler",
