@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
-from polysched.cli.options import add_scheduling, add_source, known_sizes, read_regions, scheduling_options
+from polysched.cli.options import C_OR_MLIR, add_scheduling, add_source, known_sizes, read_regions, scheduling_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
@@ -42,7 +42,7 @@ one case that only the emitted code shows: copies that need more memory than all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser)
+    add_source(parser, what=C_OR_MLIR)
     add_scheduling(parser)
     parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
                         help="whose updates may run in another order (default: keep)")
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--form", choices=(*FORMS, AFFINE),
                         help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
                              "the text for people; affine is the region as a function of MLIR's affine dialect, which "
-                             "is only written")
+                             "the command reads in place of a C file")
     add_assume(parser)
     add_target(parser)
     add_json(parser, "the same, with the tree in isl's notation,")
