@@ -16,3 +16,8 @@ from polysched.mesh.walker import verify, walk
 __all__ = ["Figure", "KernelGraph", "ManyOperators", "ManyPlacement", "MeshTarget", "Message", "Operator",
            "OperatorGraph", "PlaceOptions", "Placement", "Rectangle", "Route", "Shape", "chain", "place", "place_many",
            "read_graph", "read_kernel_graph", "read_target", "verify", "walk"]
+
+PROVIDED = {
+    "Placement._repr_html_": "picture:svg_of",
+}
+"""What methods of values call (`scop.provided`)."""

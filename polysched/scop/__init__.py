@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 _OF_MLIR = ("all_from_mlir", "from_mlir")
 __all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file", "from_c_text", "from_mlir"]
 
+PROVIDED = {
+    "Picture.tikz": "tikz:tikz_of",
+    "Scop.__str__": "text:scop_text",
+    "Scop._repr_html_": "display:scop_html",
+}
+"""What methods of values call (`scop.provided`)."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:

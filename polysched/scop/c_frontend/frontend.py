@@ -59,15 +59,13 @@ from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.text.regions import HINT, active_pragmas, find_regions
+from polysched.scop.limits import LIMITS
 from polysched.scop.scop import AccessKind, NameReads, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
-READING_OPERATIONS = 30_000_000
-"""Of isl, for one region; random programs of the tests need up to ten million."""
-
-READING_SECONDS = 10.0
-"""Of processor time, whatever the operations."""
+READING_OPERATIONS = LIMITS.reading_isl_operations
+READING_SECONDS = LIMITS.reading_seconds
 
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
