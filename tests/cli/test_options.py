@@ -175,5 +175,5 @@ def test_a_file_of_mlir_takes_the_place_of_one_of_c(tmp_path: Path, monkeypatch:
         read_regions(parser.parse_args([str(file), "-D", "N=4"]))
     with pytest.raises(UsageError, match="the file cannot be read"):
         read_regions(parser.parse_args([str(tmp_path / "none.mlir")]))
-    with pytest.raises(UsageError, match="a file of MLIR is no C file\n.*from_mlir"):
+    with pytest.raises(UsageError, match=r"a file of MLIR is no C file\n.*from_mlir"):
         from_c_file(file)
