@@ -115,22 +115,30 @@ def _unsigned(value: Value) -> Value:
 
 def _converted(name: str, value: Value, kind: str) -> Value:
     """A conversion, whose name says what the bits mean."""
-    if name == "index_cast" or (name == "index_castui" and value.dtype != BOOL and value.affine is not None):
-        if kind == "index" and value.affine is not None:
-            return Value(values.converted(value, INT64), INT64, True, value.affine)
-        return value if kind == "index" and value.weak else values.cast(value, _type(kind))
-    if name == "extsi" and value.dtype == BOOL:
-        return values.cast(values.negate(values.cast(value, INT64)), _type(kind))
-    if name in ("extui", "uitofp") and value.dtype != BOOL:
+    if name in ("index_cast", "index_castui"):
+        return _of_index(name, value, kind)
+    if name == "bitcast":
+        raise CannotExpress(f"arith.{name}")
+    if value.dtype == BOOL:
+        signed = values.negate(values.cast(value, INT64)) if name in ("extsi", "sitofp") else value
+        return values.cast(signed, _type(kind))
+    if name in ("extui", "uitofp"):
         return values.cast(_unsigned(value), _type(kind))
     if name == "fptoui":
-        narrow = _type(kind)
-        return values.cast(values.cast(value, next(t for t in _UNSIGNED.values() if t.bits == narrow.bits)), narrow)
+        wide = next((t for t in _UNSIGNED.values() if t.bits == _type(kind).bits), UINT8)
+        return values.cast(values.cast(value, wide), _type(kind))
     if name == "trunci" and kind == "i1":
         return values.truth(bitwise("&", value, values.cast(values.number(1), value.dtype)))
-    if name in ("bitcast", "index_castui"):
-        raise CannotExpress(f"arith.{name}")
     return values.cast(value, _type(kind))
+
+
+def _of_index(name: str, value: Value, kind: str) -> Value:
+    """To or from `index`; the affine form of a parameter stays."""
+    if name == "index_castui" and (value.dtype == BOOL or value.affine is None):
+        raise CannotExpress(f"arith.{name}")
+    if kind == "index" and value.affine is not None:
+        return Value(values.converted(value, INT64), INT64, True, value.affine)
+    return value if kind == "index" and value.weak else values.cast(value, _type(kind))
 
 
 def _compared(operation: Operation, left: Value, right: Value) -> Value:
