@@ -22,6 +22,7 @@ from polysched.scop.construction import values
 from polysched.scop.construction.region import OutOfBounds, Region
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.scop.limits import LIMITS
 from polysched.scop.mlir_frontend.affine_forms import AffineMap, AffineSet
 from polysched.scop.mlir_frontend.arithmetic import computed, constant
 from polysched.scop.mlir_frontend.custom_forms import CUSTOM
@@ -33,8 +34,6 @@ from polysched.scop.scop import Scop, Storage
 
 EXTENTS = "extents"
 """The attribute of a function with the extents of its memrefs: for each a map over its arguments of type index."""
-READING_OPERATIONS, READING_SECONDS = 30_000_000, 10.0
-"""Of isl, and of processor time, for one function."""
 _SEGMENTS = 3
 _BEGIN = re.compile(r"""(?:\s|//[^\n]*)*(?:module\b|func\.func\b|[#!][\w$.]+\s*=|"(?:builtin\.module|func\.func)")""")
 _UPDATES = ("+", "-", "*")
@@ -76,10 +75,10 @@ def all_from_mlir(text: str, *, path: str = "MLIR") -> tuple[Scop, ...]:
 
 def _scop(function: Operation, path: str) -> Scop:
     """The Scop of a function; isl's work on it is limited, as that on a region of C."""
-    scop = with_budget(READING_OPERATIONS, lambda: _Function(function, path).scop(), seconds=READING_SECONDS)
+    scop = with_budget(LIMITS.reading_isl_operations, lambda: _Function(function, path).scop(), seconds=LIMITS.reading_seconds)
     if scop is None:
         raise BudgetExceededError(
-            f"reading the function takes more than {in_words(READING_OPERATIONS, READING_SECONDS)}",
+            f"reading the function takes more than {in_words(LIMITS.reading_isl_operations, LIMITS.reading_seconds)}",
             where=SourceLocation(path, function.line), witness=str(function.attributes.get("sym_name", "")),
             hint="give the loops before they are tiled, or fewer of floordiv, mod, min and max inside one another")
     return scop

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from polysched.scop.limits import LIMITS
 from polysched.scop.mlir_frontend.operations import Block, Operation
 
-MOST_NODES = 64
-"""Operations in one expression; a value with more of them is kept in a variable, since each use repeats it."""
 LOADS = ("affine.load", "memref.load")
 STORES = ("affine.store", "memref.store")
 
@@ -86,7 +85,7 @@ def _define(operation: Operation, result: str, place: _Place, found: _Found) -> 
     size = 1 + sum(found.nodes.get(operand, 1) for operand in operation.operands)
     found.nodes[result] = size
     found.sources[result] = set().union(*(found.sources.get(operand, set()) for operand in operation.operands))
-    if size > MOST_NODES:
+    if size > LIMITS.expression_nodes:
         found.kept.add(result)
         found.nodes[result], found.sources[result] = 1, set()
 
