@@ -75,7 +75,8 @@ def all_from_mlir(text: str, *, path: str = "MLIR") -> tuple[Scop, ...]:
 
 def _scop(function: Operation, path: str) -> Scop:
     """The Scop of a function; isl's work on it is limited, as that on a region of C."""
-    scop = with_budget(LIMITS.reading_isl_operations, lambda: _Function(function, path).scop(), seconds=LIMITS.reading_seconds)
+    scop = with_budget(LIMITS.reading_isl_operations, lambda: _Function(function, path).scop(),
+                       seconds=LIMITS.reading_seconds)
     if scop is None:
         raise BudgetExceededError(
             f"reading the function takes more than {in_words(LIMITS.reading_isl_operations, LIMITS.reading_seconds)}",
