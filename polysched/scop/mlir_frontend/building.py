@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 import islpy as isl
 
 from polysched.errors import BudgetExceededError, SourceLocation, UnsupportedScopError, UsageError
-from polysched.scop.body import Binary, Expr, Load
 from polysched.scop.budget import in_words, with_budget
 from polysched.scop.construction import values
 from polysched.scop.construction.region import OutOfBounds, Region
+from polysched.scop.construction.updates import as_update
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, INT64, DType
 from polysched.scop.limits import LIMITS
@@ -36,7 +36,6 @@ EXTENTS = "extents"
 """The attribute of a function with the extents of its memrefs: for each a map over its arguments of type index."""
 _SEGMENTS = 3
 _BEGIN = re.compile(r"""(?:\s|//[^\n]*)*(?:module\b|func\.func\b|[#!][\w$.]+\s*=|"(?:builtin\.module|func\.func)")""")
-_UPDATES = ("+", "-", "*")
 
 
 def begins_as_mlir(text: str) -> bool:
@@ -300,27 +299,8 @@ class _Function:
         dtype = self.region.arrays[array].dtype
         if value.dtype != dtype and not value.weak:
             self._refuse(operation, f"a value of another type is stored, {value.dtype} into {dtype}")
-        op, written = self._update(array, subscripts, values.converted(value, dtype))
+        op, written = as_update(self.region, array, subscripts, values.converted(value, dtype))
         self.region.assign(array, subscripts, written, op=op, line=operation.line)
-
-    def _update(self, array: str, subscripts: Sequence[Value], written: Expr) -> tuple[str | None, Expr]:
-        """`A[i] = A[i] + x` as `A[i] += x`: the operator, and what is on its right."""
-        if isinstance(written, Binary) and written.op in _UPDATES and written.dtype == self.region.arrays[array].dtype:
-            for old, other in ((written.left, written.right), (written.right, written.left)):
-                if self._is_element(old, array, subscripts):
-                    return written.op, other
-                if written.op == "-":
-                    break
-        return None, written
-
-    def _is_element(self, read: Expr, array: str, subscripts: Sequence[Value]) -> bool:
-        if not isinstance(read, Load):
-            return False
-        (touch,) = self.region.touches_of(read)
-        return touch.array == array and all(
-            own.affine is not None and other.affine is not None and own.affine.intersect_params(
-                self.region.domain).is_equal(other.affine.intersect_params(self.region.domain))
-            for own, other in zip(touch.subscripts, subscripts, strict=True))
 
     def _alloc(self, operation: Operation) -> None:
         found = memref_of(operation.types[0]) if operation.types else None
