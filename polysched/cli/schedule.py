@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 NAME = "schedule"
 FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop", "cloog")
-AFFINE = "affine"
+REGIONS = ("affine", "tir")
+"""Forms of the whole region, with its bodies."""
 FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
@@ -52,10 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="instead of scheduling, check a schedule: a stored one, a tree or a union map in isl's "
                              "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), OpenScop or "
                              "CLooG's input; - reads standard input")
-    parser.add_argument("--form", choices=(*FORMS, AFFINE),
+    parser.add_argument("--form", choices=(*FORMS, *REGIONS),
                         help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
                              "the text for people; affine is the region as a function of MLIR's affine dialect, which "
-                             "the command reads in place of a C file")
+                             "the command reads in place of a C file; tir the same as TVMScript, which "
+                             "polysched.scop.from_tir reads once TVM has parsed it")
     add_assume(parser)
     add_target(parser)
     add_json(parser, "the same, with the tree in isl's notation,")
@@ -107,11 +109,13 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
 
 def _in_form(schedule: Schedule, form: str) -> str:
     """The schedule in one of `FORMS`, or the region with it."""
-    if form != AFFINE:
+    if form not in REGIONS:
         return schedule.to_text(form)
     from polysched.emit_c.mlir import affine_text
+    from polysched.emit_c.tir import tir_text
     from polysched.tiling.tiled_schedule import TiledSchedule
-    return affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
+    text = affine_text if form == "affine" else tir_text
+    return text(TiledSchedule(schedule=schedule, tree=schedule.tree))
 
 
 def _given(name: str | None, scops: tuple[Scop, ...]) -> str | None:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polysched.scop.c_frontend.frontend import all_from_c_file, all_from_c_text, from_c_file, from_c_text
     from polysched.scop.mlir_frontend import all_from_mlir, from_mlir
+    from polysched.scop.tir_frontend import from_tir
 
 _OF_MLIR = ("all_from_mlir", "from_mlir")
-__all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file", "from_c_text", "from_mlir"]
+_OF_TIR = ("from_tir",)
+__all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file", "from_c_text", "from_mlir",
+           "from_tir"]
 
 PROVIDED = {
     "Picture.tikz": "tikz:tikz_of",
@@ -28,5 +31,8 @@ def __getattr__(name: str) -> Any:
     if name in _OF_MLIR:
         from polysched.scop import mlir_frontend
         return getattr(mlir_frontend, name)
+    if name in _OF_TIR:
+        from polysched.scop import tir_frontend
+        return getattr(tir_frontend, name)
     from polysched.scop.c_frontend import frontend
     return getattr(frontend, name)
