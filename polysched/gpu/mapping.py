@@ -15,6 +15,7 @@ from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic
 
 
@@ -112,7 +113,7 @@ class TimeTiles:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Launch:
+class Launch(OneLine):
     """A kernel: what one work item runs, in the order of the schedule.
 
     A work item has the instances of the domain at one value of every loop of the host, and at its points.
@@ -189,7 +190,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostLoop:
+class HostLoop(OneLine):
     """A loop of the host: the values of `function`, ascending, and for each what is inside."""
 
     function: isl.UnionPwAff
@@ -197,7 +198,7 @@ class HostLoop:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostSequence:
+class HostSequence(OneLine):
     """Parts one after the other."""
 
     parts: tuple[HostNode, ...]

@@ -121,6 +121,12 @@ def test_short_storage_says_what_it_costs(stored: str, folder: Path) -> None:
     assert line.startswith("y: largest error ")
 
 
+def test_likely_sizes_given_twice_are_a_mistake_of_usage(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--likely", "batch=2,3", "--likely", "batch=4", folder=folder)
+    assert is_refusal(done)
+    assert "batch is given twice, as 2,3 and 4" in done.stderr
+
+
 def test_likely_sizes_that_are_no_numbers_are_a_mistake_of_usage(folder: Path) -> None:
     done = polysched("onnx", "m.onnx", "--likely", "batch=2;3", folder=folder)
     assert done.returncode == 2
@@ -157,3 +163,13 @@ def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
                       "reference", folder=folder)
     assert "verified against reference" in shown.stdout
     assert is_refusal(polysched("tune", "m.onnx", "--trials", "1", folder=folder))
+
+
+def test_a_page_tells_what_was_found_and_draws_the_plan(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", "reference", "--fusion", "greedy", "--report",
+                     "m.html", folder=folder)
+    text = (folder / "m.html").read_text()
+    assert "verified against reference" in done.stdout
+    assert "verified against reference" in text
+    assert "<svg" in text
+    assert is_refusal(polysched("onnx", "m.onnx", "--report", "m.html", folder=folder))
