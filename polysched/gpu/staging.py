@@ -81,8 +81,8 @@ def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
 
 
 def has_temporaries(scop: Scop, launch: Launch) -> bool:
-    """Whether a launch has arrays of the region alone, which may become variables of a work item."""
-    return any(array.is_temporary and _accesses(scop, launch.domain, array.name) for array in scop.arrays)
+    """Whether a launch writes arrays of the region alone, which may become variables of a work item."""
+    return any(array.is_temporary and written(scop, launch, array.name) for array in scop.arrays)
 
 
 def _decided(scop: Scop, launch: Launch, parts: Sequence[Phase], shared: bool) -> tuple[Phase, ...]:

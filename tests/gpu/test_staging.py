@@ -69,3 +69,9 @@ def test_work_items_with_variables_of_their_own_share_nothing() -> None:
         "    }\n#", "      C[i][j] = s[0] + s[1];\n    }\n#")
     assert "s[k % 2]" in text
     assert all(launch.phases == () for launch in mapped(text).launches)
+
+
+def test_a_number_that_nothing_writes_is_no_temporary() -> None:
+    text = PRODUCT.replace("int n, ", "int n, float by, ").replace("C[i][j] +=", "C[i][j] += by *")
+    (launch,) = mapped(text).launches
+    assert [phase.staged for phase in launch.phases] == [(), ("A", "B")]

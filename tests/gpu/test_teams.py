@@ -62,3 +62,8 @@ def test_values_are_dealt_out() -> None:
     step = isl.UnionPwAff("{ S[i] -> [(2i + 1)] }")
     found = dealt(domain, step, "lane", 8)
     assert found.is_equal(isl.UnionSet("[n, lane] -> { S[i] : 0 <= i < n and (2i + 1 - lane) mod 8 = 0 }"))
+
+
+def test_a_number_may_take_part() -> None:
+    (launch,) = launches(TOTAL.replace("int n, ", "int n, int by, ").replace("+= A[i]", "+= A[i] * by"))
+    assert launch.team == 256
