@@ -13,7 +13,7 @@ from polysched.emit_c.scalar_code.python_operators import python_call
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Call, Expr, Literal, statement_expressions, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, LONGDOUBLE, UINT16, DType
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Statement
 
 _NAMES = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
@@ -66,14 +66,19 @@ def refuse_unsupported(scop: Scop, apart: Collection[str] = ()) -> None:
     for array in scop.arrays:
         if array.dtype not in MOVED_TYPES or array.name not in moved:
             _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
-    for statement in (own for own in scop.statements if own.name not in apart):
-        tops = [*statement_expressions(statement.body), *(s for a in statement.accesses for s in a.subscripts)]
-        for expression in (e for top in tops for e in walk(top)):
-            where = f"{scop.name}, line {statement.line}"
-            _check_type(expression.dtype, where)
-            if isinstance(expression, Call) and device_function(expression, scop) is None:
-                raise UnsupportedScopError(f"no device has the function {expression.function}", where=where,
-                                           hint="functions of math.h can be called")
+    for statement in scop.statements:
+        if statement.name not in apart:
+            _check_statement(scop, statement)
+
+
+def _check_statement(scop: Scop, statement: Statement) -> None:
+    tops = [*statement_expressions(statement.body), *(s for a in statement.accesses for s in a.subscripts)]
+    for expression in (e for top in tops for e in walk(top)):
+        where = f"{scop.name}, line {statement.line}"
+        _check_type(expression.dtype, where)
+        if isinstance(expression, Call) and device_function(expression, scop) is None:
+            raise UnsupportedScopError(f"no device has the function {expression.function}", where=where,
+                                       hint="functions of math.h can be called")
 
 
 def _check_type(dtype: DType, where: str) -> None:

@@ -81,8 +81,7 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
     return KernelLoops(launch=launch, loops=loops, host=host, coordinates=coordinates, phases=phases,
                        places=places if phases or launch.points else None,
                        ranges=tuple(bounds(image_of(outside, c), runs) for c in launch.coordinates),
-                       firsts=tuple(names.taken.fresh(f"first_{c}") for c in coordinates),
-                       counts=tuple(names.taken.fresh(f"count_{c}") for c in coordinates),
+                       firsts=_fresh("first", coordinates, names), counts=_fresh("count", coordinates, names),
                        private=frozenset(contracted(loops)))
 
 
@@ -103,8 +102,13 @@ def _of_several_steps(mapping: GpuMapping, launch: Launch, names: DeviceNames, g
                             lambda instances, known: generated(mapping, instances, known, names))
     return KernelLoops(launch=launch, loops=tiles.loops, host=given.host, coordinates=given.coordinates, tiles=tiles,
                        ranges=tuple(outer_bounds(image_of(given.outside, c), given.runs) for c in launch.coordinates),
-                       firsts=tuple(names.taken.fresh(f"first_{c}") for c in given.coordinates),
-                       counts=tuple(names.taken.fresh(f"count_{c}") for c in given.coordinates), private=frozenset())
+                       firsts=_fresh("first", given.coordinates, names),
+                       counts=_fresh("count", given.coordinates, names), private=frozenset())
+
+
+def _fresh(what: str, coordinates: tuple[str, ...], names: DeviceNames) -> tuple[str, ...]:
+    """A name per coordinate."""
+    return tuple(names.taken.fresh(f"{what}_{own}") for own in coordinates)
 
 
 def _places(launch: Launch, host: tuple[str, ...], coordinates: tuple[str, ...], names: DeviceNames) -> Names | None:

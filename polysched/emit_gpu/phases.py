@@ -12,9 +12,10 @@ from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.index import Condition, Linear, constant, substitute, substitute_condition, variable
-from polysched.emit_c.loop_ir.loops import If, Node, Temporary, block
+from polysched.emit_c.loop_ir.loops import If, Node, Temporary
 from polysched.emit_c.loop_ir.names import name_loops
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import block
 from polysched.emit_gpu.fixed_values import bounds, when
 from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
 from polysched.emit_gpu.limits import LIMITS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.emit_c.loop_ir.loops import StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import StatementInstance
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_gpu.names import device_names
 from polysched.emit_gpu.phases import generated
 from polysched.emit_gpu.time_tile_loops import time_tile_loops
