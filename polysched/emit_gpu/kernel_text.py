@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.loop_ir.loops import instances
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.emit_c.loop_ir.loops import (
-    For,
-    Node,
-    Packed,
-    RegisterTile,
-    ThreadReduction,
-    child_nodes,
-    instances,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role

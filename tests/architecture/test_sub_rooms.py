@@ -33,6 +33,7 @@ SUB_ROOMS = {
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25
+MOST_LINES = 500
 
 
 @pytest.mark.parametrize(("room", "sub_room"), [(room, name) for room, order in SUB_ROOMS.items() for name in order])
@@ -66,3 +67,8 @@ def test_no_folder_is_too_full() -> None:
         modules = len([p for p in folder.glob("*.py") if p.name != "__init__.py"])
         name = str(folder.relative_to(ROOT))
         assert modules <= MOST_MODULES, f"{name} holds {modules} modules"
+
+
+def test_no_module_is_too_long() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ROOT.rglob("*.py")}
+    assert not {name: length for name, length in lengths.items() if length > MOST_LINES}

@@ -20,15 +20,8 @@ import islpy as isl
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.limits import LIMITS
-from polysched.emit_c.loop_ir.loops import (
-    For,
-    Node,
-    ThreadReduction,
-    child_nodes,
-    instances,
-    statements_in_blocks,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, statements_in_blocks, walk_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role

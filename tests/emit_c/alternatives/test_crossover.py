@@ -10,7 +10,8 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
-from polysched.emit_c.loop_ir.loops import For, walk_nodes
+from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.target import Target
