@@ -157,7 +157,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     text = regions[0].scop.source.text
     refused = _told(refusals)
     for line in [*filter(None, map(told_unchanged, regions)), *filter(None, map(_told_promises, regions)),
-                 *(line for r in regions for line in (*told_loops(r), *told_coarse(r))), *filter(None, [budget.told(str(path))])]:
+                 *(line for r in regions for line in (*told_loops(r), *told_coarse(r))),
+                 *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(

@@ -130,7 +130,8 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
             return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
     for pair in pairs:
         if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:
-            return f"the sum in line {scop.statement(pair.sink).line} is rounded in its order; --reassociate allows others"
+            line = scop.statement(pair.sink).line
+            return f"the sum in line {line} is rounded in its order; --reassociate allows others"
     return None
 
 

@@ -27,7 +27,8 @@ def test_a_region_that_stays_as_it_is_is_told(
 
 
 @pytest.mark.parametrize(("left", "told"), [
-    ("for (int i = 0; i < n; i++) a[i * i] = 1.0;", "a subscript of `a` in line 4 is not affine: it may name any element"),
+    ("for (int i = 0; i < n; i++) a[i * i] = 1.0;",
+     "a subscript of `a` in line 4 is not affine: it may name any element"),
     ("for (int i = 1; i < n; i++) a[i] = a[i - 1] * 3;", "every iteration of line 4 needs `a` of earlier ones"),
     ("for (int i = 1; i < n; i++) a[i] = 3;", None),
     ("for (int i = 1; i < n; i++) { a[i] = a[i - 1]; for (int j = 0; j < n; j++) c[i][j] = 2; }",
