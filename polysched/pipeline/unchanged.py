@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 import islpy as isl
 
 from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
@@ -118,12 +120,9 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
     """The dependence that keeps some statements in their order, in words."""
     scop = made.dependences.scop
     pairs = [pair for pair in made.dependences.pairs if {pair.source, pair.sink} & names]
-    ordered = {pair.array for pair in pairs if not pair.reduction}
-    for statement in scop.statements:
-        for access in statement.accesses:
-            if statement.name in names and not access.exact and access.array in ordered:
-                where = f"`{access.array}` in line {statement.line}"
-                return f"a subscript of {where} is not affine: it may name any element"
+    if unknown := _unknown_subscript([scop.statement(name) for name in sorted(names)],
+                                     {pair.array for pair in pairs if not pair.reduction}):
+        return unknown
     for pair in pairs:
         if pair.source == pair.sink and not pair.reduction:
             line = scop.statement(pair.sink).line
@@ -132,6 +131,16 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
         if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:
             line = scop.statement(pair.sink).line
             return f"the sum in line {line} is rounded in its order; --reassociate allows others"
+    return None
+
+
+def _unknown_subscript(statements: Sequence[Statement], ordered: Set[str]) -> str | None:
+    """The first subscript of an array with ordered accesses that is not affine, in words."""
+    for statement in sorted(statements, key=lambda s: s.line):
+        for access in statement.accesses:
+            if not access.exact and access.array in ordered:
+                where = f"`{access.array}` in line {statement.line}"
+                return f"a subscript of {where} is not affine: it may name any element"
     return None
 
 

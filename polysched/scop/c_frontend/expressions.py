@@ -140,7 +140,7 @@ def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
         raise x.refuse("a comma operator inside an expression", node, hint=SIDE_EFFECT_HINT)
     if isinstance(node, c_ast.CompoundLiteral):
         raise x.refuse("a whole struct or array is written as a value", node,
-                       hint="a struct can be set from one, each member named once at most; else set its members one by one")
+                       hint="set its members one by one; a struct can be set from one where each member is named once")
     raise x.refuse(f"the construct {type(node).__name__} is not supported in an expression", node)
 
 

@@ -69,7 +69,7 @@ REFUSALS = [
     ("(void)(A[0] > 0 ? j++ : 0);", "no effect that can be analysed", None, "for, if, while, assignments"),
     ("_Complex double z = A[0]; A[1] = 0;", "complex numbers are not read", None, None),
     ("one = (struct pair){.a = 1, .a = 2};", "a whole struct or array is written as a value",
-     "(struct pair){.a = 1, .a = 2}", "each member named once"),
+     "(struct pair){.a = 1, .a = 2}", "each member is named once"),
     ("A[0] = __builtin_offsetof(struct S, b);", "the offset of a member is not known", "offsetof", "write the number"),
     ("int w[n] = {1}; A[0] = w[0];", "no constant size", "int w[n]", "as a number"),
     ("int w[3] = {[1] = 2}; A[0] = w[0];", "designators", "int w[3]", "one by one"),
