@@ -32,6 +32,7 @@ from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Scop, Statement
+from polysched.target.one_line import OneLine
 from polysched.target.target import Target
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.planning.predict import predict
@@ -51,7 +52,7 @@ INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
 
 
 @dataclass(frozen=True)
-class Crossover:
+class Crossover(OneLine):
     """From which sizes on transformed code pays.
 
     Parameters
@@ -188,8 +189,8 @@ def _in_step(source: CSource) -> Iterator[tuple[str, int]]:
     What is in front of the columns where all rows are busy, and behind them, is computed row by row.
     """
     scop = source.scop
-    for node in walk_nodes(source.loops):
-        for instance in instances(node.body) if isinstance(node, For) and node.behind else ():
+    for node in (n for n in walk_nodes(source.loops) if isinstance(n, For) and n.behind):
+        for instance in instances(node.body):
             domain = scop.statement(instance.statement).domain.intersect_params(scop.context)
             moved = [k for k, value in enumerate(instance.iterators) if node.variable in value.variables]
             extent = _length(domain, moved[-1]) if moved else None
