@@ -75,8 +75,8 @@ def test_refusals() -> None:
 @pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop", "cloog"])
 def test_damaged_texts_are_refused_in_words_or_read(form: str) -> None:
     program = analyse(from_c_text("void f(int n, double C[n][n], double s[n]) {\n#pragma scop\n"
-                                  "for (int i = 0; i < n; i++) { s[i] = 0; for (int j = 0; j < n; j++) s[i] += C[i][j]; }"
-                                  "\n#pragma endscop\n}"))
+                                  "for (int i = 0; i < n; i++) { s[i] = 0; for (int j = 0; j < n; j++) s[i] += C[i][j];"
+                                  " }\n#pragma endscop\n}"))
     pieces = re.findall(r"\w+|\s+|[^\w\s]", original(program).to_text(form))
     generator = random.Random(form)
     for _ in range(60):
