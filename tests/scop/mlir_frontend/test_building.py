@@ -120,7 +120,8 @@ def test_types_of_integers() -> None:
 
 def test_names_are_those_of_c() -> None:
     scop = from_mlir("func.func @int(%for: memref<7xf64>, %exists: index) {\naffine.for %while = 0 to %exists {\n"
-                     "%0 = affine.load %for[%while] : memref<7xf64>\naffine.store %0, %for[0] : memref<7xf64>\n}\nreturn}")
+                     "%0 = affine.load %for[%while] : memref<7xf64>\n"
+                     "affine.store %0, %for[0] : memref<7xf64>\n}\nreturn}")
     assert (scop.name, scop.parameters[0].name, scop.arrays[0].name) == ("int_1", "exists_1", "for_1")
 
 
