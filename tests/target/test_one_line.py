@@ -52,6 +52,13 @@ def test_a_long_one_is_one_line(value: Holder) -> None:
     assert "..." in line
 
 
+def test_a_record_that_holds_itself_ends() -> None:
+    held: list[Point] = []
+    holder = Holder(held)  # type: ignore[arg-type]
+    held.append(holder)  # type: ignore[arg-type]
+    assert repr(holder) == "Holder(points=[...], text='')"
+
+
 def test_many_fields_are_cut_at_the_end() -> None:
     wide = dataclass(type("Wide", (OneLine,), {"__annotations__": {f"field_{n}": int for n in range(60)}}))
     line = repr(wide(*range(60)))
