@@ -62,4 +62,6 @@ def whole(value: object) -> str:
     if type(value) in (tuple, list):
         inside = ", ".join(map(whole, value))  # type: ignore[call-overload]
         return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(whole, value)))}}}"
     return repr(value)

@@ -72,3 +72,4 @@ def test_keys_tell_apart_what_lines_do_not() -> None:
     assert whole(first) != whole(second)
     assert whole([{"a": first}]) != whole([{"a": second}])
     assert whole(((1,), [2], {"k": Point(3)})) == "((1,), [2], {'k': Point(x=3, y=0)},)"
+    assert whole(frozenset({Point(2), Point(1)})) == "{Point(x=1, y=0), Point(x=2, y=0)}"
