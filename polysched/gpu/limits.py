@@ -25,6 +25,9 @@ class GpuLimits:
         64, unit="points", source="of a work item: 8 x 8 results of a product with their operands fill half of the 255 "
                                   "registers that a thread of a GPU has")
 
+    most_iterations: int = constant(
+        1024, unit="iterations", source="of a loop of the host in one launch: diamonds are as wide at least")
+
     # points.py
     points_along: int = constant(
         8, unit="points", source="along one coordinate that the model weighs: a product reads 2 / 8 operands a step")
@@ -44,8 +47,6 @@ class GpuLimits:
         256, unit="blocks", source="that reduce together: as many as the items of the team that combines their parts")
 
     # time_tiles.py
-    most_iterations: int = constant(
-        1024, unit="iterations", source="of a loop of the host in one launch: diamonds are as wide at least")
     most_slope: int = constant(
         4, unit="elements", source="of a coordinate that a dependence crosses in a step: beyond, diamonds are flat")
     time_tile_x: int = constant(
