@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=4)
 TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
@@ -27,7 +25,7 @@ TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
 
 
 def source(n: str, **options: Any) -> CSource:
-    tiled = tile(pluto(analyse(from_c_text(TEXT.format(n=n)))), TilingOptions(target=MACHINE))
+    tiled = tile(pluto_of(TEXT.format(n=n)), TilingOptions(target=MACHINE))
     return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16, **options))
 
 

@@ -10,13 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 TARGET = Target(vector_bits=256, vector_registers=16, cores=2)
 LOOPS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < l; k++) "
@@ -41,7 +39,7 @@ def emitted(name: str) -> tuple[str, CSource]:
     body = PROGRAMS[name][0]
     text = ("void f(int n, int m, int l, int s, float *C, const float *A, const float *B) {\n#pragma scop\n"
             f"{body}\n#pragma endscop\n}}\n")
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=TARGET, sizes=(16, 48, 8)))
+    tiled = tile(pluto_of(text), TilingOptions(target=TARGET, sizes=(16, 48, 8)))
     return text, emit(tiled, options=EmitOptions(vector_bits=256))
 
 
