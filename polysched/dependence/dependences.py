@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from polysched.dependence.questions.blocks import LoopBlocks
@@ -31,7 +33,7 @@ class DependenceKind(Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dependence:
+class Dependence(OneLine):
     """The dependence between two access references.
 
     Parameters
@@ -120,13 +122,13 @@ class Dependences(Shown):
 
     def carried_by(self, loop: str) -> tuple[Dependence, ...]:
         """The dependences between iterations of a loop of the program as written; see `questions.carried_by`."""
-        from polysched.dependence.questions import carried_by
-        return carried_by(self, loop)
+        found: tuple[Dependence, ...] = provided("dependence", "Dependences.carried_by")(self, loop)
+        return found
 
     def blocking(self, loop: str) -> tuple[LoopBlocks, ...]:
         """What keeps a loop from being parallel, in lanes, interchanged or tiled; see `questions.blocking`."""
-        from polysched.dependence.questions import blocking
-        return blocking(self, loop)
+        found: tuple[LoopBlocks, ...] = provided("dependence", "Dependences.blocking")(self, loop)
+        return found
 
     def headline(self) -> str:
         """For instance `of gemm: 2 flow, 1 output`, in ordered pairs of references."""
@@ -135,9 +137,9 @@ class Dependences(Shown):
         return f"of {self.scop.name}: {told or 'none'}"
 
     def __str__(self) -> str:
-        from polysched.dependence.text import dependences_text
-        return dependences_text(self)
+        text: str = provided("dependence", "Dependences.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.dependence.display import dependences_html
-        return dependences_html(self)
+        html: str = provided("dependence", "Dependences._repr_html_")(self)
+        return html

@@ -9,14 +9,16 @@ from typing import Literal
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.errors import UsageError
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmitOptions:
+class EmitOptions(OneLine):
     """What the emitted C may use.
 
     Parameters
@@ -134,8 +136,8 @@ class CSource(Shown):
         return self.text
 
     def _repr_html_(self) -> str:
-        from polysched.emit_c.display import c_source_html
-        return c_source_html(self)
+        html: str = provided("emit_c", "CSource._repr_html_")(self)
+        return html
 
 
 def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:

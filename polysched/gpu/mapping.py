@@ -15,6 +15,7 @@ from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +50,7 @@ class Phase:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Launch:
+class Launch(OneLine):
     """A kernel: what one work item runs, in the order of the schedule.
 
     A work item has the instances of the domain at one value of every loop of the host, and at its points.
@@ -64,6 +65,8 @@ class Launch:
     block : work items of a block per coordinate.
     points : values of each coordinate that a work item has, `block` apart; empty for one of each.
     team : work items of a block that share one value of every coordinate and reduce together; 0 where each has its own.
+    shares : blocks, each with a team, that reduce together for one value of every coordinate; a second kernel combines
+        what they found.  Such a launch has one phase, a reduction.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
@@ -74,6 +77,7 @@ class Launch:
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     team: int = 0
+    shares: int = 1
     phases: tuple[Phase, ...] = ()
 
     @property
@@ -104,7 +108,8 @@ class Launch:
         if self.team:
             phases = "".join(f"; {text}" for text in map(str, self.phases) if text)
             count = len(self.coordinates)
-            return (f"{self.name}: {count} dimension{'s' * (count != 1)}, a team of {self.team} work items for each "
+            teams = f"{self.shares} teams" if self.shares > 1 else "a team"
+            return (f"{self.name}: {count} dimension{'s' * (count != 1)}, {teams} of {self.team} work items for each "
                     f"value, run {', '.join(self.statements())}{phases}")
         if not self.coordinates:
             return f"{self.name}: one work item runs {', '.join(self.statements())}"
@@ -115,7 +120,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostLoop:
+class HostLoop(OneLine):
     """A loop of the host: the values of `function`, ascending, and for each what is inside."""
 
     function: isl.UnionPwAff
@@ -123,7 +128,7 @@ class HostLoop:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostSequence:
+class HostSequence(OneLine):
     """Parts one after the other."""
 
     parts: tuple[HostNode, ...]

@@ -15,6 +15,7 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import FLAGS, CompiledScop
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.limits import LIMITS
 from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
@@ -22,8 +23,9 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
+from polysched.target.one_line import shortened
 
-MOST_SHAPES = 64
+MOST_SHAPES = LIMITS.kept_sizes
 
 
 class ScopFunction:
@@ -49,7 +51,7 @@ class ScopFunction:
         self._sizes: dict[object, dict[str, int]] = {}
 
     def __repr__(self) -> str:
-        return f"<polysched.compile: {self.__name__}{self.__signature__}>"
+        return shortened(f"<polysched.compile: {self.__name__}{self.__signature__}>")
 
     @cached_property
     def __signature__(self) -> inspect.Signature:

@@ -9,14 +9,16 @@ from polysched.measure.programs.comparison import ArrayComparison
 from polysched.measure.timing.machine import Conditions, Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Timing
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 2
 """1: the first. 2: `listings` and `peaks`, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verification:
+class Verification(OneLine):
     """The comparison of the transformed code's results with the untransformed code's.
 
     Parameters
@@ -60,7 +62,7 @@ class Verification:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(OneLine):
     """What the regions do at one size, counted from their domains and accesses.
 
     Parameters
@@ -193,9 +195,9 @@ class Measurement(Shown):
         return f"{self.function}{sizes}: {self.timing.ratio:.3g} times as fast as the original"
 
     def __str__(self) -> str:
-        from polysched.measure.summary import measurement_text
-        return measurement_text(self)
+        text: str = provided("measure", "Measurement.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.measure.summary import measurement_html
-        return measurement_html(self)
+        html: str = provided("measure", "Measurement._repr_html_")(self)
+        return html

@@ -13,11 +13,13 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.scop.html import drawing, preformatted
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class Route:
+class Route(OneLine):
     """How the pieces of a message travel.
 
     Parameters
@@ -31,7 +33,7 @@ class Route:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(OneLine):
     """A predicted figure, and what no placement is below.
 
     Parameters
@@ -134,5 +136,5 @@ class Placement(Shown):
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        from polysched.mesh.picture import svg_of
-        return drawing(svg_of(self), alt=self.headline()) + preformatted("\n".join(map(str, self.figures.values())))
+        svg: str = provided("mesh", "Placement._repr_html_")(self)
+        return drawing(svg, alt=self.headline()) + preformatted("\n".join(map(str, self.figures.values())))

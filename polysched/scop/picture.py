@@ -17,6 +17,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.html import SHRINKS, drawing
 from polysched.scop.points import box_size, fix_parameters, points_of
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 
@@ -122,8 +123,8 @@ class Picture(Shown):
     @property
     def tikz(self) -> str:
         """The picture as TikZ, for papers."""
-        from polysched.scop.tikz import tikz_of
-        return tikz_of(self)
+        text: str = provided("scop", "Picture.tikz")(self)
+        return text
 
     def _repr_html_(self) -> str:
         return drawing(self.svg, alt=str(self))

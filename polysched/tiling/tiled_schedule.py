@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.by_hand import Unused
@@ -16,7 +18,7 @@ from polysched.tiling.shapes.split_tiles import Pieces
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandTiling:
+class BandTiling(OneLine):
     """What was done to one band.
 
     Parameters
@@ -90,9 +92,9 @@ class TiledSchedule(Shown):
         return f"of {self.schedule.scop.name}: {f'tiles {tiles}' if tiles else 'no tiles'}"
 
     def __str__(self) -> str:
-        from polysched.tiling.display import tiled_text
-        return tiled_text(self)
+        text: str = provided("tiling", "TiledSchedule.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.tiling.display import tiled_html
-        return tiled_html(self)
+        html: str = provided("tiling", "TiledSchedule._repr_html_")(self)
+        return html

@@ -18,9 +18,8 @@ from polysched.emit_c.loop_ir.loops import (
     RegisterTile,
     Temporary,
     ThreadReduction,
-    child_nodes,
-    walk_nodes,
 )
+from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
 
 
 def for_loops(loops: Node) -> list[For]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.emit_c.loop_ir.loops import Node, instances
+from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.loop_ir.text import condition_text, linear_text
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.pipeline import TransformedFile, transform_file
 from polysched.pipeline.options import PipelineOptions
 from tests.emit_c.compiled import load

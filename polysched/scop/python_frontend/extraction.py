@@ -16,6 +16,7 @@ from polysched.scop.construction import values
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import Value
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
+from polysched.scop.limits import LIMITS
 from polysched.scop.python_frontend.data_indices import DataIndices
 from polysched.scop.python_frontend.environment import Environment, Restart, Stored, outer_names
 from polysched.scop.python_frontend.operands import View, whole_view
@@ -30,13 +31,14 @@ from polysched.scop.python_frontend.signature import (
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.python_frontend.statements import Lowering
 from polysched.scop.scop import Array, Assumption, Scop, Storage
+from polysched.target.one_line import OneLine
 
-MOST_PASSES = 200
+MOST_PASSES = LIMITS.extraction_passes
 SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 @dataclass(frozen=True)
-class Extent:
+class Extent(OneLine):
     """One dimension of an array argument.
 
     Parameters
@@ -50,7 +52,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Argument:
+class Argument(OneLine):
     """How an argument of the function reaches the Scop.
 
     Parameters
@@ -73,7 +75,7 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PythonScop:
+class PythonScop(OneLine):
     """A Scop that came from a Python function.
 
     Parameters

@@ -10,8 +10,8 @@ import pytest
 
 from polysched.emit_c import EmitOptions, emit, splice
 from polysched.emit_c.loop_ir.index import source_operation, variable
-from polysched.emit_c.loop_ir.loops import instances
 from polysched.emit_c.loop_ir.text import linear_text, loop_text
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.pass_history import pass_history
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.emit_c.loop_ir.loops import Local, walk_nodes
+from polysched.emit_c.loop_ir.loops import Local
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import temporaries, vectors

@@ -12,7 +12,7 @@ import pytest
 import polysched
 from polysched.emit_c import CSource
 from polysched.emit_c.loop_ir.index import variable
-from polysched.emit_c.loop_ir.loops import instances
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import for_loops

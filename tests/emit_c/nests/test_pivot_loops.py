@@ -10,7 +10,8 @@ import pytest
 
 import polysched
 from polysched.emit_c.loop_ir.index import variable
-from polysched.emit_c.loop_ir.loops import Let, Node, walk_nodes
+from polysched.emit_c.loop_ir.loops import Let, Node
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.measure.programs.instance_trace import verify_order
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from polysched.emit_c import CSource, EmitOptions, emit, splice
-from polysched.emit_c.loop_ir.loops import Packed, walk_nodes
+from polysched.emit_c.loop_ir.loops import Packed
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load

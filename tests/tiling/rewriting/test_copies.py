@@ -14,7 +14,8 @@ from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.generation.ast_build import PLACEHOLDER
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.loop_run import run_loops
-from polysched.emit_c.loop_ir.loops import Node, Packed, walk_nodes
+from polysched.emit_c.loop_ir.loops import Node, Packed
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scheduling.marks import Copy, LoopMark
 from polysched.scop.body import Load
 from polysched.scop.body import walk as walk_expression
