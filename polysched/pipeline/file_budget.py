@@ -1,10 +1,12 @@
 """How long one file may take: a line where it takes long, and an end where it takes longer.
 
-Source: budgets are processor time of this thread (`scop.budget`), so that what else the machine does ends none.
+Source: budgets are processor time, so that what else the machine does ends none: that of the process, since a solver
+has threads of its own, or of this thread where the program has others that may compile, too (`scop.budget`).
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +14,18 @@ from dataclasses import dataclass, field
 from polysched.errors import BudgetExceededError, SourceLocation
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.timing import processor_seconds
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 
 FILE_SECONDS = LIMITS.file_seconds
 LONG_SECONDS = LIMITS.long_seconds
 WORTH_TELLING = LIMITS.worth_telling_share
+
+
+def processor_clock() -> Callable[[], float]:
+    """What counts the processor seconds of a compilation."""
+    return time.process_time if threading.active_count() == 1 else time.thread_time
 
 
 @dataclass
@@ -27,16 +35,21 @@ class FileBudget:
     Parameters
     ----------
     limit : in processor seconds.
-    regions : line, processor seconds and wall time per stage of every region that was looked at.
+    clock : in processor seconds.
+    regions : line and processor seconds, in all and per stage, of every region that was looked at.
     """
 
     limit: float = FILE_SECONDS
-    started: float = field(default_factory=time.thread_time)
+    clock: Callable[[], float] = field(default_factory=processor_clock)
+    started: float = field(init=False)
     regions: list[tuple[int, float, Mapping[str, float]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
 
     def spent(self) -> float:
         """Processor seconds so far."""
-        return time.thread_time() - self.started
+        return self.clock() - self.started
 
     def left(self) -> float:
         """Processor seconds until the end."""
@@ -51,15 +64,16 @@ class FileBudget:
         """
         before, stages = self.spent(), dict[str, float]()
         line = min((s.line for s in scop.statements), default=0)
-        try:
-            made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
-        finally:
-            self.regions.append((line, self.spent() - before, stages))
+        with processor_seconds() as own:
+            try:
+                made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
+            finally:
+                self.regions.append((line, self.spent() - before, own))
         if made is None:
             raise BudgetExceededError(
                 f"the file takes more than {self.limit:g} s of processor time, which were spent up to here",
                 where=SourceLocation(scop.source.path if scop.source is not None else scop.name, line),
-                witness=_stages(stages) or None, hint="split the file, or simplify the region that takes long")
+                witness=_stages(own) or None, hint="split the file, or simplify the region that takes long")
         return made
 
     def told(self, path: str) -> str | None:
