@@ -20,6 +20,7 @@ from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.tensorize.preparing.canonical import canonical_form
+from polysched.tensorize.preparing.from_zero import with_loops_from_zero
 from polysched.tensorize.preparing.narrowing import narrow_sums
 from polysched.tensorize.preparing.written_out import in_loops_of_their_own
 from polysched.tiling.best_schedule import NAME as BEST
@@ -46,7 +47,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     values : replaces scalars by their values before anything is expanded.
     known : as for `analyse`; `Expansion.given` of this program with other options.
     turn : exact reductions whose rows lie apart may run in any order (`turned_reductions`).
-    rolled : sums that are written out are loops of their own; for instructions of several stages.
+    rolled : sums that are written out are loops of their own, and loops start at zero; for instructions of several
+        stages.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def _analysed(scop: Scop, *, expand: bool, value_based: bool, inputs: bool,
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
     dependences = given = analyse(with_chosen_operands(without_idle_statements(scop)), known=known)
     if for_instructions:
-        dependences = in_loops_of_their_own(dependences) if rolled else dependences
+        dependences = with_loops_from_zero(in_loops_of_their_own(dependences)) if rolled else dependences
         dependences = canonical_form(narrow_sums(substitute_temporaries(dependences)))
     elif values is not None:
         dependences = values(dependences)
