@@ -84,6 +84,7 @@ class For:
     depth : schedule dimension that the loop enumerates.
     guard : a further condition on continuing that is no upper bound; such a loop is not canonical.
     forgets : compilers keep no element of memory in a register from one iteration to the next.
+    behind : iterations that the last of several rows in step is behind the first; 0 where it is none of that kind.
     fences : an iteration ends when all its stores past the caches are in memory.
     yields : an iteration is a tile of code that can be stopped behind it (`nests.tile_boundaries`).
     """
@@ -97,6 +98,7 @@ class For:
     depth: int = 0
     guard: Condition | None = None
     forgets: bool = False
+    behind: int = 0
     fences: bool = False
     yields: bool = False
 

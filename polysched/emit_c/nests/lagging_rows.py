@@ -121,7 +121,8 @@ def _block(loop: For, row: For, lag: int, first_row: str, taken: TakenNames, nam
     together = block(tuple(
         substitute_node(row.body, {loop.variable: variable(first_row) + k, row.variable: variable(step) - lag * k})
         for k in range(ROWS)))
-    main = replace(row, variable=step, lower=variable(start), upper=variable(end), body=together, forgets=True)
+    main = replace(row, variable=step, lower=variable(start), upper=variable(end), body=together, forgets=True,
+                   behind=lag * (ROWS - 1))
     return Let(start, starts, Let(end, extreme("max", (variable(start), ends)), block((front, main, back))))
 
 

@@ -253,8 +253,10 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
 def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
     at = x.at or region.items[0]
+    seconds = round(seconds, 1)
     return BudgetExceededError(
-        f"reading the region takes more than {in_words(READING_OPERATIONS, round(seconds, 1))}, which were spent here",
+        f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
+        else "the time that one file may take was spent before this region",
         where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")
