@@ -99,32 +99,44 @@ class _Steps:
     functions: tuple[isl.MultiAff, ...]
     by: tuple[tuple[int, ...], ...]
 
+    def taken(self, first: Statement, domain: isl.Set, name: str) -> tuple[Access, ...]:
+        """The accesses of the first statement, which go on with a new iterator."""
+        return tuple(_further(access, function, by, domain, name) for access, function, by in zip(
+            first.accesses, self.functions, self.by, strict=True))
+
 
 def _in_a_loop(scop: Scop, group: tuple[Statement, ...]) -> Restated | None:
     """The program with the first statement in a new innermost loop in the place of the group; None where it is none."""
     first, count = group[0], len(group)
-    alike = all(pattern(s) == pattern(first) and s.domain.set_tuple_name(first.name).is_equal(first.domain)
-                for s in group)
-    steps = _steps(group) if alike else None
+    steps = _steps(group) if all(_is_alike(first, s) for s in group) else None
     if steps is None:
         return None
     name = fresh_name("k", {*first.iterators, *(p.name for p in scop.parameters), *(a.name for a in scop.arrays)})
     domain = _longer(first.domain, name).intersect(isl.Set.read_from_str(
         isl.DEFAULT_CONTEXT, f"{{ {first.name}[{', '.join([*first.iterators, name])}] : 0 <= {name} < {count} }}"))
-    accesses = tuple(_further(access, function, by, domain, name) for access, function, by in zip(
-        first.accesses, steps.functions, steps.by, strict=True))
+    accesses = steps.taken(first, domain, name)
     if not all(map(is_spelt, accesses)):
         return None
     whole = replace(common_body(group), domain=domain, accesses=accesses)
     names = frozenset(s.name for s in group)
     statements = tuple(whole if s is first else s for s in scop.statements if s is first or s.name not in names)
     others = identity(scop, but=names)
-    copies = [isl.Map.read_from_str(isl.DEFAULT_CONTEXT, (
-        f"{{ {first.name}[{', '.join([*first.iterators, name])}] -> {s.name}[{', '.join(first.iterators)}] : "
-        f"{name} = {at} }}")).intersect_range(s.domain).intersect_domain(domain) for at, s in enumerate(group)]
+    copies = [_copy(whole, name, at, s) for at, s in enumerate(group)]
     references = {a.reference: tuple(s.accesses[at].reference for s in group) for at, a in enumerate(first.accesses)}
     return Restated(scop=replace(scop, statements=statements, schedule=_schedule(scop, whole, others, statements)),
                     back=others.union(union_map(copies)), references=references)
+
+
+def _is_alike(first: Statement, other: Statement) -> bool:
+    return pattern(other) == pattern(first) and bool(
+        other.domain.set_tuple_name(first.name).is_equal(first.domain))
+
+
+def _copy(whole: Statement, name: str, at: int, copy: Statement) -> isl.Map:
+    """One iteration of the new loop to the copy that it stands for."""
+    own, old = ", ".join(whole.iterators), ", ".join(whole.iterators[:-1])
+    text = f"{{ {whole.name}[{own}] -> {copy.name}[{old}] : {name} = {at} }}"
+    return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_range(copy.domain).intersect_domain(whole.domain)
 
 
 def _steps(group: Sequence[Statement]) -> _Steps | None:

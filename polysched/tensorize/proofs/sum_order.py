@@ -63,11 +63,9 @@ def reordered(fragment: Fragment, intrinsic: Intrinsic, own: Sequence[isl.Map], 
     loops : per group its loops, outermost first.
     equal : loops that have one value in all updates of an element; they decide nothing.
     """
-    mapped = {name for members in loops for name in members}
-    outer = [loop.name for loop in fragment.loops if loop.name not in mapped | equal]
     parts = [(part, members) for part, members in zip(groups, loops, strict=True) if not {*members} <= equal]
-    tiles = [f"floor(({fused_index(fragment, members)}) / {math.prod(part.extents)})" for part, members in parts]
-    sequence = iteration_map(fragment, [*outer, *tiles, *_places(fragment, intrinsic, parts)])
+    mapped = frozenset(name for members in loops for name in members)
+    sequence = _sequence(fragment, intrinsic, parts, mapped | equal)
     not_later = sequence.lex_ge_map(sequence)
     wrong = next((both for r in own if not (both := r.intersect(not_later)).is_empty()), None)
     if wrong is None:
@@ -75,7 +73,15 @@ def reordered(fragment: Fragment, intrinsic: Intrinsic, own: Sequence[isl.Map], 
     summed = [at for at, g in enumerate(groups) if not intrinsic.contraction.output.names & {*g.dimensions}]
     blamed = frozenset(n for at in summed for n in loops[at])
     return Refusal(f"{intrinsic.name} would add to one element in another order than the program does "
-                   f"({_sample(wrong)})", blamed or frozenset(mapped), tuple(summed or range(len(groups))))
+                   f"({_sample(wrong)})", blamed or mapped, tuple(summed or range(len(groups))))
+
+
+def _sequence(fragment: Fragment, intrinsic: Intrinsic, parts: Sequence[tuple[Grouped, tuple[str, ...]]],
+              apart: frozenset[str]) -> isl.Map:
+    """When an iteration is computed: by the loops around, but for those `apart`, the tiles, and the text's loops."""
+    outer = [loop.name for loop in fragment.loops if loop.name not in apart]
+    tiles = [f"floor(({fused_index(fragment, members)}) / {math.prod(part.extents)})" for part, members in parts]
+    return iteration_map(fragment, [*outer, *tiles, *_places(fragment, intrinsic, parts)])
 
 
 def _places(fragment: Fragment, intrinsic: Intrinsic,
