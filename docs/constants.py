@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from polysched.dependence.limits import LIMITS as DEPENDENCE
 from polysched.distribute.limits import LIMITS as DISTRIBUTE
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.emit_gpu.limits import LIMITS as EMIT_GPU
 from polysched.gpu.limits import LIMITS as GPU
 from polysched.graph.limits import LIMITS as GRAPH
+from polysched.kernel.limits import LIMITS as KERNEL
 from polysched.mesh.limits import LIMITS as MESH
 from polysched.model.limits import LIMITS as MODEL
 from polysched.pipeline.limits import LIMITS as PIPELINE
 from polysched.runtime.limits import LIMITS as RUNTIME
 from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
+from polysched.scop.limits import LIMITS as SCOP
 from polysched.search.limits import LIMITS as SEARCH
 from polysched.target.constant import Constant, constants
 from polysched.target.costs import DEVICE, SHIPPED
@@ -32,6 +35,8 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("What a device takes", "target/costs.py", "Which mapping to a device is taken.", DEVICE),
     ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
     ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
+    ("Limits of reading", "scop/limits.py", "", SCOP),
+    ("Limits of analysis", "dependence/limits.py", "", DEPENDENCE),
     ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
     ("Limits of tiling", "tiling/limits.py", "", TILING),
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
@@ -42,6 +47,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
     ("Limits of search", "search/limits.py", "", SEARCH),
     ("Limits of graphs", "graph/limits.py", "", GRAPH),
+    ("Limits of calls", "kernel/limits.py", "", KERNEL),
     ("Limits of models", "model/limits.py", "", MODEL),
     ("Limits of placement on a mesh", "mesh/limits.py", "", MESH),
     ("Limits of jobs that share a machine", "runtime/limits.py", "", RUNTIME),
@@ -49,12 +55,12 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
 HEAD = """\
 # Constants
 
-Every single number that steers a choice in scheduling, tiling, tensorize, distribute, gpu, emit_c, emit_gpu and
-pipeline, with its unit and where it is from. `python docs/constants.py` writes this page from the values; a test holds
-it up to date, and another one finds numbers of these rooms that are not here. Costs are what a machine takes for
-something; limits are budgets of searches and proofs, and sizes from which on a choice pays. Not here are lists of
-candidates, which stand where they are tried, and the budgets of reading and analysis, which stand in `polysched/scop`
-and `polysched/dependence`.
+Every single number that steers a choice in scop, dependence, scheduling, tiling, tensorize, distribute, gpu, emit_c,
+emit_gpu, pipeline, search, graph, kernel, model, mesh and runtime, with its unit and where it is from.
+`python docs/constants.py` writes this page from the values; a test holds it up to date, and another one finds numbers
+of these rooms that are not here. Costs are what a machine takes for something; limits are budgets of searches and
+proofs, and sizes from which on a choice pays. Not here are lists of candidates, which stand where they are tried, and
+the protocol of measurements (warm-ups, rounds, confidence), which stands in `polysched/measure`.
 `experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
 emit_c do.
 """

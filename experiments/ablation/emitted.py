@@ -1,6 +1,7 @@
 """Is the C that two checkouts emit for one program the same, byte for byte?
 
-    python experiments/ablation/emitted.py OLD NEW --keep DIR [--polybench-root DIR] [--only NAME ...]
+    python experiments/ablation/emitted.py OLD NEW --keep DIR [--polybench-root DIR] [--new-options OPTION ...]
+                                           [--only NAME ...]
 
 Transforms the kernels of `tests/kernels` of this checkout, and those of PolyBench/C, by `polysched c2c` of both
 checkouts with its defaults.  `--keep` holds the C; what is there is not made again.  Prints one line per program.
@@ -13,7 +14,7 @@ import difflib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def programs(suite: Path | None) -> Iterator[tuple[str, Path, list[str]]]:
             yield f"polybench {path.stem}", path, ["-I", str(suite / "utilities"), "-I", str(path.parent)]
 
 
-def emitted(checkout: Path, source: Path, options: list[str], output: Path) -> str:
+def emitted(checkout: Path, source: Path, options: Sequence[str], output: Path) -> str:
     """The C that a checkout emits; the last line of its message where it refuses."""
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +57,8 @@ def main() -> None:
     parser.add_argument("new", type=Path)
     parser.add_argument("--keep", type=Path, required=True, help="folder for the C, in `old` and `new`")
     parser.add_argument("--polybench-root", type=Path)
+    parser.add_argument("--new-options", nargs="+", default=[], metavar="OPTION",
+                        help="of NEW's c2c alone, without their dashes: no-portable")
     parser.add_argument("--only", nargs="+", default=["*"], help="patterns of names")
     given = parser.parse_args()
     keep = given.keep.resolve()
@@ -63,8 +66,9 @@ def main() -> None:
     for name, path, options in programs(given.polybench_root and given.polybench_root.resolve()):
         if any(fnmatch(name, pattern) for pattern in given.only):
             file = f"{name.replace(' ', '_')}.c"
-            texts = [emitted(checkout.resolve(), path, options, keep / side / file)
-                     for side, checkout in (("old", given.old), ("new", given.new))]
+            more = [f"--{option}" for option in given.new_options]
+            texts = [emitted(given.old.resolve(), path, options, keep / "old" / file),
+                     emitted(given.new.resolve(), path, [*options, *more], keep / "new" / file)]
             print(f"| {name} | {difference(*texts)} |", flush=True)
 
 

@@ -32,6 +32,7 @@ from polysched.mesh import (
     OperatorGraph,
     PlaceOptions,
     Rectangle,
+    compute_shift,
     place,
     place_many,
     verify,
@@ -146,7 +147,11 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
             continue
         verify(placement)
         found[method] = {name: [f.value, f.bound] for name, f in placement.figures.items()}
-    return {"operators": len(graph.operators), "messages": len(graph.messages), "figures": found}
+    try:
+        shifted = compute_shift(graph, target).to_json()
+    except PlacementError as error:
+        shifted = {"refused": str(error)}
+    return {"operators": len(graph.operators), "messages": len(graph.messages), "figures": found, "shifted": shifted}
 
 
 def table(records: Sequence[Record]) -> str:
@@ -163,6 +168,7 @@ def table(records: Sequence[Record]) -> str:
                          f"{its['largest_load'][0] / its['largest_load'][1]:.2f}",
                          f"{its['hop_bytes'][0] / max(f['hop_bytes'][1] for f in figures.values() if f):.2f}",
                          f"{its['interval'][0] / its['interval'][1]:.2f}", f"{1e6 * its['latency'][0]:.0f}"])
+    orders = [_orders(r) for r in records if "graph" in r.parameters]
     large = [r for r in records if "many" in r.parameters]
     hops = [r.values["hop_bytes"] for r in large]
     many = [[r.case, f"{h['partition'] / h['order']:.2f}", f"{h['partition'] / r.values['bound']:.1f}",
@@ -180,8 +186,23 @@ def table(records: Sequence[Record]) -> str:
     return "\n\n".join([
         markdown_table(["graph", "method", "score / greedy", "score / bound", "load / bound", "byte hops / bound",
                         "interval / bound", "latency us"], rows),
+        markdown_table(["graph", "anneal", "row-major pipeline", "compute-shift", "anneal", "layer by layer",
+                        "compute-shift", "its bound"], orders),
         markdown_table(["operators", "byte hops / order", "byte hops / bound", "CPU s"], many),
         markdown_table(["check", "count"], checks)])
+
+
+def _orders(record: Record) -> list[str]:
+    """Intervals, then latencies, in microseconds."""
+    figures, shifted = record.values["figures"], record.values["shifted"]
+
+    def of(method: str, name: str) -> str:
+        return f"{1e6 * figures[method][name][0]:.0f}" if figures.get(method) else "does not pack"
+
+    whole, bound = ((f"{1e6 * shifted['latency'][key]:.0f}" for key in ("value", "bound")) if "latency" in shifted
+                    else ("does not fit", ""))
+    return [record.case, of("anneal", "interval"), of("row-major", "interval"), whole, of("anneal", "latency"),
+            of("anneal", "layer_by_layer"), whole, bound]
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)

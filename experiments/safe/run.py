@@ -38,6 +38,10 @@ ANY_SIZE = ("last_and_any", "plain_product", "plain_stencil", "plain_update")
 VARIANTS = ("original", "transformed", "safe")
 SLOWER = 0.9
 """Of the speed of the original: what is below is called slower; the same code elsewhere in a file differs by this."""
+REST_NS = 10_000_000
+"""Between two timed variants: threads of the team before spin for some milliseconds and slow down what runs beside."""
+SAME_ADDRESSES = ("-falign-functions=64",)
+"""So that equal functions in different files begin alike."""
 
 DRIVER = """
 #include <stdio.h>
@@ -48,6 +52,10 @@ static double now(void) {{
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec + 1e-9 * t.tv_nsec;
+}}
+static void rest(void) {{
+  const struct timespec t = {{0, {rest_ns}}};
+  nanosleep(&t, 0);
 }}
 int main(int count_, char **sizes_) {{
   printf("{{");
@@ -63,13 +71,16 @@ int main(int count_, char **sizes_) {{
     }}
     printf("%s\\"%d\\": [", s_ > 3 ? ", " : "", size_);
     for (int round_ = 0; round_ < rounds_; round_++) {{
-      double taken_[3], start_ = now();
-      for (long i_ = 0; i_ < calls_; i_++) original({arguments});
-      taken_[0] = now() - start_; start_ = now();
-      for (long i_ = 0; i_ < calls_; i_++) transformed({arguments});
-      taken_[1] = now() - start_; start_ = now();
-      for (long i_ = 0; i_ < calls_; i_++) safe({arguments});
-      taken_[2] = now() - start_;
+      double taken_[3];
+      for (int turn_ = 0; turn_ < 3; turn_++) {{
+        const int which_ = (turn_ + round_) % 3;
+        rest();
+        const double start_ = now();
+        if (which_ == 0) for (long i_ = 0; i_ < calls_; i_++) original({arguments});
+        if (which_ == 1) for (long i_ = 0; i_ < calls_; i_++) transformed({arguments});
+        if (which_ == 2) for (long i_ = 0; i_ < calls_; i_++) safe({arguments});
+        taken_[which_] = now() - start_;
+      }}
       printf("%s[%.4g, %.4g, %.4g]", round_ ? ", " : "", taken_[0] / calls_, taken_[1] / calls_, taken_[2] / calls_);
     }}
     printf("]");
@@ -111,10 +122,11 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 def compiled(folder: Path, function: str, parameters: Sequence[FunctionParameter], texts: dict[str, str]) -> str:
     """The driver with the three codes, each in a file of its own."""
     compiler = find_compiler(None)
-    flags = [*DEFAULT_FLAGS, *compiler.openmp_compile, "-w"]
+    flags = [*DEFAULT_FLAGS, *SAME_ADDRESSES, *compiler.openmp_compile, "-w"]
     heads = ", ".join(p.c_declaration for p in parameters)
     sources = {name: f"#define {function} {name}\n#line 1\n{text}" for name, text in texts.items()}
     sources["driver"] = DRIVER.format(
+        rest_ns=REST_NS,
         prototypes="\n".join(f"void {name}({heads});" for name in texts),
         arguments=", ".join(map(argument, parameters)),
         declarations="\n    ".join(filter(None, map(declaration, parameters))),

@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    from polysched.cli.entry import make_parser
-    commands = dict(subcommands(make_parser()))
+    commands: dict[str, argparse.ArgumentParser] = arguments.commands
     if arguments.shell == "fish":
         print(fish_script(commands), end="")
     elif arguments.shell == "zsh":

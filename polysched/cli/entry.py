@@ -88,7 +88,7 @@ def make_parser() -> Parser:
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
         command.add_arguments(sub)
         _add_loudness(sub, default=argparse.SUPPRESS)   # what stands in front of the command holds where it is silent
-        sub.set_defaults(run=command.run, parser=sub)
+        sub.set_defaults(run=command.run, parser=sub, commands=commands.choices)
     return parser
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_size, likely_sizes
+from polysched.cli.shown.model_page import check_page_name, lines_of_model, page_of_model
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import check_sizes
 from polysched.errors import UsageError
@@ -32,6 +33,7 @@ examples:
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
 
   polysched onnx model.onnx --size batch=1 --plan plan.svg       its kernels in colour, their bytes, why not fewer
+  polysched onnx model.onnx --size batch=1 --verify onnxruntime --time --report model.html
   polysched onnx model.onnx --size batch=1 --measure-plans       compile the best few plans, keep the fastest here
   polysched onnx model.onnx --islands refuse            refuse a node whose shape follows from data
 
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "model (default: %(default)s)")
     parser.add_argument("--measure-plans", action="store_true",
                         help="compare the best few plans with the references, time them, and keep the fastest")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page: what is printed, and the plan drawn")
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -78,19 +81,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Inspect, compile, verify, time."""
     from polysched.graph import load
+    check_page_name(arguments.report)
     if arguments.threads is not None and arguments.threads < 1:
         raise UsageError("at least one thread is needed", witness=f"--threads {arguments.threads}")
-    with prepared(arguments.json) as report:
+    with prepared(arguments.json) as report, prepared(arguments.report) as page:
         graph = load(arguments.model)
         sizes = dict(arguments.size)
         at = _values(arguments, graph)
-        found = _inspected(graph, sizes)
+        found, plan = _inspected(graph, sizes), ""
         if all(name in at for name in graph.symbols):
-            found |= _compiled(arguments, graph, sizes, at)
+            compiled, plan = _compiled(arguments, graph, sizes, at)
+            found |= compiled
         if report is not None:
             report.write_json(found)
+        if page is not None:
+            page.write(page_of_model(found, plan))
     if arguments.json != STANDARD:
-        _show(found)
+        print("\n".join(lines_of_model(found)))
     return 0
 
 
@@ -98,7 +105,7 @@ def _values(arguments: argparse.Namespace, graph: Graph) -> dict[str, int]:
     """The values of sizes, fixed and assumed; all of them where something is done with the model."""
     at = {name: values[0] for name, values in arguments.likely} | dict(arguments.assume) | dict(arguments.size)
     check_sizes(graph, at, closed=bool(arguments.verify or arguments.time or arguments.output or arguments.save
-                                                   or arguments.plan),
+                                                   or arguments.plan or arguments.report),
                 hint="--size {0}=1, or --assume {0}=1 to leave it open")
     return at
 
@@ -113,8 +120,9 @@ def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
             "operators": dict(Counter(node.op for node in graph.walk()).most_common())}
 
 
-def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]) -> dict[str, Any]:
-    """What the compiled model is, computes and takes."""
+def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]
+              ) -> tuple[dict[str, Any], str]:
+    """What the compiled model is, computes and takes; and its plan for a page that is wanted."""
     from polysched.graph.passes.simple import bind
     from polysched.model.verification import by_onnxruntime, timed
     threads = arguments.threads or len(os.sched_getaffinity(0))
@@ -136,7 +144,8 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     if arguments.time:
         times = timed(lambda _: model.run(own), by_onnxruntime(arguments.model, threads), arrays)
         found |= {"seconds": times.seconds, "ratio": {"onnxruntime": times.ratio}, "interval": list(times.interval)}
-    return found | {"islands": [island.as_json() | {"share": share} for island, share in model.shares.items()]}
+    found |= {"islands": [island.as_json() | {"share": share} for island, share in model.shares.items()]}
+    return found, model.plan._repr_html_() if arguments.report else ""
 
 
 def _points(arguments: argparse.Namespace, at: dict[str, int]) -> list[dict[str, int]]:
@@ -271,43 +280,3 @@ def _inputs(arguments: argparse.Namespace, graph: Graph) -> dict[str, Any]:
     if missing:
         raise UsageError(f"the file has no input {missing[0]!r}", where=arguments.inputs)
     return given
-
-
-def _show(found: Mapping[str, Any]) -> None:
-    """What was found, as lines."""
-    print(f"{found['model']}: {sum(found['operators'].values())} nodes of {len(found['operators'])} operators")
-    for name, its_type in found["inputs"].items():
-        said = " (decides about shapes, or what runs)" if name in found["steering_inputs"] else ""
-        print(f"  input  {name}: {its_type}{said}")
-    for name in found["outputs"]:
-        print(f"  output {name}")
-    if "kernels" not in found:
-        print(f"  open sizes: {', '.join(n for n, v in found['sizes'].items() if v is None)}; --size compiles it")
-        return
-    shared = f" in {found['regions']} parallel regions" if found["regions"] < found["kernels"] else ""
-    print(f"  {found['kernels']} kernels{shared}, {found['different_kernels']} of them different, "
-          f"{found['copies']} copies, arena {found['arena_bytes']} bytes, compiled in {found['compile_seconds']:.2f} s")
-    _show_plans(found["plans"])
-    for output, told in found["variants"].items():
-        print(f"  {output}: {told}")
-    for island in found["islands"]:
-        print(f"  island {island['node']} on {island['runtime']}: {island['reason']} "
-              f"({island['share']:.0%} of the time)")
-    for path in (found.get("source"), found.get("plan"), *found.get("saved", ())):
-        if path:
-            print(f"  wrote {path}")
-    if found["verified"]:
-        print(f"  verified against {found['verified']}: largest difference {found['largest_difference']:.3g}")
-        for line in found["losses"]:
-            print(f"    {line}")
-    if "ratio" in found:
-        print(f"  {found['seconds'] * 1e3:.3f} ms on {found['threads']} threads, {found['ratio']['onnxruntime']:.2f} "
-              f"times as fast as ONNX Runtime ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})")
-
-
-def _show_plans(plans: Sequence[Mapping[str, Any]]) -> None:
-    """The plans that were measured."""
-    for number, plan in enumerate(plans):
-        said = (f"{plan['seconds'] * 1e6:.1f} us, {plan['ratio']['greedy']:.2f} times as fast as the greedy plan"
-                if "seconds" in plan else f"{plan['verdict']}: {plan['reason']}")
-        print(f"  plan of {plan['kernels']} kernels: {said}{', kept' if not number else ''}")

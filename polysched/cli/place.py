@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.shown.output import prepared
-from polysched.errors import UsageError
+from polysched.errors import PlacementError, UsageError
 
 if TYPE_CHECKING:
-    from polysched.mesh import MeshTarget, OperatorGraph
+    from polysched.mesh import MeshTarget, OperatorGraph, Placement
 
 NAME = "place"
 HELP = "Place the operators of a graph or an ONNX model on a mesh of cores, with routes, link loads and bounds."
@@ -50,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the annealing (default: %(default)s)")
     parser.add_argument("--picture", metavar="FILE.svg", help="draw cores by operator and links by load")
     parser.add_argument("--verify", action="store_true", help="walk every message again and compare the loads")
+    parser.add_argument("--compare", action="store_true",
+                        help="the times of a row-major pipeline and of a compute-shift order beside it")
     add_size(parser, "of a model's shapes")
     add_json(parser, "the placement")
 
@@ -65,15 +67,45 @@ def run(arguments: argparse.Namespace) -> int:
                                                       seed=arguments.seed))
         if arguments.verify:
             verify(placement)
+        beside = _compared(placement) if arguments.compare else None
         if report is not None:
-            report.write_json({**placement.to_json(), "verified": arguments.verify})
+            report.write_json({**placement.to_json(), "verified": arguments.verify,
+                               **({"compared": beside} if beside else {})})
         if picture is not None:
             picture.write(svg_of(placement))
     if STANDARD not in (arguments.json, arguments.picture):
         print(placement)
         if arguments.verify:
             print(f"verified: {len(graph.messages)} messages walked, every load is what it says")
+        for name, its in (beside or {}).items():
+            print(f"{name}: {its}" if isinstance(its, str) else
+                  f"{name}: interval {its['interval']:.6g} s, latency {its['latency']:.6g} s")
     return 0
+
+
+def _compared(placement: Placement) -> dict[str, dict[str, float] | str]:
+    """Seconds between two items and of one item, of this placement and of two simpler orders; or why there is none."""
+    from polysched.mesh import PlaceOptions, compute_shift, place
+    graph, target = placement.graph, placement.target
+
+    def pipeline(method: str) -> tuple[float, float]:
+        placed = placement if method == "" else place(graph, target, PlaceOptions(method=method))
+        return placed.figures["interval"].value, placed.figures["latency"].value
+
+    def shifts(_: str) -> tuple[float, float]:
+        seconds = compute_shift(graph, target).latency.value
+        return seconds, seconds
+
+    ways = {"this placement": (pipeline, ""), "row-major pipeline": (pipeline, "row-major"),
+            "compute-shift order": (shifts, "")}
+    found: dict[str, dict[str, float] | str] = {}
+    for name, (way, method) in ways.items():
+        try:
+            interval, latency = way(method)
+            found[name] = {"interval": interval, "latency": latency}
+        except PlacementError as error:
+            found[name] = str(error)
+    return found
 
 
 def core(text: str) -> tuple[int, int]:

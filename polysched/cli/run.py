@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from polysched.cli.options import add_source, add_transformation, known_sizes, p
 from polysched.cli.shown.distribution import add_distribution, is_distributed, run_distributed
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
+from polysched.cli.shown.measuring import measure_options
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
@@ -24,7 +24,6 @@ from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
-    from polysched.measure.paired import MeasureOptions
     from polysched.pipeline import Optimized, TransformedFile
 
 NAME = "run"
@@ -40,7 +39,6 @@ The function's arrays are allocated and filled from its parameter list. Sizes th
 largest that stay within arrays of constant extent, else some that run for about a second. The results of the
 transformed code are compared with those of the original before anything is timed; without that there is no time."""
 
-MEBIBYTE = 1 << 20
 SLOWER = ("slower than the original at these sizes: --assume NAME=VALUE makes the code for them, --tile N, --tile off, "
           "--no-parallel, --scheduler best give other codes, and --safe keeps the original where it is faster")
 LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
@@ -171,20 +169,6 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
     options = replace(options, flags=(*options.flags, *compiler_flags(regions)))
     return compare_and_time(subject, dict(arguments.size), options=options,
                             on_report=shown.report, known=known)
-
-
-def measure_options(arguments: argparse.Namespace) -> MeasureOptions:
-    """The measuring options from the command line's."""
-    from polysched.measure.paired import MeasureOptions
-    from polysched.measure.processes.building import DEFAULT_FLAGS
-    from polysched.measure.processes.isolation import Limits
-    from polysched.measure.timing.machine import available_memory
-    memory = arguments.memory * MEBIBYTE if arguments.memory else max(64 * MEBIBYTE, available_memory() * 3 // 4)
-    return MeasureOptions(
-        cc=arguments.cc, flags=DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags)),
-        threads=arguments.threads, pin=arguments.pin, pairs=arguments.pairs, budget_seconds=arguments.budget,
-        cold_cache=arguments.cold_cache, seed=arguments.seed,
-        limits=Limits(seconds=arguments.timeout, memory_bytes=memory))
 
 
 def regions_of_function(transformed: TransformedFile, name: str | None) -> tuple[Optimized, ...]:

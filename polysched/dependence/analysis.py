@@ -21,6 +21,7 @@ import islpy as isl
 from polysched.dependence.access_order import access_schedule
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.flow_check import is_risky, mended
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.reductions import Reduction, find_reductions, mark_reductions
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
@@ -29,10 +30,8 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 REDUCTIONS = ("keep", "exact", "reassociate")
 
-FLOW_SECONDS = 4.0
-"""Of processor time, for all arrays, per kind of dependence, whatever the operations."""
-LEAST_SECONDS = 0.5
-"""For an array behind others that took all of it."""
+FLOW_SECONDS = LIMITS.flow_seconds
+LEAST_SECONDS = LIMITS.flow_least_seconds
 
 
 def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",

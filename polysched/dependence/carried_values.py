@@ -22,17 +22,15 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.if_conversion import assigned_value
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.statements import with_statements
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Literal, Load, rebuild, references, walk
 from polysched.scop.dtypes import INT32, Kind
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
-MOST_STATEMENTS = 8
-"""Statements of a program that is tried; every substitution is an analysis of its own."""
-
-MOST_VALUES = 8
-"""Substitutions in one program."""
+MOST_STATEMENTS = LIMITS.substituted_statements
+MOST_VALUES = LIMITS.substituted_values
 
 
 def substitute_carried(dependences: Dependences) -> Dependences:

@@ -21,6 +21,7 @@ import islpy as isl
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.row_walks import (
     RowLoops,
     Shift,
@@ -38,8 +39,7 @@ from polysched.scop.dtypes import INT64
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement
 
-LEAST_LOSS = 1 / 16
-"""Part of the vectors of a row that is empty from which on rows are joined."""
+LEAST_LOSS = LIMITS.collapsed_least_loss
 
 _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 

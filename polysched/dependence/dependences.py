@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown
 
@@ -120,13 +121,13 @@ class Dependences(Shown):
 
     def carried_by(self, loop: str) -> tuple[Dependence, ...]:
         """The dependences between iterations of a loop of the program as written; see `questions.carried_by`."""
-        from polysched.dependence.questions import carried_by
-        return carried_by(self, loop)
+        found: tuple[Dependence, ...] = provided("dependence", "Dependences.carried_by")(self, loop)
+        return found
 
     def blocking(self, loop: str) -> tuple[LoopBlocks, ...]:
         """What keeps a loop from being parallel, in lanes, interchanged or tiled; see `questions.blocking`."""
-        from polysched.dependence.questions import blocking
-        return blocking(self, loop)
+        found: tuple[LoopBlocks, ...] = provided("dependence", "Dependences.blocking")(self, loop)
+        return found
 
     def headline(self) -> str:
         """For instance `of gemm: 2 flow, 1 output`, in ordered pairs of references."""
@@ -135,9 +136,9 @@ class Dependences(Shown):
         return f"of {self.scop.name}: {told or 'none'}"
 
     def __str__(self) -> str:
-        from polysched.dependence.text import dependences_text
-        return dependences_text(self)
+        text: str = provided("dependence", "Dependences.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.dependence.display import dependences_html
-        return dependences_html(self)
+        html: str = provided("dependence", "Dependences._repr_html_")(self)
+        return html

@@ -28,6 +28,7 @@ from polysched.dependence.coalescing import in_place_of_result
 from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.last_values import LastValue, with_last_values
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.source_loops import (
@@ -50,11 +51,8 @@ from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 logger = logging.getLogger(__name__)
 
 
-LARGEST_CONSTANT = 1 << 30
-"""In an extent with parameters; what is more comes from the values of a type."""
-
-SMALLEST_LIMIT_BYTES = 1 << 20
-"""Memory that nobody misses, however small the caller's arrays are."""
+LARGEST_CONSTANT = LIMITS.extent_constant
+SMALLEST_LIMIT_BYTES = LIMITS.expanded_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,9 @@ from functools import partial
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.limits import LIMITS
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
-from polysched.scop.budget import ISL_OPERATIONS, in_words, require_budget, with_budget
+from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 
@@ -78,11 +79,8 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
     return _violation_below(tree.get_root(), [part for part in all_active(dependences) if part.ordered])
 
 
-LEGALITY_OPERATIONS = 4 * ISL_OPERATIONS
-"""The default budget of isl operations for one legality check; usual ones need a thousandth of it."""
-
-LEGALITY_SECONDS = 10.0
-"""Processor seconds for one legality check."""
+LEGALITY_OPERATIONS = LIMITS.legality_isl_operations
+LEGALITY_SECONDS = LIMITS.legality_seconds
 
 
 def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "schedule",

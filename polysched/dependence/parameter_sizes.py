@@ -13,14 +13,13 @@ from functools import lru_cache
 
 import islpy as isl
 
+from polysched.dependence.limits import LIMITS
 from polysched.scop.budget import with_budget
 from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
-LARGEST_BOUND = 1 << 30
-"""A larger bound comes from the values of a type and says nothing, nor does the largest `short`."""
-
-BOUND_OPERATIONS = 200_000
+LARGEST_BOUND = LIMITS.parameter_bound
+BOUND_OPERATIONS = LIMITS.bound_isl_operations
 
 
 @lru_cache(maxsize=16)

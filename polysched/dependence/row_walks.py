@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.source_loops import SourceLoop, source_loop
 from polysched.scop.body import Expr, IteratorRef, statement_expressions, walk
 from polysched.scop.points import isl_value
@@ -15,7 +16,7 @@ from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 _IN, _SET, _PARAM = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param
-LONGEST_ROW = 1 << 31   # of what has a constant length; what a `size_t` may hold at most is no length, and no C `long`
+LONGEST_ROW = LIMITS.constant_row_length
 _CAST = re.compile(r"(?P<cast>\(\((?:const )?[\w ]+ \*\))(?P<inner>.*\[\{\}\])\)\[\{\}\]")
 
 

@@ -24,12 +24,12 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.if_conversion import assigned_value, without_branches
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.statements import with_statements
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
-LARGEST_VALUE = 150
-"""Nodes of an expression that is put in the place of a read; chains of choices double it with every step."""
+LARGEST_VALUE = LIMITS.substituted_nodes
 
 
 def substitute_temporaries(dependences: Dependences) -> Dependences:

@@ -16,16 +16,15 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.dependence.limits import LIMITS
 from polysched.scop.body import Assign, BodyStatement, Expr, If, IteratorRef, Literal, Load, While, rebuild
 from polysched.scop.points import box_size, isl_value, points_of
 from polysched.scop.scop import Access, Scop, Statement
 
 _Change: TypeAlias = Callable[[Expr], Expr]
 
-MOST_POINTS = 32
-"""Statements that one becomes."""
-MOST_STATEMENTS = 64
-"""Statements of the program afterwards: dependences and schedules of more take too long."""
+MOST_POINTS = LIMITS.written_out_points
+MOST_STATEMENTS = LIMITS.written_out_statements
 
 
 @dataclass(frozen=True, eq=False)

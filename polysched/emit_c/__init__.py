@@ -27,3 +27,8 @@ __all__ = [
     "splice",
     "untestable",
 ]
+
+PROVIDED = {
+    "CSource._repr_html_": "display:c_source_html",
+}
+"""What methods of values call (`scop.provided`)."""

@@ -9,6 +9,7 @@ from typing import Literal
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.errors import UsageError
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
@@ -134,8 +135,8 @@ class CSource(Shown):
         return self.text
 
     def _repr_html_(self) -> str:
-        from polysched.emit_c.display import c_source_html
-        return c_source_html(self)
+        html: str = provided("emit_c", "CSource._repr_html_")(self)
+        return html
 
 
 def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from polysched.emit_c.loop_ir.loops import For, Node, Packed, child_nodes, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, Packed
+from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
 from polysched.emit_c.register_tiles.packing import arrays_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.size_text import without_least

@@ -14,8 +14,9 @@ from polysched.emit_c.bodies.wrapping_sums import turned_by, with_wrapping_sums
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.generation.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.loops import Node, ThreadReduction, instances, loop_names, walk_nodes
+from polysched.emit_c.loop_ir.loops import Node, ThreadReduction
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of, local_array_names, taken_names
+from polysched.emit_c.loop_ir.traversal import instances, loop_names, walk_nodes
 from polysched.emit_c.nests.contraction import contracted, with_own_values
 from polysched.emit_c.nests.thread_reductions import PLACES
 from polysched.emit_c.region import RegionPrinter

@@ -13,8 +13,9 @@ from functools import partial
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel, loop_names, walk_nodes
+from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
+from polysched.emit_c.loop_ir.traversal import loop_names, walk_nodes
 from polysched.emit_c.loop_ir.verifier import faults
 from polysched.emit_c.nests.buffer_lanes import follow_buffers
 from polysched.emit_c.nests.contraction import contract

@@ -25,10 +25,9 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     Temporary,
     ThreadReduction,
-    as_loops,
-    instances,
 )
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.traversal import as_loops, instances
 from polysched.emit_c.nests.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.nests.vector_loops import one_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
@@ -51,6 +50,14 @@ from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.panel_copy import PanelCopy
 from polysched.emit_c.vector_code.thread_parts import ThreadParts
 from polysched.emit_c.vector_code.tile_code import TileCode
+from polysched.emit_c.vector_code.tile_traits import (
+    chooses_across_types,
+    computes_integers,
+    converts_far,
+    holds_elements,
+    scatters,
+    widest_vector,
+)
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.scop.body import Call, statement_expressions, walk
@@ -264,11 +271,11 @@ class RegionPrinter:
 
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""
-        return self.has_form(tile, facts) and self._tile_code(tile, facts).holds_elements()
+        return self.has_form(tile, facts) and holds_elements(self._tile_code(tile, facts))
 
     def scatters(self, tile: RegisterTile) -> bool:
         """Whether vectors of a tile are written to elements that lie apart."""
-        return self._tile_code(tile, Facts(context=self.scop.context)).scatters()
+        return scatters(self._tile_code(tile, Facts(context=self.scop.context)))
 
     def has_vector_calls(self, node: Node) -> bool:
         """Whether a statement below calls a function that the region computes on vectors."""
@@ -289,13 +296,13 @@ class RegionPrinter:
             return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)
-        branches = not calls and code.branches()
-        if not calls and not branches and code.converts_far():
+        chooses = not calls and chooses_across_types(code)
+        if not calls and not chooses and converts_far(code):
             return 0
         apart = frozenset({Lanes.REVERSED, Lanes.STRIDED, Lanes.SPREAD}) if calls else frozenset()
-        width = code.widest_vector(also=frozenset({Lanes.SPREAD}) if branches else apart)
+        width = widest_vector(code, also=frozenset({Lanes.SPREAD}) if chooses else apart)
         length = loop.upper - loop.lower
-        while branches and length.is_constant and 1 < length.constant < width:
+        while chooses and length.is_constant and 1 < length.constant < width:
             width //= 2
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
@@ -305,9 +312,9 @@ class RegionPrinter:
         Compilers sum short integers better by themselves; they may not reorder sums of floats.
         """
         code = self._tile_code(tile, facts)
-        if code.computes_integers() and code.converts_far():
+        if computes_integers(code) and converts_far(code):
             return 0
-        width = code.widest_vector(also=frozenset({Lanes.REVERSED, Lanes.STRIDED}))
+        width = widest_vector(code, also=frozenset({Lanes.REVERSED, Lanes.STRIDED}))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 
@@ -321,11 +328,11 @@ class RegionPrinter:
         (loop,) = tile.loops
         edge = Edge(variable=rows.variable, base=variable(rows.variable), count=2, simd=True)
         code = self._tile_code(replace(tile, edges=(edge,)), facts)
-        lanes = code.widest_vector(also=frozenset({Lanes.STRIDED}))
+        lanes = widest_vector(code, also=frozenset({Lanes.STRIDED}))
         if lanes > 1 and code.reads_strided():
             picked = replace(tile, edges=(replace(edge, count=STRIDED_VECTORS * lanes),))
             return picked if self.has_form(picked, facts) and self.promotes(picked, facts) else None
-        lanes = code.widest_vector(also=frozenset({Lanes.SPREAD, Lanes.STRIDED}))
+        lanes = widest_vector(code, also=frozenset({Lanes.SPREAD, Lanes.STRIDED}))
         if lanes < 2:
             return None
         columns = Edge(variable=loop.variable, base=variable(loop.variable), count=lanes, simd=False)

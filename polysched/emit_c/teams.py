@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.generation.parameter_guard import parameter_guard
-from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
 from polysched.emit_c.loop_ir.names import taken_names
+from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.scalar_code.openmp import pragmas, runs_on_threads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,7 +18,7 @@ from polysched.emit_c.scalar_code.c_text import Level
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import host_instances, when
-from polysched.emit_gpu.kernel_text import Argument, Kernel
+from polysched.emit_gpu.kernel_text import Argument, Kernel, all_kernels
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.errors import UnsupportedScopError
@@ -81,12 +82,12 @@ class HostPrinter(LoopPrinter):
 
     def region(self, loops: Node) -> list[str]:
         """The whole region."""
-        kept = self.buffers.values()
-        table = ", ".join(f'"{kernel.name}"' for kernel in self.kernels.values())
+        kept, names = self.buffers.values(), self._kernel_names
+        table = ", ".join(f'"{name}"' for name in names)
         lines = ["static polysched_device_program polysched_program;",
-                 f"polysched_device_kernel polysched_kernels[{len(self.kernels)}];",
+                 f"polysched_device_kernel polysched_kernels[{len(names)}];",
                  f"static const char *const polysched_names[] = {{{table}}};",
-                 f"polysched_device_build(&polysched_program, polysched_kernels, {len(self.kernels)}, {self.program}, "
+                 f"polysched_device_build(&polysched_program, polysched_kernels, {len(names)}, {self.program}, "
                  "polysched_names);"]
         lines += [line for buffer in kept for line in self._refused(buffer)]
         for buffer in kept:
@@ -97,7 +98,7 @@ class HostPrinter(LoopPrinter):
         lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
         lines += [f"polysched_device_release({self._name(buffer)});" for buffer in kept]
-        lines.append(f"polysched_device_end(polysched_kernels, {len(self.kernels)});")
+        lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
         return ["{", *(INDENT + line for line in lines), "}"]
 
     def _refused(self, buffer: Buffer) -> list[str]:
@@ -130,24 +131,42 @@ class HostPrinter(LoopPrinter):
         """One launch: its arguments, and the index space that covers all coordinates."""
         kernel = self.kernels[node.statement]
         loops = kernel.loops
-        position = list(self.kernels).index(node.statement)
         lines = [f"const long {name} = {self.index.bound(value)};"
                  for name, value in zip(loops.host, node.iterators, strict=True)]
         for own_first, own_count, (first, end) in zip(loops.firsts, loops.counts, loops.ranges, strict=True):
             lines += [f"const long {own_first} = {self.index.bound(first)};",
                       f"const long {own_count} = {self.index.bound(end).at(Level.ADDITIVE)} - {own_first};"]
-        own = f"&polysched_kernels[{position}]"
-        lines += [self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)]
         counts = [_items(name, points) for name, points in zip(
             loops.counts, loops.launch.points or (1,) * len(loops.counts), strict=True)] or ["1"]
         blocks = [str(edge) for edge in loops.launch.block] or ["1"]
         if loops.launch.team:   # one block for each value of the first coordinate
             counts[0], blocks[0] = f"{counts[0]} * {loops.launch.team}", str(loops.launch.team)
-        lines.append(f"polysched_device_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
-                     f"(const size_t[]){{{', '.join(blocks)}}});")
-        return ["{", *(INDENT + line for line in lines), "}"]
+        if kernel.combining is None:
+            return ["{", *_indented([*lines, *self._launched(kernel, counts, blocks)]), "}"]
+        shared = [f"{counts[0]} * {loops.launch.shares}", *counts[1:]]
+        spread = [f"({count}) / {edge}" for count, edge in zip(shared, blocks, strict=True)]
+        lines.append(f"polysched_device_buffer {kernel.parts} = polysched_device_allocate({' * '.join(spread)}, 1, "
+                     f"sizeof({kernel.parts_type}));")
+        return ["{", *_indented([*lines, *self._launched(kernel, shared, blocks),
+                                 *self._launched(kernel.combining, counts, blocks),
+                                 f"polysched_device_release({kernel.parts});"]), "}"]
+
+    def _launched(self, kernel: Kernel, counts: Sequence[str], blocks: Sequence[str]) -> list[str]:
+        own = f"&polysched_kernels[{self._kernel_names.index(kernel.name)}]"
+        return [*(self._argument(own, k, argument) for k, argument in enumerate(kernel.arguments)),
+                f"polysched_device_launch({own}, {len(counts)}, (const long[]){{{', '.join(counts)}}}, "
+                f"(const size_t[]){{{', '.join(blocks)}}});"]
+
+    @property
+    def _kernel_names(self) -> list[str]:
+        """The names of all kernels, in the order of the table."""
+        return [kernel.name for kernel in all_kernels(self.kernels.values())]
 
     def _argument(self, kernel: str, position: int, argument: Argument) -> str:
         value = self.names[argument.buffer] if argument.buffer else argument.value
         return (f"polysched_device_set({kernel}, {position}, sizeof({argument.c_type}), "
                 f"&({argument.c_type}){{{value}}});")
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line for line in lines]

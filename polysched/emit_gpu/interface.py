@@ -26,6 +26,7 @@ class Interface:
     pointer : how an array is declared as an argument, with fields `const`, `c_type` and `name`.
     group, item : C of the number of a block, and of a work item in its block, along a dimension, with fields
         `dimension` and `axis`.
+    groups : C of the number of blocks along a dimension, with the same fields.
     shared : in front of the declaration of an array that a block shares.
     barrier : at which the work items of a block wait for one another, and see what the others wrote to such arrays.
     global_barrier : the same, and they see what the others wrote to the device's memory.
@@ -43,6 +44,7 @@ class Interface:
     pointer: str
     group: str
     item: str
+    groups: str
     shared: str
     barrier: str
     global_barrier: str
@@ -56,7 +58,8 @@ class Interface:
 OPENCL = Interface(
     name="opencl", language="OpenCL C", kernel_head="__kernel void",
     pointer="__global {const}{c_type} *restrict {name}", group="(long)get_group_id({dimension})",
-    item="(long)get_local_id({dimension})", shared="__local", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    item="(long)get_local_id({dimension})",
+    groups="(long)get_num_groups({dimension})", shared="__local", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     global_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", shuffle="",
     double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
     program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
@@ -66,7 +69,8 @@ OPENCL = Interface(
 CUDA = Interface(
     name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
     pointer="{const}{c_type} *__restrict__ {name}",
-    group="(long)blockIdx.{axis}", item="threadIdx.{axis}", shared="__shared__", barrier="__syncthreads();",
+    group="(long)blockIdx.{axis}", item="threadIdx.{axis}",
+    groups="(long)gridDim.{axis}", shared="__shared__", barrier="__syncthreads();",
     global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
     runtime=CUDA_RUNTIME)

@@ -13,19 +13,9 @@ from itertools import product as combinations
 import islpy as isl
 
 from polysched.emit_c.loop_ir.index import Linear, constant, variable, variables
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    For,
-    If,
-    Let,
-    Node,
-    StatementInstance,
-    Temporary,
-    block,
-    map_children,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import block, map_children, walk_nodes
 from polysched.gpu.instances import fixed
 from polysched.gpu.mapping import Launch, Phase
 from polysched.gpu.staging import Names

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.loop_ir.loops import instances
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges
@@ -49,12 +49,18 @@ class Kernel:
     name : in the program of the device.
     arguments : in order; last are those of the launch itself: first coordinates, loops of the host.
     text : the function.
+    combining : the kernel that combines what the blocks of this one found; None where they need none.
+    parts : the array with one element per block, in which they left it; it is the last argument of both.
+    parts_type : C of the type of its elements.
     """
 
     loops: KernelLoops
     name: str
     arguments: tuple[Argument, ...]
     text: str
+    combining: Kernel | None = None
+    parts: str = ""
+    parts_type: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,21 +88,36 @@ class KernelPrinter:
         index = IndexPrinter(parameters=parameter_ranges(self.scop, self.scop.context.params()), spellings=spellings,
                              macros=self.macros)
         device = replace(self.scop, arrays=tuple(self._device_array(a) for a in self.scop.arrays))
-        printer = BodyPrinter(scop=device, index=index, interface=self.interface)
-        body = PhasePrinter(body=printer, loops=loops, interface=self.interface, names=self.names).lines()
-        arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)))
+        body = BodyPrinter(scop=device, index=index, interface=self.interface)
+        printer = PhasePrinter(body=body, loops=loops, interface=self.interface, names=self.names)
+        if loops.launch.shares == 1:
+            return self._printed(loops, name, printer.lines(), 1)
+        (team,) = (phase.team for phase in loops.phases if phase.team is not None)
+        parts, dtype = printer.parts_name, self.scop.array(team.element.temporary.array).dtype.c_name
+        combining = self._printed(loops, f"{name}_combined", printer.combining(team), 1,
+                                  self._parts(parts, dtype, "const "))
+        first = self._printed(loops, name, printer.lines(), loops.launch.shares, self._parts(parts, dtype, ""))
+        return replace(first, combining=combining, parts=parts, parts_type=dtype)
+
+    def _parts(self, name: str, c_type: str, const: str) -> Argument:
+        return Argument(declaration=self.interface.pointer.format(const=const, c_type=c_type, name=name),
+                        c_type="polysched_device_buffer", value=name)
+
+    def _printed(self, loops: KernelLoops, name: str, body: list[str], shares: int, *more: Argument) -> Kernel:
+        arguments = (*self._arguments(loops), *(_long(name, name) for name in (*loops.firsts, *loops.host)), *more)
         head = [argument.declaration for argument in arguments]
-        ids = self._places(loops)
+        ids = self._places(loops, shares)
         lines = [f"{self.interface.kernel_head.format(items=loops.launch.items)} {name}({', '.join(head)})", "{",
                  *(INDENT + line for line in (*ids, *body)), "}"]
         return Kernel(loops=loops, name=name, arguments=arguments, text="".join(f"{line}\n" for line in lines))
 
-    def _places(self, loops: KernelLoops) -> list[str]:
+    def _places(self, loops: KernelLoops, shares: int) -> list[str]:
         """The values of the coordinates, and where the block begins if that is of use."""
         lines = []
         for k, (own, first) in enumerate(zip(loops.coordinates, loops.firsts, strict=True)):
             group, item = (text.format(dimension=k, axis="xyz"[k]) for text in (self.interface.group,
                                                                                 self.interface.item))
+            group = f"{group} / {shares}" if shares > 1 and k == 0 else group
             begin = f"{first} + {group} * {loops.launch.edges[k]}"
             if loops.places is not None:
                 lines.append(f"const long {loops.places.firsts[k]} = {begin};")
@@ -132,6 +153,11 @@ class KernelPrinter:
         return [pointer, *extents]
 
 
+def all_kernels(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
+    """The kernels, those that combine parts behind their own."""
+    return tuple(own for kernel in kernels for own in (kernel, kernel.combining) if own is not None)
+
+
 def _value(dtype: DType, name: str, value: str) -> Argument:
     """A number as an argument; no kernel takes a `_Bool` (OpenCL C 1.2, section 6.9)."""
     c_type = UINT8.c_name if dtype == BOOL else dtype.c_name
@@ -150,4 +176,4 @@ def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,
         e.dtype.name == "float64" for s in scop.statements for top in statement_expressions(s.body)
         for e in walk(top) if not isinstance(e, ParameterRef))
     head = [*(interface.double_head if doubles else ()), *interface.program_head, *macros.definitions()]
-    return "".join(f"{line}\n" for line in head) + "".join(f"\n{kernel.text}" for kernel in kernels)
+    return "".join(f"{line}\n" for line in head) + "".join(f"\n{kernel.text}" for kernel in all_kernels(kernels))

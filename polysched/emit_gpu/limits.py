@@ -18,6 +18,8 @@ class EmitGpuLimits:
     warp: int = constant(
         32, unit="work items", source="that exchange variables; CUDA C++ Programming Guide, Warp Shuffle Functions")
 
+    grid_dimensions: int = constant(3, unit="dimensions", source="of the blocks of a launch; OpenCL 1.2, section 3.2")
+
     # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
     full_block_pieces: int = constant(

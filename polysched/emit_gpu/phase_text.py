@@ -46,24 +46,52 @@ class PhasePrinter:
         print_one = self._of_team if self.loops.launch.team else self._phase
         return [*shared, self._item(), *(line for phase in phases for line in print_one(phase))]
 
+    def combining(self, team: TeamResult) -> list[str]:
+        """What a team does with what the blocks of a reduction found, behind the coordinates."""
+        part, own = self.names.taken.fresh("part"), team.element.temporary
+        found = f"{self.parts_name}[{linear_block(self.interface)} * {self.loops.launch.shares} + {part}]"
+        gathered = [f"for (int {part} = {self._item_name}; {part} < {self.loops.launch.shares}; {part} += "
+                    f"{self.loops.launch.team})", f"{INDENT}{own.name} = {combined(team.operator, own.name, found)};"]
+        return [self._declared_team(team), self._item(), *self._found(team, gathered), *self._tree(team),
+                *self._of_first(self._if_there(team.element, self._updated(team)))]
+
+    @property
+    def parts_name(self) -> str:
+        """The name of the array with what the blocks of a reduction found."""
+        return self.names.taken.fresh("parts")
+
     def _declared_team(self, team: TeamResult) -> str:
         array = team.element.temporary.array
         return f"{self.interface.shared} {self._type(array)} {team.shared}[{self.loops.launch.team}];"
 
     def _of_team(self, phase: PhaseLoops) -> list[str]:
         """What a team runs together, or one of its items alone."""
-        first = f"if ({self._item_name} == 0) {{"
-        if phase.team is None:
-            return [first, *_indented(self.body.lines(phase.loops)), "}"]
+        team = phase.team
+        if team is None:
+            return self._of_first(self.body.lines(phase.loops))
         waiting = [self.interface.global_barrier] if phase.waits else []
-        return [*waiting, "{", *_indented([*self._parts(phase, phase.team), *self._tree(phase.team), first, *_indented(
-            self._if_there(phase.team.element, self._updated(phase.team))), "}"]), "}"]
+        if self.loops.launch.shares > 1:
+            result = [f"{self.parts_name}[{linear_block(self.interface)}] = {team.shared}[0];"]
+        else:
+            result = self._if_there(team.element, self._updated(team))
+        return [*waiting, "{", *_indented([self._lane(team), *self._found(team, self.body.lines(phase.loops)),
+                                           *self._tree(team), *self._of_first(result)]), "}"]
 
-    def _parts(self, phase: PhaseLoops, team: TeamResult) -> list[str]:
-        """What an item finds alone."""
+    def _of_first(self, lines: list[str]) -> list[str]:
+        """What one item of a team does alone."""
+        return [f"if ({self._item_name} == 0) {{", *_indented(lines), "}"]
+
+    def _lane(self, team: TeamResult) -> str:
+        """The number of an item among all that reduce together."""
+        launch, share = self.loops.launch, self.interface.group.format(dimension=0, axis="x")
+        before = f"{share} % {launch.shares} * {launch.team} + " if launch.shares > 1 else ""
+        return f"const long {team.lane} = {before}{self._item_name};"
+
+    def _found(self, team: TeamResult, lines: list[str]) -> list[str]:
+        """What an item finds alone, by some lines that accumulate it, as an element of shared memory."""
         own, scop = team.element.temporary, self.body.scop
         neutral = neutral_element(team.operator, scop.array(own.array).dtype)
-        return [f"{self._type(own.array)} {own.name} = {neutral};", *self.body.lines(phase.loops),
+        return [f"{self._type(own.array)} {own.name} = {neutral};", *lines,
                 f"{team.shared}[{self._item_name}] = {own.name};", self.interface.barrier]
 
     def _tree(self, team: TeamResult) -> list[str]:
@@ -172,6 +200,16 @@ class PhasePrinter:
         if kept.condition is None:
             return [line]
         return [f"if ({self.body.index.condition(kept.condition).code})", INDENT + line]
+
+
+def linear_block(interface: Interface) -> str:
+    """The number of a block among all of a launch."""
+    groups, counts = ([text.format(dimension=k, axis="xyz"[k]) for k in range(LIMITS.grid_dimensions)]
+                      for text in (interface.group, interface.groups))
+    text = groups[-1]
+    for own, count in zip(reversed(groups[:-1]), reversed(counts[:-1]), strict=True):
+        text = f"({text}) * {count} + {own}"
+    return f"({text})"
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -28,6 +28,9 @@ from polysched.scop.scop import Scop, Statement
 ITEM = "item"
 """What the number of a work item in its block is called, unless the program has the name."""
 
+LANE = "lane"
+"""What the number of a work item among all of a reduction is called, in the same way."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StagedTile:
@@ -69,11 +72,13 @@ class TeamResult:
 
     Parameters
     ----------
+    lane : the variable with the number of an item among all that reduce together.
     element : that they are combined into; its variable is that of one item.
     shared : array in shared memory with one element per item.
     operator : as `Reduction` has it.
     """
 
+    lane: str
     element: Kept
     shared: str
     operator: str
@@ -236,7 +241,7 @@ class _Builder:
     def _reduced(self, phase: Phase, operator: str, point: Point) -> PhaseLoops:
         """The loops of one item of a team, and how the team combines what they find."""
         assert phase.step is not None, "a reduction has steps"
-        lane, team = self.names.taken.fresh(ITEM), self.launch.team
+        lane, team = self.names.taken.fresh(LANE), self.launch.team * self.launch.shares
         element = self._kept(phase, phase.kept[0], point)
         inside = dealt(item_in_phase(self.launch, phase, self.places), phase.step, lane, team)
         lanes = isl.Set(f"[{lane}] -> {{ : 0 <= {lane} < {team} }}")
@@ -244,7 +249,7 @@ class _Builder:
         loops = with_temporaries(generated(self.mapping, inside, known, self.names), [element.temporary])
         shared = self.names.taken.fresh(f"{element.temporary.name}_team")
         return PhaseLoops(loops=loops, waits=phase.waits,
-                          team=TeamResult(element=element, shared=shared, operator=operator))
+                          team=TeamResult(lane=lane, element=element, shared=shared, operator=operator))
 
     def _loops(self, phase: Phase, points: Sequence[Point], held: Sequence[tuple[Temporary, ...]]) -> Node:
         inside = item_in_phase(self.launch, phase, self.places)

@@ -39,7 +39,7 @@ def host_tree(schedule: Schedule, options: GpuOptions) -> HostNode:
     root = schedule.tree.get_root()
     mapper = _Mapper(schedule=schedule, options=options, numbers=count())
     place = _Place(domain=schedule.tree.get_domain(), host=(), active=all_active(schedule.dependences))
-    return _numbered(mapper.node(root.child(0), place))
+    return numbered(mapper.node(root.child(0), place))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _domain(parts: list[HostNode]) -> isl.UnionSet:
     return reduce(lambda total, domain: total.union(domain), domains)
 
 
-def _numbered(node: HostNode) -> HostNode:
+def numbered(node: HostNode) -> HostNode:
     """The launches named in textual order."""
     numbers = count()
 

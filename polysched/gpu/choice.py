@@ -32,7 +32,7 @@ def _seconds(launch: Launch, sizes: Mapping[str, int]) -> float:
     """Extents are those of boxes: what counts is how many launches there are, and how many work items each has."""
     launches, items = (prod(extent_along(launch.domain, function, sizes) for function in functions)
                        for functions in (launch.host, launch.coordinates))
-    items *= max(launch.team, 1)
+    items *= max(launch.team, 1) * launch.shares
     instances = sum(box_size(fix_parameters(own, sizes)) for own in sets_of(launch.domain))
     together = min(items, DEVICE.items_together)
     return launches * DEVICE.launch_seconds + instances / together * DEVICE.instance_seconds

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polysched.dependence.legality import check_legal
 from polysched.errors import UnsupportedScopError
-from polysched.gpu.bands import host_tree
+from polysched.gpu.bands import host_tree, numbered
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.points import with_points
@@ -36,7 +36,7 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
     """
     options = options or GpuOptions()
     host = host_tree(schedule, options)
-    host = with_points(schedule, host, options=options, sizes=sizes or {})
+    host = numbered(with_points(schedule, host, options=options, sizes=sizes or {}))
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
     check_promises(schedule.dependences, tree, what="mapping to the device")

@@ -39,6 +39,10 @@ class GpuLimits:
     team: int = constant(
         256, unit="work items", source="that reduce together: the most that every OpenCL GPU runs in a block")
 
+    # shares.py
+    most_shares: int = constant(
+        256, unit="blocks", source="that reduce together: as many as the items of the team that combines their parts")
+
     # staging.py
     staged_steps: int = constant(32, unit="steps", source="of a tile in shared memory: a warp reads whole lines")
     least_steps: int = constant(4, unit="steps", source="of a tile: below, barriers cost more than reads")

@@ -64,6 +64,8 @@ class Launch:
     block : work items of a block per coordinate.
     points : values of each coordinate that a work item has, `block` apart; empty for one of each.
     team : work items of a block that share one value of every coordinate and reduce together; 0 where each has its own.
+    shares : blocks, each with a team, that reduce together for one value of every coordinate; a second kernel combines
+        what they found.  Such a launch has one phase, a reduction.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
     """
 
@@ -74,6 +76,7 @@ class Launch:
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
     team: int = 0
+    shares: int = 1
     phases: tuple[Phase, ...] = ()
 
     @property
@@ -104,7 +107,8 @@ class Launch:
         if self.team:
             phases = "".join(f"; {text}" for text in map(str, self.phases) if text)
             count = len(self.coordinates)
-            return (f"{self.name}: {count} dimension{'s' * (count != 1)}, a team of {self.team} work items for each "
+            teams = f"{self.shares} teams" if self.shares > 1 else "a team"
+            return (f"{self.name}: {count} dimension{'s' * (count != 1)}, {teams} of {self.team} work items for each "
                     f"value, run {', '.join(self.statements())}{phases}")
         if not self.coordinates:
             return f"{self.name}: one work item runs {', '.join(self.statements())}"

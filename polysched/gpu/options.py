@@ -21,6 +21,7 @@ class GpuOptions:
     ----------
     block : work items of a block per dimension, fastest first; those of `BLOCKS` unless given.
     points : values of each coordinate that a work item has, fastest first; chosen by the model unless given.
+    shares : blocks that reduce together for one value, where a team reduces; chosen unless given.
     reassociate : sums and products of floats may run in another order, which rounds differently.
     shared : stage in shared memory what a block reads again and again.
 
@@ -31,6 +32,7 @@ class GpuOptions:
 
     block: tuple[int, ...] = ()
     points: tuple[int, ...] = ()
+    shares: int = 0
     shared: bool = True
     reassociate: bool = False
 
@@ -45,6 +47,10 @@ class GpuOptions:
         if prod(self.points) > LIMITS.most_points:
             raise UsageError(f"a work item cannot have {prod(self.points)} points",
                              hint=f"at most {LIMITS.most_points}: each is a copy of the code and takes registers")
+
+        if not 0 <= self.shares <= LIMITS.most_shares:
+            raise UsageError(f"{self.shares} blocks cannot reduce together",
+                             hint=f"1 to {LIMITS.most_shares}, or 0 to let the model choose")
 
     def block_of(self, dimensions: int) -> tuple[int, ...]:
         """The edges of a block of so many dimensions; those that are not given are 1."""

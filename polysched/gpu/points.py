@@ -16,6 +16,7 @@ from math import ceil, prod
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch
 from polysched.gpu.options import GpuOptions
+from polysched.gpu.shares import in_shares
 from polysched.gpu.staging import has_temporaries, phases_of
 from polysched.gpu.teams import with_team
 from polysched.gpu.throughput import LaunchModel, points_that_share
@@ -52,12 +53,16 @@ class _Chooser:
     options: GpuOptions
     sizes: Mapping[str, int]
 
-    def chosen(self, launch: Launch) -> Launch:
-        """The launch with its points."""
-        scop = self.schedule.scop
+    def chosen(self, launch: Launch) -> HostNode:
+        """The launch with its points, or with its teams."""
         team = with_team(self.schedule, launch, options=self.options, sizes=self.sizes)
-        if team is not None:
-            return team
+        if team is None:
+            return self._with_points(launch)
+        assumed = assumed_parameters(self.schedule.scop, self.sizes)
+        return in_shares(team, options=self.options, assumed=assumed)
+
+    def _with_points(self, launch: Launch) -> Launch:
+        scop = self.schedule.scop
         if not launch.coordinates or has_temporaries(scop, launch):
             return launch
         if self.options.points:

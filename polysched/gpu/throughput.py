@@ -132,7 +132,8 @@ class LaunchModel:
         launch = self.launch
         launches = prod(extent_along(launch.domain, own, self.sizes) for own in launch.host)
         extents = [extent_along(launch.domain, own, self.sizes) for own in launch.coordinates]
-        return launches, prod(ceil(extent / edge) for extent, edge in zip(extents, launch.edges, strict=True))
+        blocks = prod(ceil(extent / edge) for extent, edge in zip(extents, launch.edges, strict=True))
+        return launches, blocks * launch.shares
 
     @property
     def runs(self) -> bool:

@@ -15,3 +15,10 @@ from polysched.graph.values.text import from_text, to_text
 from polysched.graph.values.types import TensorType
 
 __all__ = ["Graph", "Node", "Size", "TensorType", "from_text", "from_torch", "interpret", "load", "to_text"]
+
+PROVIDED = {
+    "Graph.__str__": "values.text:to_text",
+    "Graph._repr_html_": "values.drawing:svg_of",
+    "Plan._repr_html_": "planning.drawing:svg_of_plan",
+}
+"""What methods of values call (`scop.provided`)."""

@@ -19,13 +19,14 @@ from polysched.kernel.c_program import CProgram
 from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.limits import LIMITS
 from polysched.kernel.passed_values import buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
 
-MOST_SHAPES = 64
+MOST_SHAPES = LIMITS.kept_shapes
 
 
 class CFileFunction:

@@ -17,13 +17,13 @@ from enum import Enum
 from types import FrameType
 from typing import Any
 
+from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation
 
-TURNS = 5
-PATIENCE = 20
-"""How many times as long as the transformed code the Python function may take while it is watched, which slows it."""
-SHORTEST_WATCH_SECONDS = 0.001
-CLEARLY_FASTER = 0.95
+TURNS = LIMITS.turns
+PATIENCE = LIMITS.patience
+SHORTEST_WATCH_SECONDS = LIMITS.shortest_watch_seconds
+CLEARLY_FASTER = LIMITS.clearly_faster
 
 
 class Code(Enum):

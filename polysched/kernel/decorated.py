@@ -16,6 +16,7 @@ from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code, measured_choice
 from polysched.kernel.compiled_scop import FLAGS
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized
@@ -30,7 +31,7 @@ from polysched.tensorize.options import DEFAULT
 
 logger = logging.getLogger(__name__)
 
-MOST_VARIANTS = 8
+MOST_VARIANTS = LIMITS.kept_variants
 REASONS_TO_FALL_BACK = (UnsupportedScopError, NoCompilerError, BudgetExceededError)
 
 

@@ -15,6 +15,7 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import FLAGS, CompiledScop
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.limits import LIMITS
 from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
@@ -23,7 +24,7 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
 
-MOST_SHAPES = 64
+MOST_SHAPES = LIMITS.kept_sizes
 
 
 class ScopFunction:

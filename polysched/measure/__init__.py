@@ -26,6 +26,12 @@ _HOME = {
 __all__ = ["Binary", "ChildEnd", "Limits", "MeasureOptions", "Measurement", "Subject", "Timing", "Verification", "Work",
            "compare_and_time", "compile_shared", "run_isolated"]
 
+PROVIDED = {
+    "Measurement.__str__": "summary:measurement_text",
+    "Measurement._repr_html_": "summary:measurement_html",
+}
+"""What methods of values call (`scop.provided`)."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:

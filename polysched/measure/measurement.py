@@ -9,6 +9,7 @@ from polysched.measure.programs.comparison import ArrayComparison
 from polysched.measure.timing.machine import Conditions, Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Timing
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 
 FORMAT_VERSION = 2
@@ -193,9 +194,9 @@ class Measurement(Shown):
         return f"{self.function}{sizes}: {self.timing.ratio:.3g} times as fast as the original"
 
     def __str__(self) -> str:
-        from polysched.measure.summary import measurement_text
-        return measurement_text(self)
+        text: str = provided("measure", "Measurement.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.measure.summary import measurement_html
-        return measurement_html(self)
+        html: str = provided("measure", "Measurement._repr_html_")(self)
+        return html

@@ -4,6 +4,7 @@
     placement = place(read_graph(text), MeshTarget(rows=8, columns=8))
 """
 
+from polysched.mesh.compute_shift import ComputeShift, compute_shift
 from polysched.mesh.kernel_graph import KernelGraph, read_kernel_graph
 from polysched.mesh.many import ManyOperators, ManyPlacement, place_many
 from polysched.mesh.operators import Message, Operator, OperatorGraph, chain, read_graph
@@ -13,6 +14,11 @@ from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget, read_target
 from polysched.mesh.walker import verify, walk
 
-__all__ = ["Figure", "KernelGraph", "ManyOperators", "ManyPlacement", "MeshTarget", "Message", "Operator",
-           "OperatorGraph", "PlaceOptions", "Placement", "Rectangle", "Route", "Shape", "chain", "place", "place_many",
-           "read_graph", "read_kernel_graph", "read_target", "verify", "walk"]
+__all__ = ["ComputeShift", "Figure", "KernelGraph", "ManyOperators", "ManyPlacement", "MeshTarget", "Message",
+           "Operator", "OperatorGraph", "PlaceOptions", "Placement", "Rectangle", "Route", "Shape", "chain",
+           "compute_shift", "place", "place_many", "read_graph", "read_kernel_graph", "read_target", "verify", "walk"]
+
+PROVIDED = {
+    "Placement._repr_html_": "picture:svg_of",
+}
+"""What methods of values call (`scop.provided`)."""

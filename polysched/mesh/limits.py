@@ -49,8 +49,10 @@ class MeshLimits:
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
     most_partitioned: int = constant(
-        25_000, unit="operators", source="22,500 work in a test; the first level of a million takes 12 s "
-                                         "of a core; further down it crashed with most_weighted = 20,000")
+        1 << 20, unit="operators", source="as most_operators; a million were placed")
+    fewest_in_processes: int = constant(
+        50_000, unit="operators", source="first guess: a process starts in a second, and 1562 operators take 0.2 s")
+    # regions.py
     most_weighted: int = constant(
         2_000, unit="operators", source="of a region whose parts have sizes of their own: Mt-KaHyPar 1.7 crashes with "
                                          "such sizes at 102,400 and 200,000, and maps a million to equal parts")

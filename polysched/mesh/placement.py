@@ -13,6 +13,7 @@ from polysched.mesh.operators import OperatorGraph
 from polysched.mesh.shapes import Rectangle, Shape
 from polysched.mesh.target import MeshTarget
 from polysched.scop.html import drawing, preformatted
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 
 
@@ -134,5 +135,5 @@ class Placement(Shown):
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        from polysched.mesh.picture import svg_of
-        return drawing(svg_of(self), alt=self.headline()) + preformatted("\n".join(map(str, self.figures.values())))
+        svg: str = provided("mesh", "Placement._repr_html_")(self)
+        return drawing(svg, alt=self.headline()) + preformatted("\n".join(map(str, self.figures.values())))

@@ -11,7 +11,8 @@ import islpy as isl
 from polysched.dependence.legality import witness_of
 from polysched.dependence.questions.preventing import across
 from polysched.dependence.questions.program_loops import ProgramLoop, loops_of
-from polysched.emit_c.loop_ir.loops import For, RegisterTile, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, RegisterTile
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.packed_buffers import buffer_text
 from polysched.emit_c.teams import Team, team_lines, teams
 from polysched.pipeline.device_figures import told_figures

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.emit_c.loop_ir.loops import For, Packed, RegisterTile, ThreadReduction, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Packed, RegisterTile, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
 from polysched.scop.schedule_nodes import NodeKind, kind_of

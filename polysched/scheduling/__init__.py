@@ -10,3 +10,11 @@ from polysched.scheduling.strategy import STRATEGIES, Strategy
 
 __all__ = ["ALGORITHMS", "STRATEGIES", "Schedule", "SchedulerOptions", "SolverReport", "Strategy", "by_strategy",
            "feautrier", "isl_schedule", "original", "pluto"]
+
+PROVIDED = {
+    "Schedule.__str__": "display:schedule_text",
+    "Schedule._repr_html_": "display:schedule_html",
+    "Schedule.to_text": "interchange.forms:written",
+    "Schedule.from_text": "interchange.forms:foreign_tree",
+}
+"""What methods of values call (`scop.provided`)."""

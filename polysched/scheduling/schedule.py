@@ -14,6 +14,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.tree.promises import check_promises, require_readable_marks
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 
@@ -101,8 +102,8 @@ class Schedule(Shown):
         UsageError : there is no such form, or it cannot say this schedule.
         """
         if form != STORED:
-            from polysched.scheduling.interchange.forms import written
-            return written(self, form)
+            text: str = provided("scheduling", "Schedule.to_text")(self, form)
+            return text
         return json.dumps({"format": TEXT_FORMAT, "program": self.scop.name, "algorithm": self.algorithm,
                            "rungs": list(self.report.rungs), "steps": [s.to_json() for s in self.steps],
                            "tree": str(self.tree)}, indent=1) + "\n"
@@ -124,9 +125,8 @@ class Schedule(Shown):
         UsageError : the text is no schedule, or one of another program.
         IllegalScheduleError : it breaks a dependence, or calls a loop parallel, or a band permutable, that is not.
         """
-        from polysched.scheduling.interchange.forms import foreign_tree
         from polysched.scheduling.interchange.isl_text import read_tree
-        foreign = foreign_tree(text, dependences)
+        foreign = provided("scheduling", "Schedule.from_text")(text, dependences)
         if isinstance(foreign, Schedule):
             return foreign
         stored = _stored(text)
@@ -152,12 +152,12 @@ class Schedule(Shown):
         return f"of {self.scop.name}: {self.algorithm}{by_hand}"
 
     def __str__(self) -> str:
-        from polysched.scheduling.display import schedule_text
-        return schedule_text(self)
+        text: str = provided("scheduling", "Schedule.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.scheduling.display import schedule_html
-        return schedule_html(self)
+        html: str = provided("scheduling", "Schedule._repr_html_")(self)
+        return html
 
 
 TEXT_FORMAT = "polysched schedule 1"

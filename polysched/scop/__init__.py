@@ -12,6 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["all_from_c_file", "all_from_c_text", "from_c_file", "from_c_text"]
 
+PROVIDED = {
+    "Picture.live": "pictures.page:Live",
+    "Picture.page": "pictures.page:page_of",
+    "Picture.svg": "pictures.svg:svg_of",
+    "Picture.tikz": "pictures.tikz:tikz_of",
+    "Solid.tikz": "pictures.tikz:tikz_of_solid",
+    "Scop.__str__": "text:scop_text",
+    "Scop._repr_html_": "display:scop_html",
+}
+"""What methods of values call (`scop.provided`)."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:

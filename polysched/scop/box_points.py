@@ -13,14 +13,11 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_BOX = 128
-"""Points of a box from which on isl takes longer for its points than for its ends."""
+from polysched.scop.limits import LIMITS
 
-LARGEST_BOX = 1 << 18
-"""Points of the boxes that are looked at: some milliseconds, even where hardly any is in the set."""
-
-MOST_DIMENSIONS = 32
-"""NumPy has arrays of no more dimensions, since its version 2 of twice as many."""
+LEAST_BOX = LIMITS.enumerated_box
+LARGEST_BOX = LIMITS.largest_box
+MOST_DIMENSIONS = LIMITS.box_dimensions
 
 _EXACT = 1 << 62
 """Sums below it are exact in 64 bits."""

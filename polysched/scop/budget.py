@@ -16,17 +16,13 @@ from typing import TypeVar
 import islpy as isl
 
 from polysched.scop.isl_clock import clock
+from polysched.scop.limits import LIMITS
 
 Result = TypeVar("Result")
 
-ISL_OPERATIONS = 5_000_000
-"""The default budget of one computation: some three seconds; the kernels of the tests need less than a million."""
-
-SECONDS_PER_OPERATION = 2e-6
-"""What an operation may take on average before a budget ends by time: three times what it usually takes."""
-
-LEAST_SECONDS = 0.25
-"""No budget is shorter, so that no pause of the machine's own ends one."""
+ISL_OPERATIONS = LIMITS.isl_operations
+SECONDS_PER_OPERATION = LIMITS.seconds_per_operation
+LEAST_SECONDS = LIMITS.least_budget_seconds
 
 ANY_NUMBER = 0
 """Of operations: a budget of seconds only."""

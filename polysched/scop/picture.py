@@ -16,6 +16,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.html import SHRINKS, drawing
 from polysched.scop.points import box_size, fix_parameters, points_of
+from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 
@@ -116,25 +117,25 @@ class Picture(Shown):
     @property
     def svg(self) -> str:
         """A self-contained SVG document."""
-        from polysched.scop.pictures.svg import svg_of
-        return svg_of(self)
+        text: str = provided("scop", "Picture.svg")(self)
+        return text
 
     @property
     def tikz(self) -> str:
         """The picture as TikZ, for papers."""
-        from polysched.scop.pictures.tikz import tikz_of
-        return tikz_of(self)
+        text: str = provided("scop", "Picture.tikz")(self)
+        return text
 
     @property
     def page(self) -> str:
         """The picture as an HTML page without network, where a pointer lifts one dependence and tiles run in order."""
-        from polysched.scop.pictures.page import page_of
-        return page_of(self)
+        text: str = provided("scop", "Picture.page")(self)
+        return text
 
     def live(self) -> Live:
         """For notebooks: the page in a frame, instead of an image."""
-        from polysched.scop.pictures.page import Live
-        return Live(page=self.page, text=str(self))
+        live: Live = provided("scop", "Picture.live")(page=self.page, text=str(self))
+        return live
 
     def coloured(self, by: str) -> Picture:
         """With tiles coloured by `tile`, `thread` or `step`.

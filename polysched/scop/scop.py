@@ -17,6 +17,7 @@ import islpy as isl
 from polysched.errors import SourceLocation
 from polysched.scop.body import BodyStatement, Expr, references
 from polysched.scop.dtypes import DType
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.scop.signature import FunctionSignature
 
@@ -357,12 +358,12 @@ class Scop(Shown):
                 f"{len(self.arrays)} arrays")
 
     def __str__(self) -> str:
-        from polysched.scop.text import scop_text
-        return scop_text(self)
+        text: str = provided("scop", "Scop.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.scop.display import scop_html
-        return scop_html(self)
+        html: str = provided("scop", "Scop._repr_html_")(self)
+        return html
 
 
 def union_set(sets: Iterable[isl.Set]) -> isl.UnionSet:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 from polysched.pipeline.recipe import Recipe
-from polysched.search.chooser import Chooser
 from polysched.target.target import Target
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Level
@@ -20,6 +20,9 @@ from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
 from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, innermost_choice, is_skewed
 from polysched.tiling.planning.tile_search import exceeded
+
+if TYPE_CHECKING:
+    from polysched.search.chooser import Chooser
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
@@ -90,9 +91,9 @@ class TiledSchedule(Shown):
         return f"of {self.schedule.scop.name}: {f'tiles {tiles}' if tiles else 'no tiles'}"
 
     def __str__(self) -> str:
-        from polysched.tiling.display import tiled_text
-        return tiled_text(self)
+        text: str = provided("tiling", "TiledSchedule.__str__")(self)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.tiling.display import tiled_html
-        return tiled_html(self)
+        html: str = provided("tiling", "TiledSchedule._repr_html_")(self)
+        return html

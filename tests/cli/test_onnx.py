@@ -157,3 +157,13 @@ def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
                       "reference", folder=folder)
     assert "verified against reference" in shown.stdout
     assert is_refusal(polysched("tune", "m.onnx", "--trials", "1", folder=folder))
+
+
+def test_a_page_tells_what_was_found_and_draws_the_plan(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--verify", "reference", "--fusion", "greedy", "--report",
+                     "m.html", folder=folder)
+    text = (folder / "m.html").read_text()
+    assert "verified against reference" in done.stdout
+    assert "verified against reference" in text
+    assert "<svg" in text
+    assert is_refusal(polysched("onnx", "m.onnx", "--report", "m.html", folder=folder))

@@ -37,6 +37,17 @@ def test_options_change_the_mesh(folder) -> None:
     assert target["memory"] == MeshTarget(rows=1, columns=1).memory
 
 
+def test_simpler_orders_stand_beside_it(folder) -> None:
+    done = polysched("place", "g.json", "--mesh", "4x4", "--method", "greedy", "--compare", folder=folder)
+    assert "row-major pipeline: interval " in done.stdout
+    assert "compute-shift order: interval " in done.stdout
+    done = polysched("place", "g.json", "--mesh", "4x4", "--dead", "3,3", "--method", "greedy", "--compare", "--json",
+                     folder=folder)
+    compared = json.loads(done.stdout)["compared"]
+    assert set(compared["this placement"]) == {"interval", "latency"}
+    assert "every core" in compared["compute-shift order"]
+
+
 @pytest.mark.parametrize(("words", "said"), [
     (("g.json", "--mesh", "2x2"), "the operators need 6 cores"), (("none.json", "--mesh", "2x2"), "cannot be read"),
     (("g.json", "--mesh", "2by2"), "ROWSxCOLUMNS"), (("g.json", "--mesh", "4x4", "--size", "n=3"), "--size is of")])

@@ -12,7 +12,8 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit_function
-from polysched.emit_c.loop_ir.loops import Local, Packed, RegisterTile, statements_in_blocks, walk_nodes
+from polysched.emit_c.loop_ir.loops import Local, Packed, RegisterTile
+from polysched.emit_c.loop_ir.traversal import statements_in_blocks, walk_nodes
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scheduling import original
 from polysched.scop.expression import Tensor, axis, build, compute, maximum, minimum, placeholder, sum

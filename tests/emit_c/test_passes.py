@@ -13,9 +13,10 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
-from polysched.emit_c.loop_ir.loops import For, Node, map_children
+from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.loop_ir.text import loop_text
+from polysched.emit_c.loop_ir.traversal import map_children
 from polysched.emit_c.pass_history import PassRecord, pass_history
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, all_passes
 from polysched.errors import BrokenLoopsError

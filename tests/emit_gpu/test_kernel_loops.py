@@ -1,6 +1,7 @@
 """The loops of one work item."""
 
-from polysched.emit_c.loop_ir.loops import For, walk_nodes
+from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_gpu.kernel_loops import kernel_loops, private_arrays
 from polysched.emit_gpu.names import device_names
 from tests.gpu.mapped import PRODUCT, mapped

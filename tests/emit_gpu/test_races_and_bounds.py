@@ -14,7 +14,7 @@ from polysched.pipeline.options import PipelineOptions
 from tests.emit_gpu.emitted import needs_device
 from tests.emit_gpu.grinding import is_here, said_of
 from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, WAVEFRONT
-from tests.gpu.reduced import TWICE
+from tests.gpu.reduced import TOTAL, TWICE
 from tests.gpu.staged import ABSENT
 from tests.tiers import and_campaign
 
@@ -82,3 +82,19 @@ def test_a_team_needs_each_of_its_barriers(barrier: int | None, tmp_path: Path) 
     else:
         first, end = places[barrier]
         assert "race" in said_of(tmp_path / "f.c", text[:first] + text[end:], 3)
+
+
+@pytest.mark.parametrize("barrier", and_campaign([None, 0], [1, 2, 3]))
+def test_blocks_that_reduce_together_need_each_of_their_barriers(barrier: int | None, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(TOTAL)
+    text = transform_file(tmp_path / "f.c", PipelineOptions(device="opencl", gpu=GpuOptions(shares=3))).text
+    places = [found.span() for found in re.finditer(r"barrier\(CLK_LOCAL_MEM_FENCE[^)]*\);", text)]
+    assert len(places) == 4
+    if not is_here():
+        pytest.skip("no Oclgrind: install the package oclgrind")
+    needs_device(tmp_path)
+    if barrier is None:
+        assert said_of(tmp_path / "f.c", text, 1000) == ""
+    else:
+        first, end = places[barrier]
+        assert "race" in said_of(tmp_path / "f.c", text[:first] + text[end:], 1000)

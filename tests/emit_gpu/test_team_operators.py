@@ -82,17 +82,57 @@ def test_shuffles_do_the_levels_of_a_warp(tmp_path: Path, monkeypatch: pytest.Mo
     assert any(array.largest_absolute for array in measured.verification.arrays)
 
 
-def test_floats_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "shares"), and_campaign([("twice", 3)], [
+    (name, shares) for name in sorted(INTEGERS) for shares in (2, 5, 256) if (name, shares) != ("twice", 3)]))
+@pytest.mark.parametrize("device", ["opencl", "cuda"])
+def test_several_blocks_for_a_value_compute_the_same(name: str, shares: int, device: str, tmp_path: Path,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    if device == "opencl":
+        needs_device(tmp_path)
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    text, sizes = INTEGERS[name]
+    (tmp_path / "f.c").write_text(text)
+    options = PipelineOptions(device=device, gpu=GpuOptions(shares=shares))
+    assert largest_difference(verified(tmp_path / "f.c", sizes, options)) == 0
+
+
+@pytest.mark.parametrize("size", and_campaign([1, 600], [0, 599, 1023]))
+def test_blocks_without_a_value_change_nothing(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    (tmp_path / "f.c").write_text(INTEGERS["twice"][0])
+    options = PipelineOptions(device="cuda", gpu=GpuOptions(shares=4))
+    assert largest_difference(verified(tmp_path / "f.c", {"n": 3, "m": size}, options)) == 0
+
+
+def test_parts_that_are_left_out_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    text, sizes = INTEGERS["total"]
+    (tmp_path / "f.c").write_text(text)
+    made = transform_file(tmp_path / "f.c", PipelineOptions(device="cuda", gpu=GpuOptions(shares=3)))
+    assert made.text.count("part < 3;") == 1
+    subject = Subject(scops=tuple(r.scop for r in made.regions),
+                      transformed_text=made.text.replace("part < 3;", "part < 2;"))
+    options = MeasureOptions(flags=("-O2", *compiler_flags(made.regions)), pairs=0, warmups=0)
+    measured = compare_and_time(subject, sizes, options=options)
+    assert measured.verification is not None
+    assert any(array.largest_absolute for array in measured.verification.arrays)
+
+
+@pytest.mark.parametrize("shares", [0, 3])
+def test_floats_in_another_order(shares: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
     (tmp_path / "f.c").write_text(FLOATS)
-    found = verified(tmp_path / "f.c", {"n": 5, "m": 900}, PipelineOptions(device="cuda", reassociate=True))
+    found = verified(tmp_path / "f.c", {"n": 5, "m": 900}, PipelineOptions(
+        device="cuda", reassociate=True, gpu=GpuOptions(shares=shares)))
     assert 0 < largest_difference(found) < 1e-2
 
 
 @pytest.mark.parametrize("name", ["total", "twice", "narrow"])
-def test_nvrtc_compiles_teams(name: str) -> None:
+@pytest.mark.parametrize("shares", [1, 5])
+def test_nvrtc_compiles_teams(name: str, shares: int) -> None:
     if library() is None:
         pytest.skip("no NVRTC: pip install nvidia-cuda-nvrtc-cu12")
     schedule = scheduled(analysed(from_c_text(INTEGERS[name][0])).dependences, PipelineOptions())
-    source = emit_cuda(map_to_device(schedule, options=GpuOptions(), sizes={"n": 50, "m": 5000}))
-    assert all(own.shared > 0 for own in resources(source.program, "sm_90"))
+    source = emit_cuda(map_to_device(schedule, options=GpuOptions(shares=shares), sizes={"n": 50, "m": 5000}))
+    found = [own.shared > 0 for own in resources(source.program, "sm_90")]
+    assert any(found) if shares > 1 else all(found)

@@ -1,30 +1,15 @@
-"""Regions, their parts, and operators that are moved out of full ones."""
+"""Operators partitioned over a mesh, in one process and in several."""
+
+import dataclasses
+import subprocess
 
 import numpy as np
 import pytest
 
-from polysched.errors import UsageError
-from polysched.mesh import MeshTarget, Rectangle
-from polysched.mesh.partitioning import partitioned, parts_of, within
-
-
-@pytest.mark.parametrize("sides", [(1000, 1000), (17, 33), (4, 100), (5, 3)])
-@pytest.mark.parametrize("count", [4, 40, 10_000])
-def test_parts_cover_a_region_once_and_are_64_at_most(sides, count) -> None:
-    parts, grid = parts_of(Rectangle(2, 3, *sides), count)
-    assert len(parts) == grid[0] * grid[1] <= min(count, 64)
-    taken = np.zeros((sides[0] + 2, sides[1] + 3), dtype=int)
-    for part in parts:
-        taken[part.slices] += 1
-    assert (taken[2:, 3:] == 1).all()
-    assert taken[:2].sum() == taken[:, :3].sum() == 0
-
-
-def test_what_is_too_much_goes_to_the_nearest_part_with_room() -> None:
-    block = np.array([0, 0, 0, 0, 3])
-    moved = within(block, np.array([2, 1, 1, 3]), (2, 2))
-    assert np.bincount(moved, minlength=4).tolist() == [2, 1, 1, 1]
-    assert moved[:2].tolist() == [0, 0]
+from polysched.errors import RunFailedError, UsageError
+from polysched.mesh import MeshTarget, partitioning
+from polysched.mesh.limits import LIMITS
+from polysched.mesh.partitioning import partitioned
 
 
 def test_two_groups_that_do_not_talk_have_parts_of_their_own() -> None:
@@ -51,8 +36,8 @@ def test_few_operators_have_cores_of_a_large_mesh(count, rows_alive) -> None:
 
 
 def test_more_operators_than_were_tried_are_refused() -> None:
-    with pytest.raises(UsageError, match="at most 25000 operators"):
-        partitioned(25_001, np.zeros((2, 0), int), np.zeros(0, int), MeshTarget(rows=200, columns=200))
+    with pytest.raises(UsageError, match="at most 1048576 operators"):
+        partitioned((1 << 20) + 1, np.zeros((2, 0), int), np.zeros(0, int), MeshTarget(rows=2000, columns=2000))
 
 
 def test_a_region_whose_parts_have_no_sizes_of_their_own_is_full() -> None:
@@ -63,3 +48,41 @@ def test_a_region_whose_parts_have_no_sizes_of_their_own_is_full() -> None:
     assert len(np.unique(rows * 150 + columns)) == count
     hops = np.abs(np.diff(rows)) + np.abs(np.diff(columns))
     assert hops.mean() < 75 / 2   # by number along the rows it is nearly 1, drawn at random 100
+
+
+@pytest.fixture
+def few_are_many(monkeypatch) -> None:
+    monkeypatch.setattr(partitioning, "LIMITS", dataclasses.replace(LIMITS, fewest_in_processes=500))
+
+
+def drawn_graph(count: int) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(count)
+    sinks = np.arange(1, count)
+    return np.stack([np.maximum(0, sinks - draw.integers(1, 30, count - 1)), sinks]), draw.integers(1, 99, count - 1)
+
+
+def test_processes_place_as_one_does(few_are_many) -> None:
+    pytest.importorskip("mtkahypar", reason="partitioning needs polysched[mesh]")
+    ends, sizes = drawn_graph(600)
+    target = MeshTarget(rows=25, columns=26, dead=((0, 0), (12, 13), (24, 25)))
+    together = partitioned(499, ends[:, :498], sizes[:498], target), partitioned(600, ends, sizes, target)
+    alone = partitioned(600, ends, sizes, target, seed=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitioning, "LIMITS", LIMITS)
+        here = partitioned(600, ends, sizes, target)
+    assert (alone[0] == here[0]).all()
+    assert (alone[1] == here[1]).all()
+    for rows, columns in together:
+        assert len(np.unique(rows * 26 + columns)) == len(rows)
+        assert target.alive[rows, columns].all()
+
+
+def test_a_crash_elsewhere_is_an_error_here(few_are_many, monkeypatch) -> None:
+    pytest.importorskip("mtkahypar", reason="partitioning needs polysched[mesh]")
+    real = subprocess.run
+    monkeypatch.setattr(subprocess, "run",
+                        lambda command, **options: real([command[0], "-c", "import os; os.abort()"], **options))
+    ends, sizes = drawn_graph(600)
+    with pytest.raises(RunFailedError, match="in a process of its own") as caught:
+        partitioned(600, ends, sizes, MeshTarget(rows=25, columns=25))
+    assert "exit status -6" in str(caught.value)

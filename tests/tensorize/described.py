@@ -1,7 +1,8 @@
 """Units described in a line of C, programs in a few, and every match of one in the other executed by the emulator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def programs_of(texts: Mapping[str, tuple[str, str]], folder: Path) -> dict[str,
     return dict(zip(texts, all_from_c_file(str(path)), strict=True))
 
 
-def matched(scop: Scop, intrinsic: Intrinsic, **options: bool) -> Matches:
+def matched(scop: Scop, intrinsic: Intrinsic, **options: Any) -> Matches:
     """All matches, behind the pipeline's own analysis."""
     dependences = analysed(scop, for_instructions=True).dependences
     return match(dependences.scop, intrinsic, MatchOptions(**options), dependences=dependences)
@@ -62,7 +63,22 @@ def filled(scop: Scop, seed: int = 2) -> dict[str, np.ndarray]:
     return arrays
 
 
-def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches") -> None:
+def with_odd_floats(scop: Scop, seed: int = 2) -> dict[str, np.ndarray]:
+    """As `filled`, but floats of many sizes, among them zeros of both signs, infinities and denormals."""
+    chooser = np.random.default_rng(seed)
+    arrays = filled(scop, seed)
+    for name, values in arrays.items():
+        if values.dtype.kind == "f":
+            ends = np.array([0.0, -0.0, np.inf, np.finfo(values.dtype).tiny / 4, 1.0], values.dtype)
+            drawn = (chooser.standard_normal(values.shape) * 10.0 ** chooser.integers(-7, 8, values.shape))
+            odd = chooser.random(values.shape) < (0.15 if seed else 1.0)
+            arrays[name] = np.where(odd, chooser.choice(ends[:2] if not seed else ends, values.shape),
+                                    drawn.astype(values.dtype))
+    return arrays
+
+
+def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches", *,
+             fill: Callable[[Scop, int], dict[str, np.ndarray]] = filled) -> None:
     """Run every match, mirror images included: all arrays are bit for bit what the program makes of them."""
     assert found.count, [*map(str, found.explanations), *found.refused]
     wholes = [tensorize(m) for m in found.with_mirrors]
@@ -70,7 +86,7 @@ def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches") ->
                  for at, w in enumerate(wholes)]
     library = compiled(functions, folder, name, optimization="-O0")
     for seed in range(2):
-        first = filled(scop, seed)
+        first = fill(scop, seed)
         wanted = {n: x.copy() for n, x in first.items()}
         execute(scop, {}, wanted | {a.name: np.zeros((), a.dtype.name) for a in scop.arrays if a.is_temporary},
                 wrap_signed=True)
@@ -82,3 +98,6 @@ def executes(scop: Scop, found: Matches, folder: Path, name: str = "matches") ->
             call(library, function, arrays)
             for array, values in wanted.items():
                 np.testing.assert_array_equal(arrays[array], values, err_msg=f"{array}: {whole.match}")
+                signed = ~np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+                np.testing.assert_array_equal(np.signbit(arrays[array])[signed], np.signbit(values)[signed],
+                                              err_msg=f"signs of {array}: {whole.match}") if signed.any() else None

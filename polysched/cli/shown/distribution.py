@@ -85,7 +85,7 @@ def write_distributed(arguments: argparse.Namespace) -> int:
 
 def run_distributed(arguments: argparse.Namespace) -> int:
     """`run --target mpi`: every rank's arrays have to be the sequential program's, bit for bit."""
-    from polysched.cli.run import measure_options
+    from polysched.cli.shown.measuring import measure_options
     from polysched.measure.paired import Subject
     from polysched.measure.ranks import run_on_ranks
     _refuse_outputs(arguments)

@@ -20,6 +20,7 @@ from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, expand_temporaries
 from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS, Active, violation
+from polysched.dependence.limits import LIMITS
 from polysched.dependence.questions.blocks import Block, Removal, Wish, key_of
 from polysched.dependence.questions.changed_trees import reversed_loop, skewed_loop, wavefronts
 from polysched.dependence.questions.preventing import (
@@ -37,8 +38,7 @@ from polysched.dependence.questions.program_loops import (
 )
 from polysched.scop.budget import with_budget
 
-MOST_SKEW = 3
-"""The largest factor of a skew that is tried; stencils of radius 1 to 3 need no more."""
+MOST_SKEW = LIMITS.largest_skew
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ import islpy as isl
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.limits import LIMITS
-from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, statements_in_blocks
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, statements_in_blocks, walk_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role
@@ -37,6 +38,7 @@ from polysched.tiling.planning.predict import predict
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import loops_below
+from polysched.tiling.tree.rows_in_step import ROWS
 
 GAIN = LIMITS.gain_share
 FEWEST_STEPS = LIMITS.fewest_steps
@@ -110,7 +112,7 @@ def crossover(source: CSource, target: Target) -> Crossover:
     terms = [*([(starts, rows)] if largest.extents else []), *terms]
     conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
     fewest: dict[str, int] = {}
-    for length, count in _fewest(source):
+    for length, count in (*_fewest(source), *_in_step(source)):
         fewest[length] = max(count, fewest.get(length, 0))
     conditions += [f"{length} >= {count}" for length, count in fewest.items()]
     return Crossover(tuple(filter(None, conditions)), never)
@@ -178,6 +180,21 @@ def _fewest(source: CSource) -> Iterator[tuple[str, int]]:
             extent = _extent(domain, members[loop])
             if extent is not None and not extent.is_cst():
                 yield size_text(scop, extent), count
+
+
+def _in_step(source: CSource) -> Iterator[tuple[str, int]]:
+    """Lengths of rows in C, and how long these have to be for several rows in step to be busy for some time.
+
+    What is in front of the columns where all rows are busy, and behind them, is computed row by row.
+    """
+    scop = source.scop
+    for node in walk_nodes(source.loops):
+        for instance in instances(node.body) if isinstance(node, For) and node.behind else ():
+            domain = scop.statement(instance.statement).domain.intersect_params(scop.context)
+            moved = [k for k, value in enumerate(instance.iterators) if node.variable in value.variables]
+            extent = _length(domain, moved[-1]) if moved else None
+            if extent is not None and not extent.is_cst():
+                yield size_text(scop, extent), node.behind + ROWS
 
 
 def _entered_teams(source: CSource) -> Iterator[tuple[isl.PwAff, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.loop_ir.loops import Block, For, Let, Local, Node, Packed, ThreadReduction, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, Let, Local, Node, Packed, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.scalar_code.openmp import runs_on_threads
 
 TEAM = "#pragma omp parallel for"

@@ -8,8 +8,9 @@ from math import frexp
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
-from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, instances
+from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.scop.body import (
     Assign,
     Binary,

@@ -25,14 +25,9 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import (
-    For,
-    Let,
-    Node,
-    StatementInstance,
-    block,
-)
+from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import block
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
 from polysched.tiling.shapes.split_tiles import in_place_of_pieces

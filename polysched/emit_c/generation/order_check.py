@@ -19,7 +19,8 @@ from polysched.emit_c.generation.loop_run import compile_loops
 from polysched.emit_c.generation.piece_loops import is_over_pieces
 from polysched.emit_c.generation.scan_check import CHECK_OPERATIONS, MOST_INSTANCES, small_values
 from polysched.emit_c.limits import LIMITS
-from polysched.emit_c.loop_ir.loops import Node, walk_nodes
+from polysched.emit_c.loop_ir.loops import Node
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, pairs_of
 

@@ -27,7 +27,8 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, map_children, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node
+from polysched.emit_c.loop_ir.traversal import map_children, walk_nodes
 from polysched.scheduling.marks import LoopMark
 from polysched.tiling.shapes.split_tiles import BEGIN, BORDER, END, HALF, PIECE, Pieces
 

@@ -32,8 +32,9 @@ from polysched.emit_c.loop_ir.index import (
     Variable,
     constant,
 )
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import map_children, walk_nodes
 from polysched.errors import SourceLocation
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, points_of

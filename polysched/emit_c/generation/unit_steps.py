@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.emit_c.loop_ir.index import Extreme, constant, quotient, variable
-from polysched.emit_c.loop_ir.loops import For, Node, map_children
+from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import map_children
 
 
 def count_by_one(node: Node) -> Node:

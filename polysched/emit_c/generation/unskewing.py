@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, Variable, extreme, substitute_condition, variable, variables
-from polysched.emit_c.loop_ir.loops import For, Node, instances, loop_names, map_children
+from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children
 from polysched.scheduling.marks import Role
 
 

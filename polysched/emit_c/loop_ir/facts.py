@@ -28,7 +28,8 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction, map_children
+from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import map_children
 from polysched.scop.budget import require_budget, with_budget
 
 _MAX_OPERATIONS = LIMITS.fact_operations

@@ -25,10 +25,9 @@ from polysched.emit_c.loop_ir.loops import (
     RegisterTile,
     StatementInstance,
     ThreadReduction,
-    instances,
-    walk_nodes,
 )
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 from polysched.scheduling.marks import Role
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop, Storage

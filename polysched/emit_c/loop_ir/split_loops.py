@@ -19,7 +19,8 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import Block, For, If, Node, RegisterTile, block
+from polysched.emit_c.loop_ir.loops import Block, For, If, Node, RegisterTile
+from polysched.emit_c.loop_ir.traversal import block
 
 
 def split_where(loop: For, condition_of: If) -> tuple[Node, For, Node] | None:

@@ -106,7 +106,7 @@ def _with(head: str, body: Iterator[str] | list[str], *, word: str = "with ") ->
 
 def _for_arguments(loop: For) -> list[str]:
     bounds = [linear_text(loop.lower), linear_text(loop.upper), *([str(loop.step)] if loop.step != 1 else [])]
-    return bounds + _given(loop, ("mark", "depth", "guard", "forgets", "fences", "yields"))
+    return bounds + _given(loop, ("mark", "depth", "guard", "forgets", "behind", "fences", "yields"))
 
 
 def _instance_text(node: StatementInstance) -> str:

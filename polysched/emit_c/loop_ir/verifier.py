@@ -19,12 +19,9 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     Temporary,
     ThreadReduction,
-    child_nodes,
-    variables_of,
-    variables_set_by,
-    walk_nodes,
 )
 from polysched.emit_c.loop_ir.text import loop_text
+from polysched.emit_c.loop_ir.traversal import child_nodes, variables_of, variables_set_by, walk_nodes
 
 
 def faults(loops: Node, *, depths: Mapping[str, int], parameters: frozenset[str]) -> tuple[str, ...]:

@@ -20,8 +20,9 @@ from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import growth, variables
 from polysched.emit_c.loop_ir.leaves import leaves_of
-from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance, map_children
+from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import map_children
 from polysched.scop.scop import Access, Scop
 
 

@@ -29,21 +29,9 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of
 from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variables
 from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation, leaves_of
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    For,
-    If,
-    Let,
-    Local,
-    Node,
-    StatementInstance,
-    Temporary,
-    instances,
-    loop_names,
-    map_children,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import AccessKind, Array, Scop, Storage
 

@@ -27,10 +27,8 @@ from polysched.emit_c.loop_ir.loops import (
     RegisterTile,
     StatementInstance,
     ThreadReduction,
-    block,
-    variables_of,
-    walk_nodes,
 )
+from polysched.emit_c.loop_ir.traversal import block, variables_of, walk_nodes
 
 _NOTHING = Block(())
 

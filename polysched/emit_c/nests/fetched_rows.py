@@ -26,18 +26,9 @@ from polysched.emit_c.bodies.operations import operations
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, variable
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    FetchedRow,
-    For,
-    Local,
-    Node,
-    RegisterTile,
-    instances,
-    map_children,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, FetchedRow, For, Local, Node, RegisterTile
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Array, Scop
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import Facts, map_inside
-from polysched.emit_c.loop_ir.loops import Block, For, Node, RegisterTile, straight
+from polysched.emit_c.loop_ir.loops import Block, For, Node, RegisterTile
+from polysched.emit_c.loop_ir.traversal import straight
 
 Promotes = Callable[[RegisterTile, Facts], bool]
 

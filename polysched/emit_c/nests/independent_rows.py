@@ -20,16 +20,9 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Remainder, of_atom, variable
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    Edge,
-    For,
-    Node,
-    RegisterTile,
-    StatementInstance,
-    block,
-)
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, RegisterTile, StatementInstance
 from polysched.emit_c.loop_ir.named_bounds import NamedBounds
+from polysched.emit_c.loop_ir.traversal import block
 from polysched.emit_c.nests.held_elements import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
 

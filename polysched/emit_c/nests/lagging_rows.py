@@ -27,22 +27,11 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.index import Linear, extreme, shifted, substitute, variable
 from polysched.emit_c.loop_ir.leaves import Leaf
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    For,
-    Let,
-    Node,
-    RegisterTile,
-    block,
-    instances,
-    loop_names,
-    straight,
-    variables_of,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, For, Let, Node, RegisterTile
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, straight, variables_of, walk_nodes
 from polysched.emit_c.nests.held_elements import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain, waits
 from polysched.scheduling.marks import LoopMark
@@ -132,7 +121,8 @@ def _block(loop: For, row: For, lag: int, first_row: str, taken: TakenNames, nam
     together = block(tuple(
         substitute_node(row.body, {loop.variable: variable(first_row) + k, row.variable: variable(step) - lag * k})
         for k in range(ROWS)))
-    main = replace(row, variable=step, lower=variable(start), upper=variable(end), body=together, forgets=True)
+    main = replace(row, variable=step, lower=variable(start), upper=variable(end), body=together, forgets=True,
+                   behind=lag * (ROWS - 1))
     return Let(start, starts, Let(end, extreme("max", (variable(start), ends)), block((front, main, back))))
 
 

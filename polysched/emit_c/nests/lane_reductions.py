@@ -34,21 +34,9 @@ from polysched.emit_c.loop_ir.index import (
     variable,
 )
 from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    Edge,
-    For,
-    If,
-    Node,
-    Partial,
-    RegisterTile,
-    block,
-    instances,
-    straight,
-    variables_set_by,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Node, Partial, RegisterTile
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import block, instances, straight, variables_set_by, walk_nodes
 from polysched.emit_c.nests.row_lengths import most_iterations
 from polysched.emit_c.nests.thread_reductions import PLACES
 from polysched.scop.body import Cast, IteratorRef, Load, Select, assignments, walk

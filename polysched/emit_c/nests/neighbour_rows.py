@@ -36,12 +36,13 @@ from polysched.emit_c.loop_ir.index import (
     variables,
 )
 from polysched.emit_c.loop_ir.leaves import Leaf
-from polysched.emit_c.loop_ir.loops import Block, For, If, Node, block, instances, straight
+from polysched.emit_c.loop_ir.loops import Block, For, If, Node
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import limits_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import block, instances, straight
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop

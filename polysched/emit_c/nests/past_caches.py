@@ -23,7 +23,8 @@ from functools import partial
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import ToBoundary
-from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, child_nodes, instances, map_children
+from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.scop.scop import Access, Scop, Statement, Storage
 

@@ -20,19 +20,10 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import variable
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    Edge,
-    For,
-    Node,
-    RegisterTile,
-    StatementInstance,
-    block,
-    instances,
-    straight,
-)
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, RegisterTile, StatementInstance
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.traversal import block, instances, straight
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, waits
 from polysched.tiling.tree.rows_in_step import ROWS
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, differ
-from polysched.emit_c.loop_ir.loops import For, StatementInstance, instances, straight
+from polysched.emit_c.loop_ir.loops import For, StatementInstance
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, straight
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, reach
 from polysched.emit_c.scalar_code.expressions import element_template
 from polysched.scop.scop import Access, Scop

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from polysched.emit_c.loop_ir.index import Variable
-from polysched.emit_c.loop_ir.loops import For, instances
+from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.scalar_code.heap import constant_extents
 from polysched.scop.body import unconditional_references
 from polysched.scop.scop import Scop

@@ -40,6 +40,10 @@ from polysched.emit_c.loop_ir.loops import (
     Temporary,
     ThreadPart,
     ThreadReduction,
+)
+from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import (
     child_nodes,
     instances,
     is_innermost,
@@ -48,8 +52,6 @@ from polysched.emit_c.loop_ir.loops import (
     variables_set_by,
     walk_nodes,
 )
-from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
-from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.emit_c.scalar_code.work import constant_work
 from polysched.scheduling.marks import Role

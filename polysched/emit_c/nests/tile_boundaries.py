@@ -16,18 +16,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.emit_c.loop_ir.index import Linear
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    For,
-    If,
-    Let,
-    Node,
-    Packed,
-    RegisterTile,
-    block,
-    map_children,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, Packed, RegisterTile
+from polysched.emit_c.loop_ir.traversal import block, map_children, walk_nodes
 from polysched.scheduling.marks import Role
 
 

@@ -34,21 +34,10 @@ from polysched.emit_c.loop_ir.index import (
     substitute,
     variable,
 )
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    Edge,
-    For,
-    If,
-    Let,
-    Node,
-    RegisterTile,
-    block,
-    straight,
-    variables_of,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Let, Node, RegisterTile
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.traversal import block, straight, variables_of, walk_nodes
 
 NARROWEST_TAIL = LIMITS.narrowest_tail
 

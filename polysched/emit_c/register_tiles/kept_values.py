@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, substitute, substitute_condition, variable
-from polysched.emit_c.loop_ir.loops import Block, For, If, Local, Node, StatementInstance, child_nodes, instances
+from polysched.emit_c.loop_ir.loops import Block, For, If, Local, Node, StatementInstance
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
 from polysched.scop.scop import Access, Scop

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
-from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edges
 from polysched.emit_c.register_tiles.panel_range import PanelRange, clipped
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
@@ -216,7 +217,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
-        extents[-1] = _off_the_grid(extents[-1], value.dtype.bytes)
+        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes)
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
@@ -248,7 +249,7 @@ def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names:
     return any(len(variables(form) & set(names)) > 1 for form in forms if form is not None)
 
 
-def _off_the_grid(count: int, element_bytes: int) -> int:
+def off_the_grid(count: int, element_bytes: int) -> int:
     """Elements from one row to the next; rows that tiles read side by side shall not share the sets of a cache."""
     return count if count * element_bytes % ROW_GRID_BYTES else count + LINE_BYTES // element_bytes
 

@@ -8,7 +8,8 @@ from itertools import product
 
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear
-from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,25 +29,10 @@ from polysched.emit_c.loop_ir.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    Edge,
-    For,
-    If,
-    Let,
-    Local,
-    Node,
-    Packed,
-    Panel,
-    RegisterTile,
-    block,
-    child_nodes,
-    instances,
-    variables_of,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Let, Local, Node, Packed, Panel, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, split_where
+from polysched.emit_c.loop_ir.traversal import block, child_nodes, instances, variables_of, walk_nodes
 from polysched.emit_c.register_tiles.packing import TileBlock
 from polysched.emit_c.register_tiles.register_nests import EdgeRange, RegisterNest, points_left, register_nest, widened
 from polysched.scheduling.marks import Copy, LoopMark, Role

@@ -23,21 +23,9 @@ from math import prod
 
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, Linear, junction, variable, variables
-from polysched.emit_c.loop_ir.loops import (
-    Block,
-    For,
-    If,
-    Let,
-    Local,
-    Node,
-    Packed,
-    Panel,
-    RegisterTile,
-    instances,
-    map_children,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, Packed, Panel, RegisterTile
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.register_tiles.packing import constant_extent
 from polysched.emit_c.register_tiles.tile_accesses import Point, iterators_at
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, STACK_BYTES, Memory

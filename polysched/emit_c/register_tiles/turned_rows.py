@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Variable, constant, substitute
-from polysched.emit_c.loop_ir.loops import For, If, Node, OnCopy, RegisterTile, instances, map_children
+from polysched.emit_c.loop_ir.loops import For, If, Node, OnCopy, RegisterTile
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, map_children
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
 from polysched.scop.scop import Scop
 

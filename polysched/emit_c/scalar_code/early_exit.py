@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polysched.emit_c.loop_ir.index import variables
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, StatementInstance, instances, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, StatementInstance
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.scop.body import BodyStatement, Load
 from polysched.scop.body import If as Guarded

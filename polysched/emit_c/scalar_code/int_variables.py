@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import depends_on
-from polysched.emit_c.loop_ir.loops import For, RegisterTile, instances, is_innermost, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, RegisterTile
+from polysched.emit_c.loop_ir.traversal import instances, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.scop.body import IteratorRef, statement_expressions, walk
 from polysched.scop.dtypes import INT32

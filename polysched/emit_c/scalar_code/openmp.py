@@ -11,7 +11,8 @@ from functools import reduce
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Remainder, constant, substitute
-from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, child_nodes, is_innermost, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile
+from polysched.emit_c.loop_ir.traversal import child_nodes, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, binary
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.work import whatever_the_alignment, work

@@ -10,16 +10,8 @@ from math import prod
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
-from polysched.emit_c.loop_ir.loops import (
-    For,
-    Let,
-    Node,
-    RegisterTile,
-    as_loops,
-    child_nodes,
-    is_innermost,
-    walk_nodes,
-)
+from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile
+from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, binary, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 

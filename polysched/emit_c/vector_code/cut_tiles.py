@@ -20,9 +20,10 @@ from math import prod
 
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, constant, extreme, substitute, variable
-from polysched.emit_c.loop_ir.loops import Edge, RegisterTile, instances
+from polysched.emit_c.loop_ir.loops import Edge, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess
 from polysched.emit_c.register_tiles.tile_accesses import (
     Lanes,

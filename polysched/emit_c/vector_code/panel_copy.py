@@ -22,6 +22,7 @@ from polysched.emit_c.loop_ir.index import (
 from polysched.emit_c.loop_ir.loops import For, PackedOperand, Panel
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.register_tiles.packing import off_the_grid
 from polysched.emit_c.register_tiles.tile_accesses import is_contiguous
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
@@ -80,9 +81,7 @@ class PanelCopy:
         """
         if self.panel.shared:
             return []
-        bounds = (arms_of(loop.lower, "max") + arms_of(loop.upper, "min") for loop in self.panel.loops)
-        lasting = self.panel.bytes > LARGEST_ON_STACK or any(len(arms) > 2 for arms in bounds)
-        if lasting:
+        if self.panel.bytes > LARGEST_ON_STACK or not self._is_full():
             return array_of_thread(self.panel.value.dtype.c_name, self.panel.name, self.panel.extents, self.taken)
         extents = "".join(f"[{extent}]" for extent in self.panel.extents)
         return [f"{self.panel.value.dtype.c_name} {self.panel.name}{extents}"
@@ -220,9 +219,20 @@ class PanelCopy:
         return (*(loop for loop in around if loop not in along), own, *along)
 
     def _is_full(self) -> bool:
-        """Whether every element of the panel is filled, whatever cuts off the tiles."""
-        return all(len(arms_of(loop.lower, "max")) == len(arms_of(loop.upper, "min")) == 1
-                   for loop in self.panel.loops)
+        """Whether every element that tiles read is filled: elements of no value may be subnormal, which is slow."""
+        return all(self._fills(loop) for loop in self.panel.loops)
+
+    def _fills(self, loop: For) -> bool:
+        """Whether a loop fills its dimension, whatever cuts off the tiles."""
+        (low, *lows), (high, *highs) = arms_of(loop.lower, "max"), arms_of(loop.upper, "min")
+        if lows or highs:
+            return False
+        length, panel = high - low, self.panel
+        own = panel.subscripts[len(panel.subscripts) - len(panel.extents):]
+        wanted = [extent for form, extent in zip(own, panel.extents, strict=True)
+                  if form.coefficient(Variable(loop.variable))]
+        return not length.is_constant or all(
+            extent in (length.constant, off_the_grid(length.constant, panel.value.dtype.bytes)) for extent in wanted)
 
     def _ends_rows(self) -> bool:
         """Whether the copy itself can clear what is behind the end of a row of lanes, which is all that tiles see."""

@@ -23,8 +23,9 @@ from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
-from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
 from polysched.emit_c.register_tiles.tile_accesses import (
@@ -48,7 +49,6 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
-from polysched.emit_c.vector_code.conversion_steps import FAR
 from polysched.emit_c.vector_code.cut_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
 from polysched.emit_c.vector_code.partial_results import PartialResults
@@ -59,7 +59,7 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised, Vecto
 from polysched.emit_c.vector_code.vector_statements import add_statements
 from polysched.emit_c.vector_code.windows import Window, windows
 from polysched.emit_c.vector_math import VectorMath
-from polysched.scop.body import Cast, Select, assignments, walk
+from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import CorePorts
@@ -116,8 +116,8 @@ class TileCode:
         NotVectorised : the body has no form in registers; the loops have to be printed instead.
         """
         lanes = self.lanes
-        accesses = self._accesses(lanes)
-        levels = promotion_levels(self.tile, [a for a in accesses if not self._is_own(a)], self.facts)
+        accesses = self.accesses(lanes)
+        levels = promotion_levels(self.tile, [a for a in accesses if not self.is_own(a)], self.facts)
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
@@ -153,73 +153,16 @@ class TileCode:
         ----------
         count : of all rows.
         """
-        accesses = self._accesses(self.lanes)
+        accesses = self.accesses(self.lanes)
         cut = self._cut(accesses, promotion_levels(self.tile, accesses, self.facts))
         rows, columns = self.tile.edges
         whole = replace(rows, count=count)
         return replace(cut, around=True, tile=replace(self.tile, edges=(whole, columns), within=tuple(
             (edge.base, edge.base + edge.count) for edge in (whole, columns))))
 
-    def holds_elements(self) -> bool:
-        """Whether some element that is not a variable already lives in a register around all loops of the tile."""
-        accesses = [a for a in self._accesses(self.lanes) if not self._is_own(a)]
-        levels = promotion_levels(self.tile, accesses, self.facts)
-        return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
-                   for array, level in levels.items())
-
-    def scatters(self) -> bool:
-        """Whether vectors are written to elements that lie apart."""
-        apart = (Lanes.SPREAD, Lanes.STRIDED)
-        return self._edge is not None and any(
-            a.writes and a.generic.lanes in apart for a in self._accesses(2) if not self._is_own(a))
-
-    def converts_far(self) -> bool:
-        """Whether a statement computes with values so much wider than elements that move along the lanes.
-
-        Compilers read such elements in whole vectors and widen them part by part, and compute with short integers where
-        no value is longer; vectors with one number of lanes for all types are two to eight times slower.
-        """
-        statements = ((instance, self.scop.statement(instance.statement)) for instance in instances(self.tile.body))
-        return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * self.scop.array(access.array).dtype.bits
-                   for instance, statement in statements for access in statement.accesses
-                   if self._reach(self.printer_for(instance, Point(())), access, 2).lanes is Lanes.UNIT)
-
-    def branches(self) -> bool:
-        """Whether floats are chosen that become integers, of elements that lie apart in buffers at most.
-
-        Compilers branch on such a choice, whose sides are numbers of the other type.  What lies apart in a buffer of
-        the caches is gathered at the cost of two instructions per lane.
-        """
-        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
-        chosen = any(isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_float
-                     and any(isinstance(part, Select) for part in walk(e.operand))
-                     for statement in statements for item in assignments(statement.body) for e in walk(item.value))
-        kept = {name for name, temporary in self._temporaries.items() if temporary.kept}
-        return chosen and all(not a.writes and a.generic.array in kept for a in self._accesses(2)
-                              if a.generic.lanes is Lanes.SPREAD)
-
-    def computes_integers(self) -> bool:
-        """Whether no value is a float."""
-        return all(dtype.is_integer for dtype in self._dtypes())
-
-    def widest_vector(self, *, also: frozenset[Lanes] = frozenset()) -> int:
-        """Lanes for the body's widest element type; 0 when an access does not move by one element or none does.
-
-        Parameters
-        ----------
-        also : other ways to move that are accepted.
-        """
-        try:
-            dtypes = set(self._dtypes())
-        except NotVectorised:
-            return 0
-        kinds = {a.generic.lanes for a in self._accesses(2)}
-        if not dtypes or not all(has_vectors(d) for d in dtypes) or not kinds <= {Lanes.UNIT, Lanes.UNIFORM} | also:
-            return 0
-        return self.vector_bits // max(dtype.bits for dtype in dtypes) if kinds - {Lanes.UNIFORM} else 0
-
     @property
-    def _edge(self) -> str | None:
+    def edge(self) -> str | None:
+        """The variable that moves along the lanes."""
         return next((edge.variable for edge in self.tile.edges if edge.simd), None)
 
     @cached_property
@@ -230,7 +173,7 @@ class TileCode:
             if edge is not None:
                 raise NotVectorised("the target has no vectors")
             return 1
-        dtypes = set(self._dtypes())
+        dtypes = set(self.dtypes())
         if not all(has_vectors(dtype) for dtype in dtypes):
             raise NotVectorised("an element type has no vector form")
         lanes = self.vector_bits // max(dtype.bits for dtype in dtypes)
@@ -240,11 +183,13 @@ class TileCode:
             raise NotVectorised("the simd edge is too short for a vector")
         return lanes
 
-    def _dtypes(self) -> Iterable[DType]:
+    def dtypes(self) -> Iterable[DType]:
+        """The types of all values that are computed."""
         for instance in instances(self.tile.body):
             yield from computed_dtypes(self.scop.statement(instance.statement))
 
-    def _accesses(self, lanes: int) -> list[TileAccess]:
+    def accesses(self, lanes: int) -> list[TileAccess]:
+        """The elements that the tile's statements access, vectors having so many lanes."""
         if lanes not in self._accesses_by_lanes:
             self._accesses_by_lanes[lanes] = self._accesses_in(lanes)
         return self._accesses_by_lanes[lanes]
@@ -260,19 +205,19 @@ class TileCode:
         for instance in instances(self.tile.body):
             anywhere, *printers = (self.printer_for(instance, point) for point in (Point(()), *at))
             for access in self.scop.statement(instance.statement).accesses:
-                keys = tuple(dict.fromkeys(self._reach(printer, access, lanes) for printer in printers))
-                made.append(TileAccess(self._reach(anywhere, access, lanes), keys, access.is_write))
+                keys = tuple(dict.fromkeys(self.reach_of(printer, access, lanes) for printer in printers))
+                made.append(TileAccess(self.reach_of(anywhere, access, lanes), keys, access.is_write))
         return made
 
-    def _reach(self, printer: ExpressionPrinter, access: Access, lanes: int) -> Reach:
+    def reach_of(self, printer: ExpressionPrinter, access: Access, lanes: int) -> Reach:
         """Where an access of a statement goes at the point that a printer is for."""
         packed = printer.packed_access(access)
         if packed is not None:
             return packed_reach(packed, lanes)
         array = self.scop.array(access.array)
         if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
-            return private_reach(array, self._edge, lanes)
-        return reach(array, access, printer.iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
+            return private_reach(array, self.edge, lanes)
+        return reach(array, access, printer.iterators, self.edge, lanes, temporary=self.temporaries.get(array.name))
 
     @cached_property
     def _private(self) -> dict[str, str]:
@@ -280,7 +225,7 @@ class TileCode:
         return {t.array: t.name for t in self.tile.private}
 
     @cached_property
-    def _temporaries(self) -> dict[str, Temporary]:
+    def temporaries(self) -> dict[str, Temporary]:
         """What is declared around the tile in the place of temporary arrays."""
         return {t.array: t for instance in instances(self.tile.body) for t in instance.temporaries}
 
@@ -291,7 +236,7 @@ class TileCode:
         return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
                          if item.dtype != unsigned(item.dtype) == item.value.dtype)
 
-    def _is_own(self, access: TileAccess) -> bool:
+    def is_own(self, access: TileAccess) -> bool:
         """Whether every lane has an element of its own for the access."""
         return self._is_private(access) or any(p.array == access.generic.array for p in self.tile.partials)
 
@@ -337,7 +282,7 @@ class TileCode:
                 read = point if cut is None else cut.read_point(point)
                 held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
-                                        edge=self._edge, scope=replace(scope, registers=held), math=self.math,
+                                        edge=self.edge, scope=replace(scope, registers=held), math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(self.scop.statement(instance.statement).body, printer)
@@ -357,18 +302,18 @@ class TileCode:
             return {}
         moved = {}
         for access in self.scop.statement(instance.statement).accesses:
-            own = self._reach(self.printer_for(instance, point), access, self.lanes)
+            own = self.reach_of(self.printer_for(instance, point), access, self.lanes)
             if own in registers:
-                moved[self._reach(self.printer_for(instance, read), access, self.lanes)] = registers[own]
+                moved[self.reach_of(self.printer_for(instance, read), access, self.lanes)] = registers[own]
         return moved
 
     def _transposition(self) -> Transposition:
-        return Transposition(tile=self.tile, accesses=self._accesses(self.lanes), lanes=self.lanes, scop=self.scop,
+        return Transposition(tile=self.tile, accesses=self.accesses(self.lanes), lanes=self.lanes, scop=self.scop,
                              types=self.types, taken=self.taken, in_use=self.in_use, place=self._place)
 
     def reads_strided(self) -> bool:
         """Whether some element is read that lies apart from lane to lane within a row, and none so is written."""
-        strided = [a for a in self._accesses(2) if a.generic.lanes is Lanes.STRIDED]
+        strided = [a for a in self.accesses(2) if a.generic.lanes is Lanes.STRIDED]
         return bool(strided) and not any(a.writes for a in strided)
 
     def reads_transposed(self) -> bool:
@@ -409,7 +354,7 @@ class TileCode:
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
-        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop,
+        rows = overlapping_rows(self.tile, self.accesses(self.lanes), self.lanes, self.scop,
                                 line_bytes=self.line_bytes)
         return read_beyond(rows, self.lanes) if rows else None
 
@@ -437,14 +382,14 @@ class TileCode:
         """Pointers to what sums leave no registers for."""
         if self._first_unrolled is None or not self._shared_rows.leave_no_register:
             return ()
-        shared = [a for a in self._accesses(self.lanes) if a.generic in self._shared_rows.reaches]
+        shared = [a for a in self.accesses(self.lanes) if a.generic in self._shared_rows.reaches]
         return windows(shared, frozenset(loop.variable for loop in self.tile.loops[self._first_unrolled:]),
                        array=self.scop.array, local_names=self.local_names,
                        fresh=lambda wish, used: self.taken.fresh(wish, self.in_use | used))
 
     @cached_property
     def _shared_rows(self) -> SharedRows:
-        reached = (self._reach(self.printer_for(instance, Point(())), access, self.lanes)
+        reached = (self.reach_of(self.printer_for(instance, Point(())), access, self.lanes)
                    for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
@@ -470,13 +415,13 @@ class TileCode:
         """
         summed = {access.array for instance in instances(self.tile.body)
                   for access in self.scop.statement(instance.statement).writes}
-        in_buffer = any(name in summed and temporary.kept for name, temporary in self._temporaries.items())
-        if not in_buffer or self._edge is None or self.vector_registers not in (16, 32):
+        in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
+        if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
             return []
         return [f"{self.index.macros.use(f'empty_registers_{self.vector_registers}')}();"]
 
     def _place(self, key: Reach) -> CText:
-        temporary = self._temporaries.get(key.array)
+        temporary = self.temporaries.get(key.array)
         if temporary is not None:
             return temporary_element(temporary, key.subscripts or (), self.index)
         template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
@@ -490,7 +435,7 @@ class TileCode:
     def _element(self, partial: Partial) -> CText:
         """The element that is reduced into."""
         forms = partial.subscripts
-        temporary = self._temporaries.get(partial.array)
+        temporary = self.temporaries.get(partial.array)
         key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
         return self._place(key)
 

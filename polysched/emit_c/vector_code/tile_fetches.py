@@ -9,7 +9,8 @@ from math import prod
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Variable, growth, substitute, variable
-from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance, instances
+from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance
+from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, packed_at, reach
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter

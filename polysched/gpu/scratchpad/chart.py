@@ -6,9 +6,14 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from polysched.gpu.limits import LIMITS
-from polysched.gpu.scratchpad.simulation import Run
+from polysched.gpu.scratchpad.simulation import Run, Timeline
 
 COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#e15759", "#76b7b2", "#edc948")
+
+
+def gantt_of(timeline: Timeline) -> str:
+    """The chart of a simulated program, with its summary as the title."""
+    return gantt(timeline.headline().removeprefix("of "), timeline.engines, timeline.runs)
 
 
 def gantt(title: str, engines: Sequence[str], runs: Sequence[Run]) -> str:

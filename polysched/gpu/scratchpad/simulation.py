@@ -14,6 +14,7 @@ from polysched.errors import BudgetExceededError
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.scratchpad.instructions import Instruction, Place
 from polysched.gpu.scratchpad.placement import Placement
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 from polysched.target.scratchpads.description import ScratchpadTarget
 
@@ -94,8 +95,8 @@ class Timeline(Shown):
                           *(f"  {way}: {count} bytes" for way, count in self.moved.items())))
 
     def _repr_html_(self) -> str:
-        from polysched.gpu.scratchpad.chart import gantt
-        return gantt(self.headline().removeprefix("of "), self.engines, self.runs)
+        html: str = provided("gpu", "Timeline._repr_html_")(self)
+        return html
 
 
 @dataclass

@@ -16,6 +16,7 @@ from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetit
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.scop.provided import provided
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,8 +90,8 @@ class Plan:
         return self.graph.type_of(name)
 
     def _repr_html_(self) -> str:
-        from polysched.graph.planning.drawing import svg_of_plan
-        return svg_of_plan(self)
+        html: str = provided("graph", "Plan._repr_html_")(self)
+        return html
 
     def __str__(self) -> str:
         symbols = self.graph.symbols

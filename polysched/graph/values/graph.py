@@ -10,6 +10,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.types import TensorType
+from polysched.scop.provided import provided
 
 Attribute: TypeAlias = "int | float | str | tuple[int | float | str, ...]"
 
@@ -146,12 +147,12 @@ class Graph:
         return replace(self, **changes)
 
     def __str__(self) -> str:
-        from polysched.graph.values.text import to_text
-        return to_text(self, most_elements=8)
+        text: str = provided("graph", "Graph.__str__")(self, most_elements=8)
+        return text
 
     def _repr_html_(self) -> str:
-        from polysched.graph.values.drawing import svg_of
-        return svg_of(self)
+        html: str = provided("graph", "Graph._repr_html_")(self)
+        return html
 
     def __repr__(self) -> str:
         return (f"<Graph {self.name[:60]}: {len(self.nodes)} nodes, {len(self.constants)} constants, "

@@ -230,7 +230,7 @@ class Extraction:
             raise NotAffine(node, text)
         inner = [loop.isl_name for loop in self.loops] if iterators is None else iterators
         shadow = polyhedra.project_out(bad, inner)
-        allowed = shadow.complement().coalesce()
+        allowed = shadow.gist(self.context).complement().coalesce()
         context = self.context.intersect(allowed)
         if context.is_empty():
             problem = f"{text}: this holds for no parameter value"

@@ -59,15 +59,13 @@ from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.text.regions import HINT, active_pragmas, find_regions
+from polysched.scop.limits import LIMITS
 from polysched.scop.scop import AccessKind, NameReads, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
-READING_OPERATIONS = 30_000_000
-"""Of isl, for one region; random programs of the tests need up to ten million."""
-
-READING_SECONDS = 10.0
-"""Of processor time, whatever the operations."""
+READING_OPERATIONS = LIMITS.reading_isl_operations
+READING_SECONDS = LIMITS.reading_seconds
 
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
@@ -255,8 +253,10 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
 def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
     at = x.at or region.items[0]
+    seconds = round(seconds, 1)
     return BudgetExceededError(
-        f"reading the region takes more than {in_words(READING_OPERATIONS, round(seconds, 1))}, which were spent here",
+        f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
+        else "the time that one file may take was spent before this region",
         where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")

@@ -13,8 +13,9 @@ from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.dtypes import INT32
+from polysched.scop.limits import LIMITS
 
-MOST_SINGLE_ELEMENTS = 32
+MOST_SINGLE_ELEMENTS = LIMITS.single_elements
 
 
 def initial_assignments(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> tuple[c_ast.Node, ...]:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.scop.assumptions import ASSUMED
+from polysched.scop.limits import LIMITS
 from polysched.scop.plain_c import c_condition
 from polysched.scop.points import with_sizes
 from polysched.scop.scop import Assumption
 
-MOST_PIECES = 8
+MOST_PIECES = LIMITS.context_pieces
 
 
 class SizeContext:

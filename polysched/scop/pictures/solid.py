@@ -29,6 +29,7 @@ from polysched.scop.pictures.page import (
 from polysched.scop.pictures.paint import colour_legend, painted_by
 from polysched.scop.pictures.polytopes import Corner, Polygon
 from polysched.scop.pictures.svg import ARROW_HEADS, LEGEND
+from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 
 SCALE = 34  # pixels a step
@@ -92,8 +93,8 @@ class Solid(Shown):
     @property
     def tikz(self) -> str:
         """The view as TikZ, for papers."""
-        from polysched.scop.pictures.tikz import tikz_of_solid
-        return tikz_of_solid(self)
+        text: str = provided("scop", "Solid.tikz")(self)
+        return text
 
     @property
     def page(self) -> str:

@@ -16,6 +16,7 @@ from polysched.scop.construction import values
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import Value
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
+from polysched.scop.limits import LIMITS
 from polysched.scop.python_frontend.data_indices import DataIndices
 from polysched.scop.python_frontend.environment import Environment, Restart, Stored, outer_names
 from polysched.scop.python_frontend.operands import View, whole_view
@@ -31,7 +32,7 @@ from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.python_frontend.statements import Lowering
 from polysched.scop.scop import Array, Assumption, Scop, Storage
 
-MOST_PASSES = 200
+MOST_PASSES = LIMITS.extraction_passes
 SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 

@@ -137,6 +137,8 @@ class Contraction:
     stages : the exact text; `locals` are its expanded locals.
     whole : see the module.
     rounds_anew : the update computes floats in another order, or with other roundings, than the text.
+    in_order : the text is this one nest, so each element gets its updates in the order of the dimensions, of which
+        those named in `descending` run from the top down.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -155,6 +157,8 @@ class Contraction:
     locals: tuple[Variable, ...] = ()
     whole: bool = True
     rounds_anew: bool = False
+    in_order: bool = False
+    descending: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.input_dtypes) or len(set(self.inputs)) != len(self.inputs):

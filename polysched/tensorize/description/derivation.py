@@ -43,8 +43,8 @@ def derive(semantics: Semantics) -> Contraction:
     if one is not None:
         return replace(one, scale=scale, stages=stages, locals=expanded)
     last = writing[-1]
-    return replace(_of_one_block(semantics, last), whole=False, finish=None, update=last.results[0].update,
-                   stages=stages, locals=expanded)
+    return replace(_of_one_block(semantics, last), whole=False, in_order=False, finish=None,
+                   update=last.results[0].update, stages=stages, locals=expanded)
 
 
 def _operands(semantics: Semantics) -> frozenset[str]:
@@ -69,18 +69,29 @@ def _of_one_block(semantics: Semantics, block: Block) -> Contraction:
     first, *others = block.results
     written = {r.output for r in block.results}
     reads = dict.fromkeys(e for r in block.results for e in r.reads if e not in written)
-    reduces = any(loop.name not in first.output.names for loop in block.loops)
-    body, finish = first.update, ""
-    if not others and not reduces and first.reads_itself and isinstance(body, Call) and _clamps(body):
-        finish, body = body.function, body.arguments[0]
-    turned = first.output_dtype.is_float and any(loop.descending for loop in block.loops)
+    body, finish = (first.update, "") if others else _finished(first, block.loops)
+    descending = frozenset(loop.name for loop in block.loops if loop.descending)
     return Contraction(
         dimensions=tuple(map(dimension, block.loops)), output=first.output, output_dtype=first.output_dtype,
         inputs=tuple(reads), input_dtypes=_dtypes(semantics, reads), update=ideal_of(body),
         accumulates=first.reads_itself, finish=finish or None,
         traits=_traits([r.update for r in block.results], finish),
         others=tuple(replace(r, update=ideal_of(r.update)) for r in others),
-        rounds_anew=turned or any(_rounds_anew(r.update) for r in block.results))
+        rounds_anew=bool(first.output_dtype.is_float and descending) or any(map(_result_rounds_anew, block.results)),
+        in_order=True, descending=descending)
+
+
+def _finished(result: Result, loops: tuple[Loop, ...]) -> tuple[Expr, str]:
+    """What a result is before a last function cuts it, and the name of that; where nothing is added up, the update."""
+    body = result.update
+    reduces = any(loop.name not in result.output.names for loop in loops)
+    if not reduces and result.reads_itself and isinstance(body, Call) and _clamps(body):
+        return body.arguments[0], body.function
+    return body, ""
+
+
+def _result_rounds_anew(result: Result) -> bool:
+    return _rounds_anew(result.update)
 
 
 def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | None:

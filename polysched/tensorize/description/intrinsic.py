@@ -136,6 +136,7 @@ class Intrinsic:
     scratchpads : memories it works in; without any, what lies in a scratchpad has no bound.
     temporaries : registers that the template needs beside those of the operands.
     library : True for a function that is called with pointers, sizes and strides.
+    any_order : the manual leaves open in which order floats are added; the text has one of the orders.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Intrinsic:
     scratchpads: tuple[Scratchpad, ...] = field(default=())
     temporaries: int = 0
     library: bool = False
+    any_order: bool = False
 
     def __post_init__(self) -> None:
         named, declared = [o.name for o in self.operands], [v.name for v in self.parsed.operands]

@@ -35,6 +35,7 @@ from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.sizes import divides, same
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
+NEGATIVE_ZERO = {"float16": "0x8000", "bfloat16": "0x8000"}
 
 
 def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
@@ -65,11 +66,18 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     elif source is not None and separable(plan.match, source) and not _has_places(plan, operand):
         loaded = value(f"{arrays[0]}[ps_from_at]")
         copy_c = f"if (ps_inside) ps_to[ps_at] = {loaded};" if is_shared(plan.match.intrinsic, operand) else \
-            f"ps_to[ps_at] = ps_inside ? {loaded} : 0;"
+            f"ps_to[ps_at] = ps_inside ? {loaded} : {_nothing(plan.match, operand)};"
         body = [*_cleared(plan, operand), *gather(plan, operand, source, copy=copy_c)]
     else:
         body = [*_cleared(plan, operand), *_packed_by_element(plan, operand, once=once)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _nothing(match: Match, operand: str) -> str:
+    """The C of what an operand holds where the program has no iteration."""
+    if operand not in match.padded_with_negative_zeros:
+        return "0"
+    return NEGATIVE_ZERO.get(match.intrinsic.parsed.operand(operand).dtype.name, "-0.0")
 
 
 def _has_places(plan: Plan, operand: str) -> bool:
@@ -87,7 +95,7 @@ def _packed_by_element(plan: Plan, operand: str, *, once: bool) -> list[str]:
     """Loops over all instances that fill what each of them reads; the places of the text one after the other."""
     match, lines = plan.match, []
     dtype = match.intrinsic.parsed.operand(operand).dtype
-    outside = "" if is_shared(match.intrinsic, operand) else "ps_to[ps_at] = 0;"
+    outside = "" if is_shared(match.intrinsic, operand) else f"ps_to[ps_at] = {_nothing(match, operand)};"
     places = places_of(match.intrinsic.contraction, operand)
     for element, part in zip(places, parts_of(content_of(match, operand)), strict=True):
         inside = f"ps_to[ps_at] = {value_c(match, part, dtype)};"

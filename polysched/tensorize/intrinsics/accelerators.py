@@ -26,7 +26,7 @@ void davinci_cube(float C[16][16], const f16 A[16][16], const f16 B[16][16]) {
                 C[i][j] = fma_f32(f16_to_f32(A[i][k]), f16_to_f32(B[k][j]), C[i][j]);
 }""",
     operands=tuple(Operand(name=n, register=MEMORY, mode=LoadMode.SCRATCHPAD, scratchpad=f"L0{n}") for n in "CAB"),
-    template="mad({C}, {A}, {B}, 16, 16, 16, 0);")
+    template="mad({C}, {A}, {B}, 16, 16, 16, 0);", any_order=True)
 
 GEMV_UNIT = Intrinsic(
     name="gemv_unit", isa=UNIT, section="GEMV unit",
@@ -37,7 +37,7 @@ void gemv_unit(float Y[16], const float A[16][16], const float X[16]) {
         for (int k = 0; k < 16; k++)
             Y[i] += A[i][k] * X[k];
 }""",
-    operands=_operands("YAX"), template="gemv({Y}, {A}, {X});")
+    operands=_operands("YAX"), template="gemv({Y}, {A}, {X});", any_order=True)
 
 AXPY_UNIT = Intrinsic(
     name="axpy_unit", isa=UNIT, section="AXPY unit",

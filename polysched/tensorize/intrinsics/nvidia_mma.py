@@ -98,7 +98,7 @@ void {name}({accumulator} C[{m}][{n}], const {element} A[{m}][{k}], const {eleme
         for (int j = 0; j < {n}; j++)
             for (int k = 0; k < {k}; k++)
                 {update}
-}}""")
+}}""", any_order=True)
 
 
 MMA_16X16X16 = _unit(16, 16, 16, "")

@@ -115,7 +115,7 @@ class Candidate:
         if not facts:
             proved, taken = self._proof()
             facts, assumptions = [*facts, *proved], [*assumptions, *taken]
-        if self.dtype.is_float and contraction.reductions:
+        if self.dtype.is_float and contraction.reductions and self.numerics.reassociate:
             assumptions.append("float additions may be reordered")
             numbers = [e for e in contraction.inputs if self.intrinsic.operand(e.array).mode is LoadMode.VALUE]
             assumptions += [f"the whole sum is multiplied by {e}" for e in numbers

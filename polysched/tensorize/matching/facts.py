@@ -15,6 +15,7 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.proofs.ideal import multiplies, overwrites
 from polysched.tensorize.proofs.isl_check import padding_counts
+from polysched.tensorize.proofs.sum_order import runs_in_order
 from polysched.tensorize.software.clamps import Clamp
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.zero_points import reduction_loops
@@ -199,7 +200,7 @@ def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> l
     if intrinsic.library and not numerics.finite:
         facts.append(Fact("numerics", f"{intrinsic.name} may leave out what is multiplied by zero, infinities and NaN "
                           "included, which is not allowed here", "allow it with --allow finite"))
-    if not numerics.reassociate and intrinsic.contraction.reductions:
+    if not numerics.reassociate and intrinsic.contraction.reductions and not runs_in_order(intrinsic):
         facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
                           "allow it with --allow reassociate"))
     return facts

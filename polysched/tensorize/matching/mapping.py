@@ -17,6 +17,7 @@ from polysched.tensorize.matching.facts import FINITE, takes_zeros
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
 from polysched.tensorize.proofs.ideal import vanishes
+from polysched.tensorize.proofs.sum_order import negative_zeros
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
 
@@ -150,11 +151,28 @@ class Match:
         part, output = self.groups[group], self.intrinsic.output.name
         apart = frozenset(o for o in part.indexes if not blurred(self.intrinsic, o) & {*part.dimensions})
         shown = output in apart and not self.is_partial(group)   # else results that nobody stores
-        if shown or divides(self.extent(group), self.fused_extent(group)) \
-                or vanishes(self.intrinsic, apart - {output}):
+        if shown or divides(self.extent(group), self.fused_extent(group)):
             return ""
+        if vanishes(self.intrinsic, apart - {output}):
+            return "" if self._keeps_signs(apart) else (
+                f"dimension {part.name} takes {self.extent(group)} iterations, and +0.0 in the place of missing ones "
+                "would turn a sum of -0.0 into +0.0")
         return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
                 "computes of zeros in the place of missing ones counts")
+
+    def _keeps_signs(self, apart: frozenset[str]) -> bool:
+        """Whether padding keeps a sum of -0.0; sums in another order have other bits in any case."""
+        if not (self.ordered and self.fragment.update.dtype.is_float):
+            return True
+        inputs = {e.array for e in self.intrinsic.contraction.inputs}
+        return negative_zeros(self.intrinsic) is not None and inputs <= apart
+
+    @cached_property
+    def padded_with_negative_zeros(self) -> frozenset[str]:
+        """The inputs that hold -0.0 where the program has no iteration."""
+        if not (self.ordered and self.fragment.update.dtype.is_float and self.intrinsic.contraction.reductions):
+            return frozenset()
+        return negative_zeros(self.intrinsic) or frozenset()
 
     def cannot_be_called(self) -> str:
         """Why the library function cannot take the program's arrays; "" where it can, and for instructions."""

@@ -43,6 +43,7 @@ from polysched.tensorize.proofs.correspondence import Correspondence, shared_ope
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
 from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
+from polysched.tensorize.proofs.sum_order import reordered, runs_in_order
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
@@ -420,6 +421,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
         if checker.shared else None
     cut = grouped(intrinsic, encoding.groups) if Kind.TRIANGLE in intrinsic.contraction.kinds else None
+    parts = grouped(intrinsic, encoding.groups) if own and problem.ordered and runs_in_order(intrinsic) else None
     output, compared = intrinsic.output.name, [a.without(intrinsic.contraction.tables) for a in problem.table]
     for number, choice in enumerate(with_images(encoding.solutions(), images)):
         if number >= MOST_MAPPINGS:
@@ -434,7 +436,8 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
             return (checker.refusal(held, output, indexes, choice.loops)
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
                     or missing_instances(fragment, intrinsic, cut, choice.loops)
-                    or same_tile_dependence(fragment, own, extents, choice.loops)
+                    or (reordered(fragment, intrinsic, own, parts, choice.loops) if parts is not None
+                        else same_tile_dependence(fragment, own, extents, choice.loops))
                     or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
 
         answer = with_budget(ISL_OPERATIONS, asked)

@@ -155,7 +155,7 @@ def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bo
     """
     summed = () if ordered else updates(fragment)
     own = [_within(fragment, p, len(fragment.kept)) for p in dependences.pairs
-           if p.source == p.sink == fragment.statement.name and not p.reduction
+           if p.source == p.sink == fragment.statement.name and (ordered or not p.reduction)
            and not _of_one_update(p, summed)]
     return [r for r in own if not r.is_empty()]
 

@@ -10,10 +10,13 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
+from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.tree.rows_in_step import ROWS
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=4)
 TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
@@ -57,3 +60,22 @@ def test_dearer_rows_want_larger_sizes() -> None:
 def test_nothing_to_wait_for_has_no_condition() -> None:
     assert str(Crossover()) == ""
     assert not Crossover().never
+
+
+SWEEPS = """void f(int s, int n, double a[n][n]) {
+#pragma scop
+  for (int t = 0; t < s; t++)
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        a[i][j] = (a[i - 1][j + 1] + a[i][j - 1] + a[i][j] + a[i][j + 1] + a[i + 1][j]) / 5;
+#pragma endscop
+}
+"""
+
+
+def test_rows_in_step_want_rows_that_are_longer_than_the_last_is_behind_the_first() -> None:
+    tiled = tile(pluto(analyse(from_c_text(SWEEPS))), TilingOptions(target=MACHINE))
+    made = emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16))
+    behind = {node.behind for node in walk_nodes(made.loops) if isinstance(node, For) and node.behind}
+    assert behind == {2 * (ROWS - 1)}
+    assert f"(long)n - 2 >= {2 * (ROWS - 1) + ROWS}" in crossover(made, MACHINE).conditions

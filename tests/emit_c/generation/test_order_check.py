@@ -10,7 +10,8 @@ from polysched.emit_c import scan
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.order_check import keeps_order
-from polysched.emit_c.loop_ir.loops import Block, map_children
+from polysched.emit_c.loop_ir.loops import Block
+from polysched.emit_c.loop_ir.traversal import map_children
 from polysched.errors import NoLoopsError
 from polysched.pipeline import scanned_with_fallbacks
 from polysched.scheduling import original

@@ -13,7 +13,8 @@ from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.generation.piece_loops import is_over_pieces, loop_over_pieces, where
 from polysched.emit_c.generation.scan_check import visits_every_instance
 from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, product, substitute, variable, variables
-from polysched.emit_c.loop_ir.loops import Block, For, If, StatementInstance, map_children, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, If, StatementInstance
+from polysched.emit_c.loop_ir.traversal import map_children, walk_nodes
 from polysched.pipeline import scanned_with_fallbacks
 from polysched.scheduling import pluto
 from polysched.scheduling.marks import LoopMark

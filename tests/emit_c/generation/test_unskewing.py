@@ -6,8 +6,9 @@ import pytest
 
 from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.generation.unskewing import unskew
-from polysched.emit_c.loop_ir.loops import For, instances, walk_nodes
+from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 
 SKEWED = {
     "one statement": "for t in range(0, n):\n    for v in range(2*t + 1, min(2*t + n, m)): S(t, v - 2*t)",

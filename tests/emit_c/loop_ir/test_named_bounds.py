@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from polysched.emit_c.generation.loop_run import run_loops
-from polysched.emit_c.loop_ir.loops import For, Let, variables_of, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Let
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.traversal import variables_of, walk_nodes
 
 
 def names() -> TakenNames:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from polysched.emit_c.loop_ir.index import Comparison, Junction, constant, variable
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Packed, RegisterTile, StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Packed, RegisterTile, StatementInstance
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.errors import SourceSyntaxError
 from polysched.scheduling.marks import LoopMark, Role
 

@@ -6,9 +6,10 @@ import pytest
 
 from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.loop_ir.index import Comparison, constant, variable
-from polysched.emit_c.loop_ir.loops import For, If, RegisterTile, block, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, If, RegisterTile
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, split_where
+from polysched.emit_c.loop_ir.traversal import block, walk_nodes
 
 I_, N = variable("i"), variable("n")
 

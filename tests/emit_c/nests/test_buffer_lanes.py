@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.emit_c.loop_ir.loops import For, RegisterTile, StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, RegisterTile, StatementInstance
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.pass_history import pass_history
 from polysched.pipeline import Optimized, PipelineOptions, optimize
 from polysched.scop import from_c_text

@@ -6,8 +6,9 @@ import islpy as isl
 import pytest
 
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.loops import Node, RegisterTile, walk_nodes
+from polysched.emit_c.loop_ir.loops import Node, RegisterTile
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.nests.held_elements import hold_elements
 
 FACTS = Facts(context=isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 1 }"))

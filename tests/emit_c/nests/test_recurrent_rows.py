@@ -6,9 +6,10 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.unroll_and_jam import unroll_and_jam
 from polysched.scop import from_c_text

@@ -3,7 +3,8 @@
 from itertools import count
 
 from polysched.emit_c.loop_ir.index import Linear, variable
-from polysched.emit_c.loop_ir.loops import Block, For, Local, Node, StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, Local, Node, StatementInstance
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.nests.tile_boundaries import with_boundaries
 from polysched.scheduling.marks import LoopMark, Role
 

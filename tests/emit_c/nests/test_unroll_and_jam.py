@@ -11,9 +11,10 @@ from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import constant, variable
-from polysched.emit_c.loop_ir.loops import Block, For, Node, StatementInstance, walk_nodes
+from polysched.emit_c.loop_ir.loops import Block, For, Node, StatementInstance
 from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain, unroll_and_jam
 from polysched.scheduling.marks import LoopMark
 

@@ -6,7 +6,7 @@ import pytest
 
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, variable
 from polysched.emit_c.loop_ir.loops import Block, For
-from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, _off_the_grid, arrays_of, constant_extent
+from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, arrays_of, constant_extent, off_the_grid
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from polysched.scop.body import assignments
@@ -46,7 +46,7 @@ def test_the_arrays_of_a_value() -> None:
 
 @pytest.mark.parametrize("columns", [ROW_GRID_BYTES // 8, ROW_GRID_BYTES // 8 + 3])
 def test_rows_of_a_panel_do_not_share_the_sets_of_a_cache(columns: int) -> None:
-    row = _off_the_grid(columns, 8)
+    row = off_the_grid(columns, 8)
     assert row >= columns
     assert row * 8 % ROW_GRID_BYTES
     assert row - columns in (0, LINE_BYTES // 8)

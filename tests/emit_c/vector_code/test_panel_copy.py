@@ -52,6 +52,20 @@ def test_a_large_panel_belongs_to_the_thread() -> None:
     assert "static _Thread_local float P_memory[16][80000]" in text
 
 
+def test_a_panel_with_lanes_that_are_never_filled_has_zeros_there() -> None:
+    cut = copied(loops="loop(k, 0, 16), loop(j, 0, 5), ", subscripts="linear(k), linear(j), ")
+    assert "static _Thread_local float P_memory[16][8]" in cut, "rubbish on the stack may be subnormal, which is slow"
+    rows = copied(read="S0_r1", subscripts="linear(i), linear(k), ", extents="4, 16, ",
+                  loops="loop(i, 0, 3), loop(k, 0, 16), ", lanes=False, at="i, 0, k")
+    assert "static _Thread_local float P_memory[4][16]" in rows
+
+
+def test_room_between_rows_is_never_read() -> None:
+    text = copied(read="S0_r1", subscripts="linear(i), linear(k), ", extents="4, 1040, ",
+                  loops="loop(i, 0, 4), loop(k, 0, 1024), ", lanes=False, at="i, 0, k")
+    assert text.startswith("float P[4][1040] ")
+
+
 def test_what_a_panel_holds_is_said() -> None:
     commented = printer_of("for (int i = 0; i < n; i++)\n  for (int j = 0; j < m; j++)\n"
                            "    for (int k = 0; k < 16; k++)\n      A[i][j] += B[i][k] * B[k][j];", comments=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.emit_c.register_tiles.tile_accesses import Lanes
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from tests.emit_c.printers import printed, printer_of, tile_code
 
@@ -50,35 +49,3 @@ def test_a_target_without_vectors_gets_loops() -> None:
     with pytest.raises(NotVectorised, match="has no vectors"):
         _ = tile_code(scalar, tile).lanes
     assert "for (long j = 0; j < 8; j++)" in printed(scalar, tile)
-
-
-@pytest.mark.parametrize(("statement", "width", "apart"), [
-    ("A[i][j] = 2 * B[i][j];", 4, 4),
-    ("A[i][j] = x[i] * B[i][j];", 2, 2),       # doubles
-    ("A[i][j] = B[i][m - 1 - j];", 0, 4),
-    ("A[i][j] = B[i][at[j]];", 0, 0),
-    ("A[i][0] = B[i][1];", 0, 0),              # nothing moves
-])
-def test_the_widest_vector(statement: str, width: int, apart: int) -> None:
-    code = tile_code(printer_of(ROWS + statement),
-                     "with register_tile(loops=(), edges=(edge(j, 0, 2, simd=True), )):\n    S0(i, j)")
-    assert code.widest_vector() == width
-    assert code.widest_vector(also=frozenset({Lanes.REVERSED})) == apart
-
-
-def test_what_a_tile_is_asked_about_its_accesses() -> None:
-    row = "with register_tile(loops=(), edges=(edge(j, 0, 4, simd=True), )):\n    S0(i, j)"
-    column = "with register_tile(loops=(), edges=(edge(i, 0, 4, simd=True), )):\n    S0(i, j)"
-    assert not tile_code(COPY, row).scatters()
-    assert tile_code(COPY, column).scatters()
-    narrow = printer_of(ROWS + "x[i] += c[j];")
-    assert tile_code(narrow, row).converts_far()
-    assert not tile_code(COPY, row).converts_far()
-    assert not tile_code(COPY, row).computes_integers()
-    assert tile_code(printer_of(ROWS + "at[i] += c[j];"), row).computes_integers()
-
-
-def test_what_is_held_around_all_loops() -> None:
-    held = "with register_tile(loops=(loop(j, 0, m), ), edges=()):\n    S0(i, j)"
-    assert tile_code(printer_of(ROWS + "y[i] += A[i][j];"), held).holds_elements()
-    assert not tile_code(printer_of(ROWS + "y[j] += A[i][j];"), held).holds_elements()

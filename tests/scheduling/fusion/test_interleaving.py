@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import polysched
-from polysched.emit_c.loop_ir.loops import For, walk_nodes
+from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scheduling.fusion.interleaving import Interleaving
 from polysched.scop import from_c_text
 

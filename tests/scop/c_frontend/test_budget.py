@@ -1,13 +1,14 @@
 """Regions that take too long to read: a refusal that says where, and `--autodetect` goes on with the others."""
 
 import logging
+from pathlib import Path
 
 import islpy as isl
 import pytest
 
 from polysched.errors import BudgetExceededError
 from polysched.scop.c_frontend import frontend
-from polysched.scop.c_frontend.frontend import all_from_c_text, from_c_text
+from polysched.scop.c_frontend.frontend import all_from_c_file, all_from_c_text, from_c_text
 
 OPERATIONS = 20_000   # a plain loop needs a tenth of it
 
@@ -71,3 +72,10 @@ def test_a_smaller_region_is_looked_for_inside(caplog: pytest.LogCaptureFixture)
 def test_where_nothing_is_found_the_refusal_is_the_answer() -> None:
     with pytest.raises(BudgetExceededError, match="reading the region takes more than"):
         all_from_c_text(f"void f(int n, int *a) {{{COSTLY}}}\n", autodetect=True)
+
+
+def test_a_region_that_nothing_is_left_for_is_not_blamed(tmp_path: Path) -> None:
+    path = tmp_path / "late.c"
+    path.write_text(f"void f(int n, int *a) {{\n#pragma scop{COSTLY}#pragma endscop\n}}\n")
+    with pytest.raises(BudgetExceededError, match="the time that one file may take was spent before this region"):
+        all_from_c_file(path, left=lambda: 0.0)

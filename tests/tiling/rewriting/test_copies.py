@@ -15,7 +15,8 @@ from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.generation.ast_build import PLACEHOLDER
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.loop_run import run_loops
-from polysched.emit_c.loop_ir.loops import Node, Packed, walk_nodes
+from polysched.emit_c.loop_ir.loops import Node, Packed
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scheduling import pluto
 from polysched.scheduling.marks import Copy, LoopMark
 from polysched.scop import from_c_text

@@ -14,11 +14,11 @@ from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.parse import c_text, everything
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.dtypes import INT32, INT64, DType, promote
+from polysched.scop.limits import LIMITS
 
 ZERO = c_ast.Constant("int", "0")
 ONE = c_ast.Constant("int", "1")
-_SMALL = 1 << 16
-"""Numbers below it are steps whose sums cannot overflow an int."""
+_SMALL = LIMITS.small_step
 
 
 @dataclass(frozen=True)

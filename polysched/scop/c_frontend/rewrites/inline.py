@@ -23,15 +23,15 @@ from polysched.scop.c_frontend.declarations.bindings import (
 )
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
 from polysched.scop.c_frontend.rewrites.late_arguments import Changes, calls_a_variable, keeps_a_state, own_names
+from polysched.scop.limits import LIMITS
 
 UNSET = "polysched_unset"
 """Stands for the value of a variable that has none yet."""
 _BODIES = ("stmt", "iftrue", "iffalse")
-MOST_NODES = 400
-MOST_NODES_INLINED = 4000
-MOST_CALLS_DEEP = 16
-MOST_NODES_IN_ALL = 20_000
-"""Of the syntax tree of one call, with the calls inside; what is larger takes many seconds to analyse."""
+MOST_NODES = LIMITS.inlined_nodes
+MOST_NODES_INLINED = LIMITS.inlined_nodes_together
+MOST_CALLS_DEEP = LIMITS.inlined_depth
+MOST_NODES_IN_ALL = LIMITS.inlined_nodes_in_all
 
 
 @dataclass

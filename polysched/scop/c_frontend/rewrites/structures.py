@@ -13,8 +13,9 @@ from polysched.scop.c_frontend.declarations.literals import integer_constant
 from polysched.scop.c_frontend.parse import everything, replace_child
 from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
+from polysched.scop.limits import LIMITS
 
-MOST_MEMBERS = 64
+MOST_MEMBERS = LIMITS.structure_members
 _FIXED = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp)
 
 

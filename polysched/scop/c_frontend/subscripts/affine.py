@@ -21,6 +21,7 @@ from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.members import constant_element, memory_parameter
 from polysched.scop.c_frontend.subscripts.size_values import size_value
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
+from polysched.scop.limits import LIMITS
 from polysched.scop.points import isl_value
 
 RING = frozenset({"+", "-", "*", "<<"})
@@ -347,9 +348,8 @@ def _of_shifted_remainder(x: Extraction, whole: c_ast.BinaryOp, divisor: int, do
     return None
 
 
-FEW_QUOTIENTS = 2
-"""A quotient of up to this size, on either side of 0, is spelt out case by case."""
-MOST_CASES = 3
+FEW_QUOTIENTS = LIMITS.spelt_quotients
+MOST_CASES = LIMITS.subscript_cases
 
 
 def _few_quotients(left: isl.PwAff, right: isl.PwAff, domain: isl.Set) -> tuple[isl.PwAff, isl.PwAff] | None:

@@ -40,12 +40,12 @@ from polysched.scop.c_frontend.subscripts.polynomials import (
     shifted,
     to_affine,
 )
+from polysched.scop.limits import LIMITS
 from polysched.scop.scop import Array, Assumption
 
 Offsets: TypeAlias = Mapping[str, int]     # what rows have beyond a parameter, by its name
 
-MOST_SHAPES = 16
-"""So many sums of parameters and numbers are tried out as the sizes of rows."""
+MOST_SHAPES = LIMITS.row_sizes_tried
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,13 +17,13 @@ from polysched.scop.c_frontend.parse import c_text
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.members import memory_parameter, memory_path
 from polysched.scop.dtypes import INT32, DType, Kind, promote, usual_conversion
+from polysched.scop.limits import LIMITS
 from polysched.scop.scop import Parameter
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||"})
 OPERATORS = COMPARISONS | {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"}
 MEMORY = (c_ast.StructRef, c_ast.ArrayRef)
-LONGEST = 200
-"""Characters of a value's text; it stands in bounds."""
+LONGEST = LIMITS.size_characters
 
 
 def size_value(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine | None:

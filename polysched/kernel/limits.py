@@ -1,0 +1,38 @@
+"""The limits when another code of a call is taken, and how many codes are kept.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelLimits:
+    """By the module that asks for them."""
+
+    # c_function.py
+    kept_shapes: int = constant(
+        64, unit="shapes", source="of arguments that a function remembers as fitting; later ones are checked again")
+    # choosing.py
+    turns: int = constant(5, unit="calls", source="of every code, in turn; the least time counts")
+    patience: int = constant(
+        20, unit="1", source="how many times as long as the transformed code the Python function may take while it "
+        "is watched, which slows it")
+    shortest_watch_seconds: float = constant(
+        0.001, unit="s", source="of the transformed code that the patience counts from: less is the cost of "
+        "watching")
+    clearly_faster: float = constant(
+        0.95, unit="1", source="share of the transformed code's time below which another code is taken; less apart "
+        "is noise")
+    # decorated.py
+    kept_variants: int = constant(
+        8, unit="variants", source="by fixed values and by sizes that a kernel keeps; the oldest goes")
+    # scop_function.py
+    kept_sizes: int = constant(64, unit="shapes", source="of arguments whose sizes are remembered; the oldest goes")
+
+
+LIMITS = KernelLimits()
