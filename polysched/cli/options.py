@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from polysched.tensorize.options import TensorizeOptions
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
+MLIR = ".mlir"
+C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
+STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 
@@ -66,11 +69,47 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 
 def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
-    """Every region of the C file that `add_source` asked for."""
-    from polysched.scop import all_from_c_file
-    return all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
-                           defines=tuple(arguments.defines), cc=arguments.cc, pure=tuple(arguments.pure),
-                           autodetect=arguments.autodetect)
+    """Every region of the C file, or text of MLIR, that `add_source` asked for."""
+    from polysched.scop import all_from_c_file, all_from_c_text
+    options = {"include_dirs": tuple(arguments.include_dirs), "defines": tuple(arguments.defines), "cc": arguments.cc,
+               "pure": tuple(arguments.pure), "autodetect": arguments.autodetect}
+    if arguments.source.endswith(MLIR):
+        return _from_mlir(_read(arguments.source, "the file"), arguments.source, arguments)
+    if arguments.source != STANDARD:
+        return all_from_c_file(arguments.source, **options)
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    from polysched.scop.mlir_frontend import begins_as_mlir
+    if begins_as_mlir(text):
+        return _from_mlir(text, STANDARD_INPUT, arguments)
+    return all_from_c_text(text, path=STANDARD_INPUT, **options)
+
+
+def _from_mlir(text: str, path: str, arguments: argparse.Namespace) -> tuple[Scop, ...]:
+    """The functions of a text of MLIR.
+
+    Raises
+    ------
+    UsageError : an option is given that only C has a use for.
+    """
+    from polysched.scop.mlir_frontend import all_from_mlir
+    for name, option in (("include_dirs", "-I"), ("defines", "-D"), ("pure", "--pure"), ("cc", "--cc"),
+                         ("autodetect", "--autodetect")):
+        if getattr(arguments, name):
+            raise UsageError(f"{option} does nothing for a file of MLIR", where=path, hint="leave it out")
+    return all_from_mlir(text, path=path)
+
+
+def _read(name: str, what: str) -> str:
+    """The text of a file, or of standard input.
+
+    Raises
+    ------
+    UsageError : it cannot be read.
+    """
+    try:
+        return sys.stdin.read() if name == STANDARD else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{what} cannot be read", where=name, witness=str(error)) from error
 
 
 def add_transformation(parser: argparse.ArgumentParser) -> None:
@@ -225,10 +264,7 @@ def read_strategy(name: str | None) -> Strategy | None:
     from polysched.scheduling import Strategy
     if name is None:
         return None
-    try:
-        text = sys.stdin.read() if name == STANDARD else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the strategy cannot be read", where=name, witness=str(error)) from error
+    text = _read(name, "the strategy")
     try:
         return Strategy.from_json(text)
     except UsageError as error:

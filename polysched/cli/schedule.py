@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
-from polysched.cli.options import add_scheduling, add_source, known_sizes, read_regions, scheduling_options
+from polysched.cli.options import C_OR_MLIR, add_scheduling, add_source, known_sizes, read_regions, scheduling_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 NAME = "schedule"
 FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop", "cloog")
-AFFINE = "affine"
+REGIONS = ("affine", "tir")
+"""Forms of the whole region, with its bodies."""
 FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
@@ -42,7 +43,7 @@ one case that only the emitted code shows: copies that need more memory than all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_source(parser)
+    add_source(parser, what=C_OR_MLIR)
     add_scheduling(parser)
     parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
                         help="whose updates may run in another order (default: keep)")
@@ -52,10 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="instead of scheduling, check a schedule: a stored one, a tree or a union map in isl's "
                              "notation, lines like T(S1): (k, i, j), chains like S0.split(i, io, ii, 32), OpenScop or "
                              "CLooG's input; - reads standard input")
-    parser.add_argument("--form", choices=(*FORMS, AFFINE),
+    parser.add_argument("--form", choices=(*FORMS, *REGIONS),
                         help="print the schedule in this form, which --given and Schedule.from_text read, in place of "
                              "the text for people; affine is the region as a function of MLIR's affine dialect, which "
-                             "is only written")
+                             "the command reads in place of a C file; tir the same as TVMScript, which "
+                             "polysched.scop.from_tir reads once TVM has parsed it")
     add_assume(parser)
     add_target(parser)
     add_json(parser, "the same, with the tree in isl's notation,")
@@ -107,11 +109,13 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
 
 def _in_form(schedule: Schedule, form: str) -> str:
     """The schedule in one of `FORMS`, or the region with it."""
-    if form != AFFINE:
+    if form not in REGIONS:
         return schedule.to_text(form)
     from polysched.emit_c.mlir import affine_text
+    from polysched.emit_c.tir import tir_text
     from polysched.tiling.tiled_schedule import TiledSchedule
-    return affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
+    text = affine_text if form == "affine" else tir_text
+    return text(TiledSchedule(schedule=schedule, tree=schedule.tree))
 
 
 def _given(name: str | None, scops: tuple[Scop, ...]) -> str | None:

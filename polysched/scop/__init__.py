@@ -1,6 +1,6 @@
 """The Scop and its front ends.
 
-The functions that read C are loaded on first use: the parser takes time to import.
+The functions that read C or MLIR are loaded on first use: the parsers take time to import.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polysched.scop.c_frontend.frontend import all_from_c_file, all_from_c_text, from_c_file, from_c_text
+    from polysched.scop.mlir_frontend import all_from_mlir, from_mlir
+    from polysched.scop.tir_frontend import from_tir
 
-__all__ = ["all_from_c_file", "all_from_c_text", "from_c_file", "from_c_text"]
+_OF_MLIR = ("all_from_mlir", "from_mlir")
+_OF_TIR = ("from_tir",)
+__all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file", "from_c_text", "from_mlir",
+           "from_tir"]
 
 PROVIDED = {
     "Picture.live": "pictures.page:Live",
@@ -27,5 +32,11 @@ PROVIDED = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _OF_MLIR:
+        from polysched.scop import mlir_frontend
+        return getattr(mlir_frontend, name)
+    if name in _OF_TIR:
+        from polysched.scop import tir_frontend
+        return getattr(tir_frontend, name)
     from polysched.scop.c_frontend import frontend
     return getattr(frontend, name)

@@ -67,6 +67,10 @@ class ScopLimits:
     # construction/size_context.py
     context_pieces: int = constant(
         8, unit="sets", source="of a union of sizes that is kept; what has more is replaced by its simple hull")
+    # mlir_frontend/kept_values.py
+    expression_nodes: int = constant(
+        64, unit="operations", source="of MLIR in one expression; a value with more of them is kept in a variable, "
+        "since each use repeats it")
     # python_frontend/extraction.py
     extraction_passes: int = constant(
         200, unit="passes", source="over a Python function, each of which learns one more type; more are a fault")

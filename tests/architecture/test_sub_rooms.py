@@ -12,14 +12,15 @@ from tests.architecture.parsed import imports_of
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
     "target": ["scratchpads"],
-    "scop": ["construction", "c_frontend", "openscop", "expression", "python_frontend", "block_frontend"],
+    "scop": ["construction", "c_frontend", "openscop", "expression", "python_frontend", "block_frontend",
+             "mlir_frontend", "tir_frontend"],
     "dependence": ["reductions", "reordering", "questions"],
     "scheduling": ["tree", "primitives", "solving", "fusion", "interchange"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
                   "conformance", "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
-               "vector_code", "alternatives", "distributed", "mlir"],
+               "vector_code", "alternatives", "distributed", "mlir", "tir"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "gpu": ["scratchpad"],
     "emit_gpu": ["scratchpad"],

@@ -16,10 +16,12 @@ from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
     FUSIONS,
     SCHEDULERS,
+    add_source,
     add_transformation,
     device_mapping,
     known_sizes,
     numerics,
+    read_regions,
     read_strategy,
     tensorize_options,
     tiled_options,
@@ -27,7 +29,7 @@ from polysched.cli.options import (
 from polysched.errors import UsageError
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
-from polysched.scop import from_c_text
+from polysched.scop import from_c_file, from_c_text
 from polysched.scop.scop import Scop
 
 TEXT = """
@@ -146,3 +148,32 @@ def test_a_strategy_that_is_none_names_its_file(content: Any, problem: str, tmp_
     with pytest.raises(UsageError, match=problem) as refused:
         read_strategy(str(path))
     assert str(path) in str(refused.value.where)
+
+
+SCALED = """func.func @scaled(%n: index, %A: memref<?xf64>) attributes {extents = [affine_map<()[s0] -> (s0)>]} {
+  affine.for %i = 0 to %n {
+    %0 = affine.load %A[%i] : memref<?xf64>
+    %1 = arith.addf %0, %0 : f64
+    affine.store %1, %A[%i] : memref<?xf64>
+  }
+  return
+}
+"""
+
+
+def test_a_file_of_mlir_takes_the_place_of_one_of_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "scaled.mlir"
+    file.write_text(SCALED)
+    parser = argparse.ArgumentParser()
+    add_source(parser)
+    (scop,) = read_regions(parser.parse_args([str(file)]))
+    assert scop.name == "scaled"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SCALED.encode())))
+    (piped,) = read_regions(parser.parse_args(["-"]))
+    assert piped.statements[0].domain.is_equal(scop.statements[0].domain)
+    with pytest.raises(UsageError, match="-D does nothing for a file of MLIR"):
+        read_regions(parser.parse_args([str(file), "-D", "N=4"]))
+    with pytest.raises(UsageError, match="the file cannot be read"):
+        read_regions(parser.parse_args([str(tmp_path / "none.mlir")]))
+    with pytest.raises(UsageError, match=r"a file of MLIR is no C file\n.*from_mlir"):
+        from_c_file(file)

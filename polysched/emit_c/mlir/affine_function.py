@@ -1,6 +1,6 @@
 """A region as a function of MLIR's `affine` dialect.
 
-    func.func @product(%n: index, %C: memref<?x?xf64>, ...) {
+    func.func @product(%n: index, %C: memref<?x?xf64>, ...) attributes {extents = [affine_map<()[s0] -> (s0, s0)>]} {
       affine.for %i0 = 0 to affine_map<()[s0] -> (s0)>()[%n] {
         ...
       }
@@ -9,19 +9,20 @@
 
 Parameters are arguments of type `index`, arrays and scalars memrefs, temporaries among them.  Loops are those of the
 schedule tree; what only C is told, such as lanes and packed copies, is left out.  `affine.if` has its generic form.
+The attribute has the extents of every memref, as `scop.mlir_frontend` reads them; MLIR itself carries it along.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polysched.emit_c.generation.ast_build import PLACEHOLDER
 from polysched.emit_c.loop_ir.index import variable
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.lowering import scan
-from polysched.emit_c.mlir.affine_maps import affine_map, bound, integer_set
+from polysched.emit_c.mlir.affine_maps import Operands, affine_map, bound, expression, integer_set, of_function
 from polysched.emit_c.mlir.arithmetic import Body, array_name, type_text
 from polysched.errors import UnsupportedScopError
 from polysched.scop.scop import Array, Scop
@@ -41,7 +42,7 @@ def affine_text(tiled: TiledSchedule) -> str:
     writer = _Writer(scop)
     arguments = [*(f"%{p.name}: index" for p in scop.parameters),
                  *(f"%{array_name(a.name)}: {writer.arrays[a.name]}" for a in scop.arrays)]
-    lines = [f"func.func @{array_name(scop.name)}({', '.join(arguments)}) {{",
+    lines = [f"func.func @{array_name(scop.name)}({', '.join(arguments)}){writer.extents()} {{",
              *(f"  {line}" for line in writer.lines(scan(tiled).loops)), "  return", "}"]
     return "\n".join(lines) + "\n"
 
@@ -57,6 +58,13 @@ class _Writer:
         self.loop_prefix = _free_prefix("i", taken)
         value_prefix = _free_prefix("v", taken)
         self.values = (f"{value_prefix}{number}" for number in itertools.count())
+
+    def extents(self) -> str:
+        """The attribute with the extents of all arrays; nothing where one has no affine form, or all are constants."""
+        if not any("?" in kind for kind in self.arrays.values()):
+            return ""
+        maps = [_extents_map(array, self.symbols) for array in self.scop.arrays]
+        return "" if None in maps else f" attributes {{extents = [{', '.join(map(str, maps))}]}}"
 
     def lines(self, node: Node) -> Iterator[str]:
         match node:
@@ -112,6 +120,21 @@ def _free_prefix(letter: str, taken: set[str]) -> str:
     """A letter with as many underscores as it takes that none of some names begins with it."""
     return next(prefix for k in itertools.count() if not any(
         name.startswith(prefix := letter + "_" * k) for name in taken))
+
+
+def _extents_map(array: Array, symbols: Sequence[str]) -> str | None:
+    """The extents over the parameters, but for leading ones that nobody knows; None where one has no affine form."""
+    names = [f"s{position}" for position in range(len(symbols))]
+    known = list(itertools.dropwhile(lambda extent: extent is None, array.extents))
+    texts = []
+    for extent in known:
+        pieces = [] if extent is None else extent.get_pieces()
+        if len(pieces) != 1:
+            return None
+        operands = Operands(symbols)
+        operands.symbols = list(symbols)
+        texts.append(expression(of_function(pieces[0][1], ()), operands))
+    return f"affine_map<(){'[' + ', '.join(names) + ']' if names else ''} -> ({', '.join(texts)})>"
 
 
 def _memref(array: Array) -> str:

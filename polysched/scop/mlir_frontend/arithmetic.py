@@ -1,0 +1,180 @@
+"""What operations of `arith` and `math` compute, as values.
+
+Integers have no sign in MLIR: values are signed here, and an operation on unsigned ones converts to them and back.
+A value of type `index` is an integer with an affine form.
+
+Source: MLIR's documentation, "'arith' Dialect" and "'math' Dialect".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from polysched.scop.construction import values
+from polysched.scop.construction.functions import (
+    absolute,
+    bitwise,
+    call,
+    floor_divide,
+    truncated_quotient,
+    truncated_remainder,
+)
+from polysched.scop.construction.values import CannotExpress, Value
+from polysched.scop.dtypes import BOOL, INT64, UINT8, UINT16, UINT32, UINT64, DType
+from polysched.scop.mlir_frontend.operations import TYPES, Operation
+
+_UNSIGNED = {"i8": UINT8, "i16": UINT16, "i32": UINT32, "i64": UINT64}
+_COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_PREDICATES_F = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
+                 "uno", "true")
+_PREDICATES_I = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_MATH_H = {"absf": "fabs", "powf": "pow", "roundeven": "rint"}
+_EXACT_INDEX = ("addi", "subi", "muli", "floordivsi", "divsi", "remsi", "maxsi", "minsi", "cmpi", "select",
+                "index_cast", "index_castui", "ceildivsi")
+
+Operator = Callable[[Value, Value], Value]
+_BINARY: Mapping[str, Operator] = {
+    **{name: partial(values.arithmetic, op) for name, op in
+       {"addf": "+", "subf": "-", "mulf": "*", "addi": "+", "subi": "-", "muli": "*"}.items()},
+    **{name: partial(bitwise, op) for name, op in
+       {"andi": "&", "ori": "|", "xori": "^", "shli": "<<", "shrsi": ">>"}.items()},
+    "divf": values.divide, "remf": lambda a, b: call("fmod", (a, b)),
+    "divsi": truncated_quotient, "remsi": truncated_remainder, "floordivsi": floor_divide,
+    "ceildivsi": lambda a, b: values.negate(floor_divide(values.negate(a), b)),
+    "maximumf": lambda a, b: values.extremum("max", a, b, propagate_nan=True),
+    "minimumf": lambda a, b: values.extremum("min", a, b, propagate_nan=True),
+    "maxnumf": lambda a, b: call("fmax", (a, b)), "minnumf": lambda a, b: call("fmin", (a, b)),
+    "maxsi": lambda a, b: values.extremum("max", a, b), "minsi": lambda a, b: values.extremum("min", a, b)}
+_OF_UNSIGNED: Mapping[str, Operator] = {
+    "divui": truncated_quotient, "remui": truncated_remainder, "shrui": lambda a, b: bitwise(">>", a, b),
+    "maxui": lambda a, b: values.extremum("max", a, b), "minui": lambda a, b: values.extremum("min", a, b)}
+
+
+def computed(operation: Operation, operands: Sequence[Value]) -> Value:
+    """The result of an operation.
+
+    Raises
+    ------
+    CannotExpress : a body has no form for it.
+    """
+    dialect, _, name = operation.name.partition(".")
+    kind = operation.types[0]
+    if kind == "index" and name not in _EXACT_INDEX:
+        raise CannotExpress(f"{operation.name} of values of type index")
+    if dialect == "math":
+        return _function(name, operands)
+    if name in ("cmpi", "cmpf"):
+        return _compared(operation, *operands)
+    if name == "select":
+        return values.select(operands[0], operands[1], operands[2])
+    if name == "negf":
+        return values.negate(operands[0])
+    if name in _BINARY:
+        return _BINARY[name](operands[0], operands[1])
+    if name in _OF_UNSIGNED:
+        return values.cast(_OF_UNSIGNED[name](*(_unsigned(v) for v in operands)), _type(kind))
+    return _converted(name, operands[0], kind)
+
+
+def constant(value: object, kind: str) -> Value:
+    """A constant of a type.
+
+    Raises
+    ------
+    CannotExpress : it is no number, or does not fit.
+    """
+    if kind == "index" and isinstance(value, int):
+        return values.number(value)
+    if isinstance(value, bool) or kind == "i1":
+        return values.truth(values.number(bool(value)))
+    dtype = _type(kind)
+    if isinstance(value, int) and dtype.is_integer:
+        _, largest = dtype.value_range()
+        wrapped = value - (1 << dtype.bits) if largest < value < 1 << dtype.bits else value
+        return values.Value(values.converted(values.number(wrapped), dtype), dtype)
+    if not isinstance(value, (int, float)) or dtype.is_integer:
+        raise CannotExpress("a constant that is no number of its type")
+    return values.Value(values.float_literal(float(value), dtype), dtype)
+
+
+def _type(kind: str) -> DType:
+    if kind == "index":
+        return INT64
+    if kind not in TYPES:
+        raise CannotExpress(f"a value of type {kind}", f"the types are index, {', '.join(TYPES)}")
+    return TYPES[kind]
+
+
+def _unsigned(value: Value) -> Value:
+    for dtype in _UNSIGNED.values():
+        if dtype.bits == value.dtype.bits and value.dtype != BOOL:
+            return values.cast(value, dtype)
+    raise CannotExpress(f"an operation on unsigned values of {value.dtype}")
+
+
+def _converted(name: str, value: Value, kind: str) -> Value:
+    """A conversion, whose name says what the bits mean."""
+    if name in ("index_cast", "index_castui"):
+        return _of_index(name, value, kind)
+    if name == "bitcast":
+        raise CannotExpress(f"arith.{name}")
+    if value.dtype == BOOL:
+        signed = values.negate(values.cast(value, INT64)) if name in ("extsi", "sitofp") else value
+        return values.cast(signed, _type(kind))
+    if name in ("extui", "uitofp"):
+        return values.cast(_unsigned(value), _type(kind))
+    if name == "fptoui":
+        wide = next((t for t in _UNSIGNED.values() if t.bits == _type(kind).bits), UINT8)
+        return values.cast(values.cast(value, wide), _type(kind))
+    if name == "trunci" and kind == "i1":
+        return values.truth(bitwise("&", value, values.cast(values.number(1), value.dtype)))
+    return values.cast(value, _type(kind))
+
+
+def _of_index(name: str, value: Value, kind: str) -> Value:
+    """To or from `index`; the affine form of a parameter stays."""
+    if name == "index_castui" and (value.dtype == BOOL or value.affine is None):
+        raise CannotExpress(f"arith.{name}")
+    if kind == "index" and value.affine is not None:
+        return Value(values.converted(value, INT64), INT64, True, value.affine)
+    return value if kind == "index" and value.weak else values.cast(value, _type(kind))
+
+
+def _compared(operation: Operation, left: Value, right: Value) -> Value:
+    predicate = operation.attributes.get("predicate")
+    names = _PREDICATES_F if operation.name.endswith("f") else _PREDICATES_I
+    if isinstance(predicate, int) and 0 <= predicate < len(names):
+        predicate = names[predicate]
+    if not isinstance(predicate, str) or predicate not in names:
+        raise CannotExpress(f"a comparison {predicate}")
+    if predicate in ("true", "false"):
+        return values.number(predicate == "true")
+    if operation.name.endswith("i"):
+        if predicate[0] == "u":
+            left, right = _unsigned(left), _unsigned(right)
+        return values.compare(_COMPARED[predicate[-2:]], left, right)
+    return _compared_floats(predicate, left, right)
+
+
+def _compared_floats(predicate: str, left: Value, right: Value) -> Value:
+    """Ordered predicates are false and unordered ones true where a side is no number."""
+    ordered = values.logical("&&", values.compare("==", left, left), values.compare("==", right, right))
+    if predicate in ("ord", "uno"):
+        return ordered if predicate == "ord" else values.logical_not(ordered)
+    if predicate in ("one", "ueq"):
+        apart = values.logical("||", values.compare("<", left, right), values.compare(">", left, right))
+        return apart if predicate == "one" else values.logical_not(apart)
+    if predicate[0] == "o" or predicate == "une":
+        return values.compare(_COMPARED[predicate[1:]], left, right)
+    opposite = {"lt": ">=", "le": ">", "gt": "<=", "ge": "<"}[predicate[1:]]
+    return values.logical_not(values.compare(opposite, left, right))
+
+
+def _function(name: str, operands: Sequence[Value]) -> Value:
+    if name == "absi":
+        return absolute(operands[0])
+    if name == "rsqrt":
+        one = Value(values.float_literal(1.0, operands[0].dtype), operands[0].dtype)
+        return values.divide(one, call("sqrt", (operands[0],)))
+    return call(_MATH_H.get(name, name), tuple(operands))

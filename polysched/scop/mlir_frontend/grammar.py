@@ -1,0 +1,120 @@
+"""Text of MLIR as operations: modules, regions and the generic form; the dialects' own forms are in `custom_forms`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from polysched.scop.mlir_frontend.attributes import read_attribute, read_attributes, read_type, result_types
+from polysched.scop.mlir_frontend.operations import Block, Operation
+from polysched.scop.mlir_frontend.words import Words
+
+READ = "func, affine, arith, math and memref"
+CustomForm = Callable[["Grammar", str, tuple[str, ...], int], Operation]
+
+
+class Grammar:
+    """Reads operations.
+
+    Parameters
+    ----------
+    forms : how operations are read that are not in the generic form, by name.
+    """
+
+    def __init__(self, words: Words, forms: Mapping[str, CustomForm]) -> None:
+        self.words, self.forms = words, forms
+        self.aliases: dict[str, Any] = {}
+
+    def top(self) -> tuple[Operation, ...]:
+        """Everything of a text."""
+        found: list[Operation] = []
+        while self.words.word:
+            if self.words.kind == "named" and self.words.word[0] in "#!":
+                name = self.words.next()
+                self.words.expect("=")
+                self.aliases[name] = read_attribute(self.words, self.aliases)
+            else:
+                found.append(self.operation())
+        return tuple(found)
+
+    def operation(self) -> Operation:
+        """One operation."""
+        words = self.words
+        line, results = words.line, self._results()
+        if words.kind == "text":
+            found = self._generic(words.next()[1:-1], results, line)
+        elif words.word in self.forms:
+            found = self.forms[words.word](self, words.next(), results, line)
+        elif words.kind == "word":
+            words.refuse("no such operation is read", hint=f"those of {READ} are; `mlir-opt` lowers or raises others")
+        else:
+            words.refuse("an operation was expected")
+        if words.accept("loc"):
+            words.balanced("(", ")")
+        return found
+
+    def _results(self) -> tuple[str, ...]:
+        words, names = self.words, []
+        while words.kind == "value":
+            name, _, count = words.next()[1:].partition(":")
+            names += [f"{name}#{k}" for k in range(min(int(count), 1000))] if count else [name]
+            if not words.accept(","):
+                words.expect("=")
+                break
+        return tuple(names)
+
+    def _generic(self, name: str, results: tuple[str, ...], line: int) -> Operation:
+        words = self.words
+        words.expect("(")
+        operands = tuple(words.listed(")", self.value))
+        attributes: dict[str, Any] = {}
+        if words.accept("<"):
+            attributes = read_attributes(words, self.aliases)
+            words.expect(">")
+        regions = tuple(words.listed(")", self.region)) if words.accept("(") else ()
+        if words.word == "{":
+            attributes = attributes | read_attributes(words, self.aliases)
+        words.expect(":")
+        words.expect("(")
+        operand_types = tuple(words.listed(")", lambda: read_type(words)))
+        words.expect("->")
+        types = result_types(words)
+        if len(operand_types) != len(operands) or len(types) != len(results):
+            words.refuse(f"{name} before this has other numbers of types than of operands and results")
+        return Operation(name=name, results=results, operands=operands, attributes=attributes, regions=regions,
+                         types=types, operand_types=operand_types, line=line)
+
+    def value(self) -> str:
+        """The name of a value, without `%`."""
+        return self.words.of_kind("value", "a value")[1:]
+
+    def argument(self) -> tuple[str, str]:
+        """`%name: type`, with attributes that say nothing here."""
+        name = self.value()
+        self.words.expect(":")
+        text = read_type(self.words)
+        if self.words.word == "{":
+            read_attributes(self.words, self.aliases)
+        return name, text
+
+    def region(self, arguments: tuple[tuple[str, str], ...] = ()) -> Block:
+        """A region of one block.
+
+        Parameters
+        ----------
+        arguments : of the block, where they are written elsewhere.
+        """
+        words, found = self.words, []
+        words.expect("{")
+        words.deeper()
+        if words.word.startswith("^"):
+            words.next()
+            if words.accept("("):
+                arguments = tuple(words.listed(")", self.argument))
+            words.expect(":")
+        while not words.accept("}"):
+            if words.word.startswith("^"):
+                words.refuse("a region has a second block", hint="give loops and conditions of the affine dialect")
+            found.append(self.operation())
+        words.depth -= 1
+        return Block(tuple(name for name, _ in arguments), tuple(text for _, text in arguments), tuple(found))

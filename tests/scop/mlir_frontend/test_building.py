@@ -1,0 +1,186 @@
+"""Functions of MLIR compute what they say, round trips change nothing, and everything else is refused in words."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c.mlir import affine_text
+from polysched.errors import PolyschedError, SourceSyntaxError, UnsupportedScopError, UsageError
+from polysched.scheduling import original, pluto
+from polysched.scop import all_from_mlir, from_c_text, from_mlir
+from polysched.scop.body import Assign
+from polysched.scop.interpreter import execute
+from polysched.scop.mlir_frontend import begins_as_mlir
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.tiled_schedule import TiledSchedule
+from tests.emit_c.mlir.test_affine_function import JACOBI, NAMES, PRODUCT, TRIANGLE, scop_of
+from tests.emit_c.mlir.tool import needs_mlir, through_mlir
+from tests.scop.mlir_frontend.programs import PROGRAMS
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_function_computes_what_it_says(name: str) -> None:
+    program = PROGRAMS[name]
+    given, expected = program.arrays(), program.arrays()
+    execute(from_mlir(program.text), program.sizes, given)
+    program.expected(expected)
+    for array in expected:
+        assert np.array_equal(given[array], expected[array]), array
+
+
+@needs_mlir
+@pytest.mark.parametrize("options", [(), ("--mlir-print-op-generic",), ("--canonicalize", "--affine-loop-normalize")])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_does_behind_mlir_opt(name: str, options: tuple[str, ...]) -> None:
+    program = PROGRAMS[name]
+    text = through_mlir(program.text, *options)
+    if '"affine.parallel"' in text:
+        with pytest.raises(UnsupportedScopError, match=r"MLIR:\d+: affine.parallel is read in its own form alone"):
+            from_mlir(text)
+        return
+    scop = from_mlir(text)
+    given, expected = program.arrays(), program.arrays()
+    program.expected(expected)
+    renamed = dict(zip((a.name for a in scop.arrays if a.storage.value == "argument"),
+                       (a.name for a in from_mlir(program.text).arrays if a.storage.value == "argument"), strict=True))
+    values = {new: given[old] for new, old in renamed.items()}
+    execute(scop, dict(zip((p.name for p in scop.parameters), program.sizes.values(), strict=True)), values)
+    for new, old in renamed.items():
+        assert np.array_equal(values[new], expected[old]), old
+
+
+@pytest.mark.parametrize("tiles", ["off", 4])
+@pytest.mark.parametrize("scheduler", [original, pluto])
+@pytest.mark.parametrize("program", [PRODUCT, JACOBI, TRIANGLE, NAMES])
+def test_a_program_in_c_comes_back(program: tuple[str, str], scheduler: object, tiles: object) -> None:
+    assert callable(scheduler)
+    scop = scop_of(*program)
+    if program is JACOBI and tiles != "off" and scheduler is pluto:
+        pytest.skip("skewed tiles have bounds that take isl long; the product has tiles, too")
+    read = from_mlir(affine_text(tile(scheduler(analyse(scop)), TilingOptions(sizes=tiles, register=False))))
+    assert [p.name for p in read.parameters] == [p.name for p in scop.parameters]
+    assert [(a.name, a.dtype, len(a.extents)) for a in read.arrays if a.storage.value == "argument"] == [
+        (a.name, a.dtype, len(a.extents)) for a in scop.arrays]
+    sizes = {p.name: {"t_end": 3}.get(p.name, 7) for p in scop.parameters}
+    generator = np.random.default_rng(3)
+    given = {a.name: generator.integers(0, 4, (7,) * len(a.extents)).astype(float) for a in scop.arrays}
+    expected = {name: array.copy() for name, array in given.items()}
+    execute(scop, sizes, expected)
+    execute(read, sizes, given)
+    for name, array in given.items():
+        assert np.array_equal(array, expected[name]), name
+
+
+@pytest.mark.parametrize("program", [PRODUCT, JACOBI, NAMES])
+def test_a_second_round_trip_writes_the_same(program: tuple[str, str]) -> None:
+    def written(scop: object) -> str:
+        schedule = original(analyse(scop))
+        return affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
+
+    text = written(from_mlir(written(scop_of(*program))))
+    assert written(from_mlir(text)) == text
+
+
+def test_an_update_stays_one() -> None:
+    schedule = original(analyse(scop_of(*PRODUCT)))
+    scop = from_mlir(affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree)))
+    (item,) = scop.statements[0].body
+    assert isinstance(item, Assign)
+    assert item.op == "+"
+
+
+def test_types_of_integers() -> None:
+    scop = from_mlir("""func.func @f(%x: memref<4xi8>, %y: memref<4xi32>, %n: i32) {
+      %two = arith.constant 2 : i32
+      affine.for %i = 0 to 4 {
+        %a = affine.load %x[%i] : memref<4xi8>
+        %u = arith.extui %a : i8 to i32
+        %s = arith.extsi %a : i8 to i32
+        %p = arith.muli %u, %s : i32
+        %q = arith.addi %p, %n : i32
+        %r = arith.shrui %q, %two : i32
+        %m = arith.maxui %q, %s : i32
+        %c = arith.cmpi ult, %s, %m : i32
+        %d = arith.select %c, %q, %r : i32
+        affine.store %d, %y[%i] : memref<4xi32>
+      }
+      return
+    }""")
+    x, y = np.array([-3, 0, 5, 7], dtype=np.int8), np.zeros(4, dtype=np.int32)
+    execute(scop, {"n": 10}, {"x": x, "y": y})
+    u, s = x.astype(np.uint8).astype(np.int32), x.astype(np.int32)
+    q = u * s + np.int32(10)
+    m = np.maximum(q.astype(np.uint32), s.astype(np.uint32))
+    r = (q.astype(np.uint32) >> np.uint32(2)).astype(np.int32)
+    assert np.array_equal(y, np.where(s.astype(np.uint32) < m, q, r))
+
+
+def test_several_functions() -> None:
+    text = "\n".join(PROGRAMS[name].text for name in ("row_sums", "conditions"))
+    assert [scop.name for scop in all_from_mlir(text)] == ["row_sums", "conditions"]
+    with pytest.raises(UsageError, match="several functions\n  witness: row_sums, conditions"):
+        from_mlir(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("// c\n\n#map = affine_map<() -> (0)>", True), ("module {", True), ("func.func @f", True),
+    ("void f(int n) {", False), ("#include <math.h>", False), ("", False), ('"builtin.module"() ({', True),
+])
+def test_how_a_text_begins(text: str, expected: bool) -> None:
+    assert begins_as_mlir(text) is expected
+
+
+HEAD = "func.func @f(%n: index, %A: memref<8xf64>, %x: f64) {\n"
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "no function with a body"),
+    (HEAD + "return\n}", "the function stores nothing"),
+    ("func.func @f(%t: tensor<4xf32>) {\nreturn\n}", "MLIR:1: a value of type tensor<4xf32>"),
+    ("func.func @f(%t: memref<4xf32, affine_map<(d0) -> (d0 + 1)>>) {\nreturn\n}", "a value of type memref"),
+    ("func.func @f() -> f32 {\nreturn\n}", "gives a result"),
+    (HEAD + "affine.store %y, %A[0] : memref<8xf64>\n}", "MLIR:2: %y, which is defined elsewhere, is no value here"),
+    (HEAD + "affine.store %x, %B[0] : memref<8xf64>\n}", "is no memref here"),
+    (HEAD + "affine.store %x, %A[0, 1] : memref<8xf64>\n}", "has 1 dimensions, not 2"),
+    (HEAD + "affine.store %x, %A[9] : memref<8xf64>\n}", r"outside its extents\n  witness: A\[9\]"),
+    (HEAD + "affine.for %i = 0 to 8 step 0 {\n}\n}", "no positive step"),
+    (HEAD + "%m = arith.muli %n, %n : index\naffine.for %i = 0 to %m {\naffine.store %x, %A[%i] : memref<8xf64>\n}\n}",
+     "MLIR:3: a bound or index is no affine function"),
+    (HEAD + "%s = math.ctlz %x : f64\n}", "no such operation is read"),
+    (HEAD + "%s = arith.bitcast %x : f64 to i64\naffine.store %x, %A[0] : memref<8xf64>\n}", "MLIR:2: arith.bitcast"),
+    (HEAD + "%s = arith.truncf %x : f64 to f32\naffine.store %s, %A[0] : memref<8xf64>\n}", "another type is stored"),
+    (HEAD.replace("{", "attributes {extents = [1]} {") + "return\n}", "has no map"),
+])
+def test_refusals(text: str, message: str) -> None:
+    with pytest.raises((UnsupportedScopError, UsageError, SourceSyntaxError), match=message):
+        from_mlir(text)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_damaged_texts_are_refused_or_read(name: str) -> None:
+    text, generator = PROGRAMS[name].text, random.Random(name)
+    pieces = re.findall(r"[\w.%#@]+|\s+|[^\w\s]", text)
+    for _ in range(120):
+        at, other = generator.randrange(len(pieces)), generator.randrange(len(pieces))
+        kind = generator.choice(["cut", "drop", "double", "replace"])
+        changed = {"cut": pieces[:at], "drop": [*pieces[:at], *pieces[at + 1:]],
+                   "double": [*pieces[:at], pieces[other], *pieces[at:]],
+                   "replace": [*pieces[:at], generator.choice("{}()<>[],:=%-"), *pieces[at + 1:]]}[kind]
+        assert "isl_" not in refusal_of("".join(changed))   # and nothing but a refusal is raised
+
+
+def refusal_of(text: str) -> str:
+    try:
+        from_mlir(text)
+    except PolyschedError as error:
+        return str(error)
+    return ""
+
+
+def test_c_is_no_mlir() -> None:
+    with pytest.raises(SourceSyntaxError, match="MLIR:1: no such operation"):
+        from_mlir("void f() {}")
+    assert from_c_text("void f(double *a) {\n#pragma scop\na[0] = 1;\n#pragma endscop\n}").name == "f"
