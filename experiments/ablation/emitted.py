@@ -4,7 +4,8 @@
                                            [--only NAME ...]
 
 Transforms the kernels of `tests/kernels` of this checkout, and those of PolyBench/C, by `polysched c2c` of both
-checkouts with its defaults.  `--keep` holds the C; what is there is not made again.  Prints one line per program.
+checkouts with its defaults.  `--keep` holds the C; what is there is not made again.  Prints one line per program:
+`same`, `same but for ...` with the changes of layout that account for all of it (`LAYOUT`), or how many lines differ.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -43,12 +45,50 @@ def emitted(checkout: Path, source: Path, options: Sequence[str], output: Path) 
     return output.read_text()
 
 
+def without_team_tests(text: str) -> str:
+    """A loop with its copy without threads behind a test -> the loop with an `if` clause."""
+    lines, found, at = text.splitlines(), [], 0
+    while at < len(lines):
+        test = re.fullmatch(r"( *)if \((.*)\) \{", lines[at])
+        if test is None or "#pragma omp parallel" not in "".join(lines[at + 1:at + 2]):
+            found.append(lines[at])
+            at += 1
+            continue
+        closing = next(n for n in range(at, len(lines)) if lines[n].startswith(test[1] + "}"))
+        loop = [line.removeprefix("  ") for line in lines[at + 1:closing]]
+        found += [f"{loop[0]} if({test[2]})", *loop[1:]]
+        at = closing + 1
+        if lines[closing].endswith("else {"):
+            at = 1 + next(n for n in range(at, len(lines)) if lines[n] == test[1] + "}")
+    return "\n".join(found) + "\n"
+
+
+def without_uses(text: str) -> str:
+    """Without the lines `(void)i;`, which keep compilers from warning of variables that nothing uses any more."""
+    return re.sub(r"(?m)^ *\(void\)\w+;\n", "", text)
+
+
+LAYOUT: dict[str, Callable[[str], str]] = {
+    "tests of teams": without_team_tests,   # `if (n >= 2) { parallel loop } else { loop }`, which had an `if` clause
+    "unused variables": without_uses,
+}
+
+
 def difference(old: str, new: str) -> str:
-    """`same`, or how many lines went and came."""
+    """`same`, which changes of layout account for all of it, or how many lines went and came."""
     if old == new:
         return "same"
-    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]
-    return f"{sum(x.startswith('-') for x in lines)} lines went, {sum(x.startswith('+') for x in lines)} came"
+    left, right, seen = old, new, []
+    for name, plain in LAYOUT.items():
+        left, changed = plain(left), plain(right)
+        if changed != right:
+            seen.append(name)
+        right = changed
+    if left == right:
+        return f"same but for {' and '.join(seen)}"
+    lines = list(difflib.unified_diff(left.splitlines(), right.splitlines(), n=0, lineterm=""))[2:]
+    apart = f"{sum(x.startswith('-') for x in lines)} lines went, {sum(x.startswith('+') for x in lines)} came"
+    return ", beside ".join([apart, " and ".join(seen)] if seen else [apart])
 
 
 def main() -> None:

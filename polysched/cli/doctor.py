@@ -142,11 +142,10 @@ def _machine_checks() -> list[Check]:
 
 def _opencl_check(cc: str | None) -> Check:
     """The device that a compiled program finds."""
-    import subprocess
-
     from polysched.emit_gpu.interface import compiler_flags
     from polysched.emit_gpu.opencl_runtime import PROBE
     from polysched.errors import NoCompilerError
+    from polysched.measure.processes.execution import run_program
     from polysched.measure.processes.workspace import workspace
     from polysched.target import find_compiler
     try:
@@ -160,10 +159,10 @@ def _opencl_check(cc: str | None) -> Check:
         if done.returncode:
             return Check(name="OpenCL", works=False,
                          detail="for --target opencl: install OpenCL's headers and a loader, or polysched[opencl]")
-        ran = subprocess.run([folder / "probe"], capture_output=True, text=True, timeout=60, check=False)
+        ran = run_program([folder / "probe"], seconds=60)
     origin = "the system" if flags == ("-lOpenCL",) else "wheels"
-    detail = f"{ran.stdout.strip()}, by {origin}" if ran.returncode == 0 else ran.stderr.strip()
-    return Check(name="OpenCL", works=ran.returncode == 0, detail=detail)
+    detail = f"{ran.output.strip()}, by {origin}" if ran.status == 0 else ran.errors.strip()
+    return Check(name="OpenCL", works=ran.status == 0, detail=detail)
 
 
 def _tool_checks() -> list[Check]:

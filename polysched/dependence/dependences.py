@@ -17,6 +17,7 @@ import islpy as isl
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, union_map
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     from polysched.dependence.questions.blocks import LoopBlocks
@@ -32,7 +33,7 @@ class DependenceKind(Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dependence:
+class Dependence(OneLine):
     """The dependence between two access references.
 
     Parameters

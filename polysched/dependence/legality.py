@@ -18,6 +18,7 @@ from polysched.dependence.limits import LIMITS
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +39,7 @@ class Active:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Violation:
+class Violation(OneLine):
     """One dependence that a schedule breaks, with one concrete pair of instances.
 
     Parameters

@@ -9,10 +9,11 @@ import islpy as isl
 
 from polysched.distribute.distribution import Distributed
 from polysched.scop.points import fix_parameters
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceCount:
+class InstanceCount(OneLine):
     """Instances of all ranks together.
 
     Parameters

@@ -15,10 +15,11 @@ from polysched.distribute.owners import Partition
 from polysched.distribute.shares import Shares
 from polysched.errors import UnsupportedScopError
 from polysched.scop.scop import Access, AccessKind, Scop
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Message:
+class Message(OneLine):
     """The elements of one array that a rank sends to another at the end of a step.
 
     Parameters
@@ -36,7 +37,7 @@ class Message:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gathered:
+class Gathered(OneLine):
     """The elements of one array that a rank wrote last: what the others lack when the region ends.
 
     Parameters

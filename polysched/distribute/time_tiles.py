@@ -23,10 +23,11 @@ from polysched.dependence.legality import check_legal
 from polysched.distribute.limits import LIMITS
 from polysched.distribute.steps import Step
 from polysched.errors import IllegalScheduleError, UsageError
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeTile:
+class TimeTile(OneLine):
     """How many steps a rank runs between two exchanges, and how far values travel in one.
 
     Parameters

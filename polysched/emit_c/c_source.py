@@ -12,12 +12,13 @@ from polysched.errors import UsageError
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmitOptions:
+class EmitOptions(OneLine):
     """What the emitted C may use.
 
     Parameters

@@ -20,13 +20,14 @@ from polysched.errors import UsageError
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
+from polysched.target.one_line import OneLine
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 _BFLOAT16 = re.compile(r"\b__bf16\b")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CFunction:
+class CFunction(OneLine):
     """A C function that runs a Scop.
 
     Parameters

@@ -30,6 +30,7 @@ from polysched.measure.processes.threads import bound_to, pinned_processors, usa
 from polysched.measure.programs.comparison import compare
 from polysched.measure.timing.cold_cache import flush_for
 from polysched.measure.timing.statistics import Sample
+from polysched.target.one_line import OneLine
 
 TURN_SECONDS = 0.02
 MOST_CALLS = 40
@@ -43,7 +44,7 @@ CONTRACTION_FACTOR = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class Program(OneLine):
     """How to start a contestant.
 
     Parameters
@@ -59,7 +60,7 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class Contender(OneLine):
     """A variant before the contest.
 
     Parameters
@@ -82,7 +83,7 @@ class Contender:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(OneLine):
     """How a contest is run.
 
     Parameters

@@ -27,10 +27,11 @@ from polysched.measure.measurement import Build
 from polysched.measure.processes.child_side import PR_SET_PDEATHSIG
 from polysched.measure.processes.perf_counters import PerfCounters, counted
 from polysched.measure.timing.cold_cache import FlushMemory, flush_from
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Entry:
+class Entry(OneLine):
     """A variant that is ready to run.
 
     Parameters

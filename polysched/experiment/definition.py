@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from polysched.target.one_line import OneLine
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -17,7 +19,7 @@ Report: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class Case(OneLine):
     """One thing to measure; it runs in a process of its own.
 
     Parameters
@@ -31,7 +33,7 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(OneLine):
     """What holds for all cases of a run.
 
     Parameters
@@ -72,7 +74,7 @@ def _no_objection(records: Sequence[Record]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(OneLine):
     """The value `EXPERIMENT` of a `run.py`.
 
     Parameters

@@ -14,6 +14,7 @@ from polysched.errors import UsageError
 from polysched.experiment.definition import Case, Settings
 from polysched.measure.json_lines import append_line, read_lines
 from polysched.measure.timing.machine import Machine, describe_conditions, describe_machine, git_revision, versions
+from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 1
 KIND = "experiment"
@@ -21,7 +22,7 @@ DONE = "done"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class Record(OneLine):
     """What became of one case.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import Any
 
 from polysched.measure.measurement import Build
 from polysched.measure.timing.statistics import Interval, Sample, median_interval
+from polysched.target.one_line import OneLine
 
 
 class Status(Enum):
@@ -23,7 +24,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantTimes:
+class VariantTimes(OneLine):
     """One variant of a workload.
 
     Parameters
@@ -78,7 +79,7 @@ class VariantTimes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standings:
+class Standings(OneLine):
     """All variants of one workload, timed in alternation."""
 
     variants: tuple[VariantTimes, ...]

@@ -15,6 +15,7 @@ from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,7 +50,7 @@ class Phase:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Launch:
+class Launch(OneLine):
     """A kernel: what one work item runs, in the order of the schedule.
 
     A work item has the instances of the domain at one value of every loop of the host, and at its points.
@@ -119,7 +120,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostLoop:
+class HostLoop(OneLine):
     """A loop of the host: the values of `function`, ascending, and for each what is inside."""
 
     function: isl.UnionPwAff
@@ -127,7 +128,7 @@ class HostLoop:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HostSequence:
+class HostSequence(OneLine):
     """Parts one after the other."""
 
     parts: tuple[HostNode, ...]

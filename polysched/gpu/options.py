@@ -7,6 +7,7 @@ from math import prod
 
 from polysched.errors import UsageError
 from polysched.gpu.limits import LIMITS
+from polysched.target.one_line import OneLine
 
 BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
           3: (LIMITS.block_2d_x, LIMITS.block_3d_y, LIMITS.block_3d_z)}
@@ -14,7 +15,7 @@ BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
 
 
 @dataclass(frozen=True, kw_only=True)
-class GpuOptions:
+class GpuOptions(OneLine):
     """What a user can choose about the mapping to a device.
 
     Parameters

@@ -27,6 +27,7 @@ from polysched.scop.python_frontend import extract
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource
 from polysched.scop.scop import Scop
+from polysched.target.one_line import shortened
 
 TRITON = "triton"
 """The target that is no device of ours: its compiler is Triton's."""
@@ -61,7 +62,7 @@ class BlockProgram:
 
     def __repr__(self) -> str:
         source, axes = self._last.block_source, len(self._last.loops.programs)
-        return f"<block program {source.name}({', '.join(source.arguments)}) over {axes} axes>"
+        return shortened(f"<block program {source.name}({', '.join(source.arguments)}) over {axes} axes>")
 
     def with_constants(self, **given: int) -> BlockKernel:
         """The kernel with other constants than those of the defaults.

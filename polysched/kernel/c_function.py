@@ -25,6 +25,7 @@ from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
+from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes
 
@@ -60,7 +61,7 @@ class CFileFunction:
             a.name for a in self._described.arguments if a.kind == ParameterKind.INTEGER.value}
 
     def __repr__(self) -> str:
-        return f"<polysched.compile: {self.__name__}{self.__signature__} of {self._program.path}>"
+        return shortened(f"<polysched.compile: {self.__name__}{self.__signature__} of {self._program.path}>")
 
     @property
     def c_source(self) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation
+from polysched.target.one_line import OneLine
 
 TURNS = LIMITS.turns
 PATIENCE = LIMITS.patience
@@ -35,7 +36,7 @@ class Code(Enum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(OneLine):
     """What calls of about one size run.
 
     Parameters

@@ -23,6 +23,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
+from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_sizes
 
@@ -50,7 +51,7 @@ class ScopFunction:
         self._sizes: dict[object, dict[str, int]] = {}
 
     def __repr__(self) -> str:
-        return f"<polysched.compile: {self.__name__}{self.__signature__}>"
+        return shortened(f"<polysched.compile: {self.__name__}{self.__signature__}>")
 
     @cached_property
     def __signature__(self) -> inspect.Signature:

@@ -13,10 +13,11 @@ import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.kernel.specialisation import Specialisation
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class KernelTiming:
+class KernelTiming(OneLine):
     """What was measured.
 
     Parameters

@@ -11,13 +11,14 @@ from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Timing
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 FORMAT_VERSION = 2
 """1: the first. 2: `listings` and `peaks`, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verification:
+class Verification(OneLine):
     """The comparison of the transformed code's results with the untransformed code's.
 
     Parameters
@@ -61,7 +62,7 @@ class Verification:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(OneLine):
     """What the regions do at one size, counted from their domains and accesses.
 
     Parameters

@@ -38,6 +38,7 @@ from polysched.scop.body import Load, branch_conditions, walk
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler, find_compiler
+from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ CHILD_MODULE = "polysched.measure.timing.paired_run"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasureOptions:
+class MeasureOptions(OneLine):
     """How to compile, verify and time.
 
     Parameters
@@ -84,7 +85,7 @@ class MeasureOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class Subject(OneLine):
     """The function that is measured: what stood in the file, and what it became.
 
     Parameters

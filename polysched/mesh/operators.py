@@ -15,12 +15,13 @@ from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
 from polysched.scop.shown import Shown
 from polysched.target.json_record import read_record
+from polysched.target.one_line import OneLine
 
 CUTS = ("cells", "rows", "columns")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operator:
+class Operator(OneLine):
     """What one rectangle of cores computes again and again.
 
     Parameters
@@ -47,7 +48,7 @@ class Operator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class Message(OneLine):
     """What one operator sends to another for one item.
 
     Parameters

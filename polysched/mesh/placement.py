@@ -15,10 +15,11 @@ from polysched.mesh.target import MeshTarget
 from polysched.scop.html import drawing, preformatted
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class Route:
+class Route(OneLine):
     """How the pieces of a message travel.
 
     Parameters
@@ -32,7 +33,7 @@ class Route:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(OneLine):
     """A predicted figure, and what no placement is below.
 
     Parameters

@@ -17,6 +17,7 @@ from polysched.mesh.packing import greedy, largest_first, row_major
 from polysched.mesh.placement import Placement, Route
 from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
 from polysched.mesh.target import MeshTarget
+from polysched.target.one_line import OneLine
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
 ROUTINGS = ("adaptive", "xy")
@@ -27,7 +28,7 @@ _PACKERS: dict[str, tuple[Packer, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaceOptions:
+class PlaceOptions(OneLine):
     """How operators are placed.
 
     Parameters

@@ -14,10 +14,11 @@ from polysched.errors import PlacementError
 from polysched.mesh.limits import LIMITS
 from polysched.mesh.operators import Message, Operator, OperatorGraph
 from polysched.mesh.target import MeshTarget
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, order=True)
-class Shape:
+class Shape(OneLine):
     """A rectangle of cores for an operator, without its position.
 
     Parameters
@@ -44,7 +45,7 @@ class Shape:
 
 
 @dataclass(frozen=True, order=True)
-class Rectangle:
+class Rectangle(OneLine):
     """Cores of an operator.
 
     Parameters

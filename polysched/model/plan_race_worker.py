@@ -7,7 +7,6 @@ the request is made by `model.measured_plans`.  Each round alternates between th
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 import time
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.planning.memory import ALIGNMENT
-from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.processes.child_side import Reporter, serve
 from polysched.model.driver import ENTRY
 from polysched.model.verification import differences
 
@@ -95,17 +94,5 @@ def race(request: dict[str, Any], reporter: Reporter) -> None:
             reporter.report(timed=name, pair=(first, racer.seconds() if racer is not reference else first))
 
 
-def main() -> None:
-    """Run the race; every step is reported."""
-    request, reporter = start(sys.argv)
-    try:
-        race(request, reporter)
-    except MemoryError:
-        reporter.report(end="memory")
-        return
-    reporter.report(end="finished")
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    serve(race, sys.argv)

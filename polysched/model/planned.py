@@ -28,6 +28,7 @@ from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Target, build_cache
+from polysched.target.one_line import whole
 
 Fusion: TypeAlias = Literal["auto", "cost", "greedy"]
 FUSIONS: tuple[Fusion, ...] = ("auto", "cost", "greedy")
@@ -155,7 +156,7 @@ def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
     Verdicts are kept in the cache.
     """
     target = options.target()
-    machine = repr(replace(target, features=frozenset())) + " ".join(sorted(target.features))
+    machine = whole(replace(target, features=frozenset())) + " ".join(sorted(target.features))
     key = build_cache.program_key({"fragment": to_text(fragment), "options": options.differences(), "target": machine})
 
     def write(folder: Path) -> None:

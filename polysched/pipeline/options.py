@@ -17,8 +17,8 @@ from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
 from polysched.scheduling.primitives.requests import UseInstruction
 from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
-from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
+from polysched.target.one_line import shortened, whole
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tensorize.decision import may_gain
 from polysched.tensorize.instruction_choice import InstructionChoice
@@ -255,7 +255,7 @@ class PipelineOptions:
         """What was chosen, on one line."""
         chosen = ", ".join(f"{name}={text}" for name, text in self.differences().items())
         line = f"PipelineOptions({chosen})"
-        return line if len(line) <= LONGEST_REPR else f"{line[:LONGEST_REPR - 4]}...)"
+        return shortened(line)
 
     def tiling_options(self) -> TilingOptions:
         """How to tile for the vectors that are emitted: without any, no block of registers is made."""
@@ -375,7 +375,7 @@ def _text(value: object) -> str:
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in sorted(value.items()))}}}"
-    return repr(value)
+    return whole(value)
 
 
 def _default(field: Field[Any]) -> object:

@@ -14,7 +14,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
-from polysched.scop.shown import LONGEST_REPR
+from polysched.target.one_line import shortened
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import DEFAULT, NONE, TensorizeOptions
 from polysched.tiling.options import BandOptions
@@ -144,7 +144,7 @@ class Recipe:
 
     def __repr__(self) -> str:
         line = f"Recipe({self})"
-        return line if len(line) <= LONGEST_REPR else f"{line[:LONGEST_REPR - 4]}...)"
+        return shortened(line)
 
 
 @cache

@@ -29,6 +29,7 @@ from polysched.pipeline.replacement_runs import Run, checks_of, preparation_of, 
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
+from polysched.target.one_line import whole
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.decision import Decision
 from polysched.tensorize.emission.emulated_library import emulated_library
@@ -131,7 +132,7 @@ def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc:
         return BegunVerdict(result=lambda: failed)
     plain = replace(plain, untouched=runs[0].given is not None or bool(prepared))
     checks += prepared
-    key = entry_key({"checks": repr(checks), "description": repr(own.intrinsic), "numerics": repr(numerics),
+    key = entry_key({"checks": whole(checks), "description": whole(own.intrinsic), "numerics": whole(numerics),
                      "flags": list(DEFAULT_FLAGS)}, compiler)
     known = None if again else _KNOWN.get(key) or _read(key, plain)
     if known is not None:
@@ -176,7 +177,7 @@ def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: st
         checks = [call_check(program, entry=str(i), sizes=s, given=given) for i, s in enumerate(tried)]
     except PolyschedError as error:
         return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
-    key = entry_key({"checks": repr(checks), "description": repr(found_match.function), "flags": list(DEFAULT_FLAGS)},
+    key = entry_key({"checks": whole(checks), "description": whole(found_match.function), "flags": list(DEFAULT_FLAGS)},
                     compiler)
     known = None if again else _KNOWN.get(key) or _read(key, plain)
     if known is None:

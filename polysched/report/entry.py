@@ -11,12 +11,13 @@ from polysched.measure.measurement import Listing, Work
 from polysched.measure.timing.machine import Machine
 from polysched.measure.timing.peak import Peaks
 from polysched.measure.timing.statistics import Interval
+from polysched.target.one_line import OneLine
 
 ORIGINAL, OURS = "original", "polysched"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class Variant(OneLine):
     """One program that computes the same as the reference.
 
     Parameters
@@ -48,7 +49,7 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TileTime:
+class TileTime(OneLine):
     """One tile of a kernel: its edges, and its seconds as measured (median) and as predicted."""
 
     edges: tuple[int, ...]
@@ -58,7 +59,7 @@ class TileTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provenance:
+class Provenance(OneLine):
     """Where a result came from.
 
     Parameters
@@ -79,7 +80,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(OneLine):
     """One result.
 
     Parameters

@@ -16,13 +16,14 @@ from polysched.measure.results import measurement_from_json
 from polysched.report.entry import Entry
 from polysched.report.from_measurements import entries_of_measurements
 from polysched.report.from_records import entry_of_record
+from polysched.target.one_line import OneLine
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results:
+class Results(OneLine):
     """The results of some files.
 
     Parameters

@@ -23,12 +23,13 @@ from polysched.runtime.models import PreemptibleModel
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
 from polysched.target import find_compiler
+from polysched.target.one_line import OneLine
 
 _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Job:
+class Job(OneLine):
     """What is run again and again.
 
     Parameters
@@ -89,7 +90,7 @@ def _is_count(value: Any, most: int) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeOptions:
+class ServeOptions(OneLine):
     """How jobs share the cores.
 
     Parameters
@@ -116,7 +117,7 @@ class ServeOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JobResult:
+class JobResult(OneLine):
     """What became of a job.
 
     Parameters

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from polysched.errors import UsageError
 from polysched.scop.budget import ISL_OPERATIONS, in_words
+from polysched.target.one_line import OneLine
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SchedulerOptions:
+class SchedulerOptions(OneLine):
     """What a user can choose about an automatic scheduler.
 
     Parameters

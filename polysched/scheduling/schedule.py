@@ -17,6 +17,7 @@ from polysched.scheduling.tree.promises import check_promises, require_readable_
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 STORED = "stored"
 
@@ -44,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SolverReport:
+class SolverReport(OneLine):
     """What the scheduler did.
 
     Parameters

@@ -32,6 +32,7 @@ from typing import Any, NoReturn, TypeVar
 from polysched.errors import UsageError
 from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import FUSION_POLICIES
+from polysched.target.one_line import OneLine
 
 Wish = TypeVar("Wish")
 
@@ -106,7 +107,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strategy:
+class Strategy(OneLine):
     """How a schedule is to be found.
 
     Parameters

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-LONGEST_REPR = 300   # characters
+from polysched.target.one_line import shortened
 
 
 class _Printer(Protocol):
@@ -30,8 +30,7 @@ class Shown:
         return ""
 
     def __repr__(self) -> str:
-        words = f"<{type(self).__name__} {self.headline()}".replace("\n", " ").rstrip() + ">"
-        return words if len(words) <= LONGEST_REPR else words[:LONGEST_REPR - 4] + "...>"
+        return shortened(f"<{type(self).__name__} {self.headline()}".rstrip() + ">")
 
     def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
         printer.text(str(self).rstrip("\n"))

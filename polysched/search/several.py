@@ -17,10 +17,11 @@ from polysched.search.tasks import Task, schedule, whole_seconds
 from polysched.search.trial import Trial
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weighted:
+class Weighted(OneLine):
     """One program of several.
 
     Parameters
@@ -35,7 +36,7 @@ class Weighted:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedAll:
+class TunedAll(OneLine):
     """What was found for several programs.
 
     Parameters

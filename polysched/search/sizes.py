@@ -18,10 +18,11 @@ from polysched.search.space import Space
 from polysched.search.tuned import Tuned
 from polysched.search.tuning import Budget, tune
 from polysched.search.variants import Variants, choose_variants
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TunedRange:
+class TunedRange(OneLine):
     """What was found for a range of sizes.
 
     Parameters

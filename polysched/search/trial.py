@@ -12,12 +12,13 @@ from polysched.measure.timing.statistics import Interval, median_interval
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Trace
 from polysched.search.limits import LIMITS
+from polysched.target.one_line import OneLine
 
 Phase = Literal["search", "confirm"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class Trial(OneLine):
     """One recipe that was built and judged.
 
     Parameters
@@ -64,7 +65,7 @@ class Trial:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gain:
+class Gain(OneLine):
     """How many times as fast as the model's pick.
 
     Parameters

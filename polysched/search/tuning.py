@@ -33,6 +33,7 @@ from polysched.search.strategies import STRATEGIES, MakeStrategy
 from polysched.search.trial import Trial, choose, finalists
 from polysched.search.tuned import Tuned
 from polysched.target import Target, find_compiler
+from polysched.target.one_line import OneLine
 from polysched.tiling.footprints.lower_bound import lower_bound
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.cost_models import SpeedOfLight
@@ -42,7 +43,7 @@ AUTOMATIC = "automatic"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class Budget(OneLine):
     """When a search ends; None is no limit.
 
     Parameters

@@ -11,10 +11,11 @@ from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scheduling.solving.cp_sat import cp_sat
 from polysched.search.limits import LIMITS
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variants:
+class Variants(OneLine):
     """Recipes that together serve all sampled sizes.
 
     Parameters

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import log2
 
 from polysched.target.constant import constant
+from polysched.target.one_line import OneLine
 
 CALIBRATE = "polysched machine --calibrate FILE"
 REGISTER_BLOCKS = "experiments/blas"
@@ -18,7 +19,7 @@ TILES = "experiments/tile_model"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costs:
+class Costs(OneLine):
     """What things cost on a machine.
 
     Cycles are those of `Target.frequency_hz`, lines those of `Target.line_bytes`.

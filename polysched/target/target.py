@@ -14,13 +14,14 @@ from pathlib import Path
 
 from polysched.target.constant import constant
 from polysched.target.costs import SHIPPED, Costs
+from polysched.target.one_line import OneLine
 
 LINE_BYTES = 64
 """Of a cache whose line nobody names: that of every current core from AMD and Intel, and of most from ARM."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheLevel:
+class CacheLevel(OneLine):
     """One level of data or unified cache.
 
     Parameters
@@ -44,7 +45,7 @@ class CacheLevel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorePorts:
+class CorePorts(OneLine):
     """What one core can do per cycle, for the projected cost model.
 
     The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
@@ -63,7 +64,7 @@ PORTS = CorePorts()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(OneLine):
     """A machine.
 
     Parameters

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from polysched.scop.body import Load, walk
 from polysched.target import Target
+from polysched.target.one_line import whole
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
@@ -38,7 +39,7 @@ def candidate_plans(match: Match, *, target: Target, blocks: int = BLOCKS) -> It
         for tiling in Tiling:
             choice = PlanChoice(tiling=tiling, block=block)
             plan = make_plan(match, emulated=False, target=target, choice=choice)
-            key = repr((plan.loops, [(p.operand, p.packed) for p in plan.places]))
+            key = whole((plan.loops, [(p.operand, p.packed) for p in plan.places]))
             if key not in seen:
                 seen.add(key)
                 yield choice, plan

@@ -15,6 +15,7 @@ from pathlib import Path
 from polysched.errors import NoCompilerError, OutputError
 from polysched.target import find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
+from polysched.target.one_line import whole
 from polysched.target.processor import processor_flags
 from polysched.tensorize.conformance.conformance import Verdict, conformance
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -47,7 +48,7 @@ def executes_here(intrinsic: Intrinsic) -> bool:
         compiler = find_compiler()
     except NoCompilerError:
         return False
-    key = entry_key({"instruction": repr(intrinsic), "kernel": platform.release(), "trials": PROBE_TRIALS}, compiler)
+    key = entry_key({"instruction": whole(intrinsic), "kernel": platform.release(), "trials": PROBE_TRIALS}, compiler)
     known = _kept(key)
     if known is None:
         known = _tried(intrinsic)

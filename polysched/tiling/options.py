@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from polysched.errors import UsageError
+from polysched.target.one_line import OneLine
 from polysched.target.target import Target, host
 
 Edges = int | tuple[int, ...] | Literal["auto", "off"]
@@ -14,7 +15,7 @@ Edges = int | tuple[int, ...] | Literal["auto", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BandOptions:
+class BandOptions(OneLine):
     """What a user decides for one band alone; None is what `TilingOptions` says for all bands.
 
     Parameters
@@ -40,7 +41,7 @@ class BandOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TilingOptions:
+class TilingOptions(OneLine):
     """How to tile.  Single values hold for every band that `bands` does not name.
 
     Parameters

@@ -10,6 +10,7 @@ import islpy as isl
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.by_hand import Unused
@@ -17,7 +18,7 @@ from polysched.tiling.shapes.split_tiles import Pieces
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BandTiling:
+class BandTiling(OneLine):
     """What was done to one band.
 
     Parameters

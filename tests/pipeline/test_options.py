@@ -13,8 +13,8 @@ from polysched.pipeline import PipelineOptions, SourceOptions
 from polysched.pipeline.options import PARTS
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions
 from polysched.scheduling import SchedulerOptions
-from polysched.scop.shown import LONGEST_REPR
 from polysched.target import Target
+from polysched.target.one_line import LONGEST as LONGEST_REPR
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 

@@ -10,6 +10,7 @@ from polysched.dependence.dependences import Dependence
 from polysched.dependence.legality import Violation
 from polysched.dependence.questions.program_loops import ProgramLoop
 from polysched.scop.shown import Shown
+from polysched.target.one_line import OneLine
 
 
 class Wish(Enum):
@@ -22,7 +23,7 @@ class Wish(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removal:
+class Removal(OneLine):
     """A change after which a dependence no longer prevents what was wanted; it was tried, and judged exactly.
 
     Parameters
@@ -39,7 +40,7 @@ class Removal:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Block:
+class Block(OneLine):
     """One dependence that prevents something.
 
     Parameters

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from polysched.scop.body import Expr
 from polysched.scop.dtypes import DType
+from polysched.target.one_line import OneLine
 
 OVERWRITES = frozenset({"any", "last", "first"})
 """An element that conditions let one number overwrite, one that they let an iterator, and one that they let it once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduction:
+class Reduction(OneLine):
     """One statement that accumulates.
 
     Parameters

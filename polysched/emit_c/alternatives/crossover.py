@@ -32,6 +32,7 @@ from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, value_at
 from polysched.scop.scop import Scop, Statement
+from polysched.target.one_line import OneLine
 from polysched.target.target import Target
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.planning.predict import predict
@@ -51,7 +52,7 @@ INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
 
 
 @dataclass(frozen=True)
-class Crossover:
+class Crossover(OneLine):
     """From which sizes on transformed code pays.
 
     Parameters

@@ -29,6 +29,7 @@ from polysched.emit_c.vector_math.quotients import has_quotient, quotient_defini
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
+from polysched.target.one_line import OneLine
 
 _BOTH = {
     "fmax": "pick((x < y) | (x != x), y, x)",
@@ -62,7 +63,7 @@ def _meaning(function: str) -> tuple[str, DType] | None:
 
 
 @dataclass(frozen=True)
-class VectorMath:
+class VectorMath(OneLine):
     """Collects the macros of one region while it is printed.
 
     Parameters

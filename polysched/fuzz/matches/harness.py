@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from polysched.errors import CompileError
 from polysched.fuzz.matches.attempt import Emission
 from polysched.fuzz.matches.c_tree import TYPES, Function
 from polysched.fuzz.matches.pairs import Pair
+from polysched.measure.processes.execution import run_program
 from polysched.target import Compiler
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 
@@ -180,12 +180,9 @@ def _ran(binary: Path, versions: Sequence[Version], folder: Path) -> dict[str, s
     first = 0
     while first < len(versions):
         seconds = RUN_SECONDS + VERSION_SECONDS * (len(versions) - first)
-        try:
-            done = subprocess.run([str(binary), str(first)], cwd=folder, capture_output=True, text=True,
-                                  timeout=seconds, check=False)
-            output, ended = done.stdout, f"ends with status {done.returncode}"
-        except subprocess.TimeoutExpired as error:
-            output, ended = (error.stdout or b"").decode(), f"is not done after {seconds:g} seconds"
+        ran = run_program([binary, str(first)], seconds=seconds, folder=folder)
+        output = ran.output
+        ended = f"is not done after {seconds:g} seconds" if ran.status is None else f"ends with status {ran.status}"
         for label, what in re.findall(r"^end (\S+) (.*)$", output, re.MULTILINE):
             found[label] = "" if what == "equal" else what.split(" ", 1)[1]
         begun = [int(n) for n in re.findall(r"^begin (\d+)", output, re.MULTILINE)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScratchpadOptions:
+class ScratchpadOptions(OneLine):
     """Decisions by hand.
 
     Parameters

@@ -13,6 +13,7 @@ from polysched.graph.passes.control import renamed
 from polysched.graph.passes.rewriting import with_outputs
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.text import digest
+from polysched.target.one_line import whole
 
 Constant: TypeAlias = "tuple[str, tuple[int, ...], str]"
 """Element type, shape and digest."""
@@ -53,7 +54,7 @@ class _Scope:
         nodes: list[Node] = []
         for node in graph.nodes:
             own = renamed(node, self.names)
-            key: Result = (own.op, own.inputs, repr(own.attributes), tuple(o != "" for o in own.outputs))
+            key: Result = (own.op, own.inputs, whole(own.attributes), tuple(o != "" for o in own.outputs))
             if node.regions:
                 nodes.append(own if node.op in CLOSED else self.with_regions(own))
             elif key in self.results:

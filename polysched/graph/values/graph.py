@@ -11,12 +11,13 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.types import TensorType
 from polysched.scop.provided import provided
+from polysched.target.one_line import OneLine
 
 Attribute: TypeAlias = "int | float | str | tuple[int | float | str, ...]"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(OneLine):
     """One operator applied to values.
 
     Parameters

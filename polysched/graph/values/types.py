@@ -11,10 +11,11 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.values.sizes import Size, SizeLike, product
 from polysched.scop.construction.promotion import from_numpy, to_numpy
 from polysched.scop.dtypes import BFLOAT16, LONGDOUBLE, DType
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True)
-class TensorType:
+class TensorType(OneLine):
     """Element type and shape.
 
     Parameters

@@ -8,14 +8,13 @@ the request is made by `bit_for_bit.check`.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from typing import Any
 
 import numpy as np
 
 from polysched.measure.bit_for_bit.corner_values import WAYS, fill
-from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.processes.child_side import Reporter, serve
 from polysched.measure.programs.inputs import FLOATS, GuardedArray, NDArray, allocate, as_numbers
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 1e-4, "float64": 1e-9, "longdouble": 1e-12}
@@ -141,21 +140,14 @@ def judge(check: Check, reporter: Reporter) -> bool:
     return True
 
 
-def main() -> None:
+def check(request: dict[str, Any], reporter: Reporter) -> None:
     """Run every check until one finds a difference."""
-    request, reporter = start(sys.argv)
-    try:
-        reporter.phase("loading the compiled code")
-        original, replaced = ctypes.CDLL(request["original"]), ctypes.CDLL(request["replaced"])
-        for item in request["checks"]:
-            if not judge(Check(item, original, replaced), reporter):
-                break
-    except MemoryError:
-        reporter.report(end="memory")
-        return
-    reporter.report(end="finished")
-    os._exit(0)
+    reporter.phase("loading the compiled code")
+    original, replaced = ctypes.CDLL(request["original"]), ctypes.CDLL(request["replaced"])
+    for item in request["checks"]:
+        if not judge(Check(item, original, replaced), reporter):
+            break
 
 
 if __name__ == "__main__":
-    main()
+    serve(check, sys.argv)

@@ -8,12 +8,11 @@ the request is made by `bit_for_bit.race`.  Rounds alternate between all codes, 
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from typing import Any
 
 from polysched.measure.bit_for_bit.check_run import Check, judge
-from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.processes.child_side import Reporter, serve
 
 
 class Racer(Check):
@@ -55,17 +54,5 @@ def race(request: dict[str, Any], reporter: Reporter) -> None:
             reporter.report(timed=racer.item["entry"], seconds=racer.seconds())
 
 
-def main() -> None:
-    """Run the race; every step is reported."""
-    request, reporter = start(sys.argv)
-    try:
-        race(request, reporter)
-    except MemoryError:
-        reporter.report(end="memory")
-        return
-    reporter.report(end="finished")
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    serve(race, sys.argv)

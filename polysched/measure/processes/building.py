@@ -13,6 +13,7 @@ from pathlib import Path
 from polysched.errors import CompileError
 from polysched.measure.processes.narrow_headers import with_narrow_headers
 from polysched.target import Compiler
+from polysched.target.one_line import OneLine
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ LINKED = ("-l", "-L", "-Wl,")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binary:
+class Binary(OneLine):
     """A compiled shared object.
 
     Parameters

@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,21 @@ def start(arguments: list[str]) -> tuple[dict[str, Any], Reporter]:
     if sys.platform == "linux" and os.getppid() != os.getpgrp():
         os._exit(1)   # the launcher, which leads the group, was killed before this process asked to die with it
     return request, reporter
+
+
+def serve(work: Callable[[dict[str, Any], Reporter], None], arguments: list[str]) -> None:
+    """Do the work of this child, and say how it ended: finished, or out of memory.
+
+    It leaves at once where it finished: what a measured library does when it is unloaded is nobody's concern.
+    """
+    request, reporter = start(arguments)
+    try:
+        work(request, reporter)
+    except MemoryError:
+        reporter.report(end="memory")
+        return
+    reporter.report(end="finished")
+    os._exit(0)
 
 
 def limit_this_process(*, memory_bytes: int, cpu_seconds: int, file_bytes: int = LARGEST_FILE_BYTES) -> None:

@@ -22,6 +22,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from polysched.target.one_line import OneLine
+
 logger = logging.getLogger(__name__)
 
 MEBIBYTE = 1 << 20
@@ -42,7 +44,7 @@ class End(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(OneLine):
     """What a child may use.
 
     Parameters
@@ -64,7 +66,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChildEnd:
+class ChildEnd(OneLine):
     """What is left of a child.
 
     Parameters

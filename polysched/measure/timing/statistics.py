@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 
+from polysched.target.one_line import OneLine
+
 CONFIDENCE = 0.95
 LEAST_CPU_SHARE = 0.95
 LEAST_CPU_SECONDS = 1e-4
@@ -83,7 +85,7 @@ def _coverage(count: int, rank: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timing:
+class Timing(OneLine):
     """Interleaved times of two programs; every repeat is kept.
 
     Parameters

@@ -9,6 +9,7 @@ from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, rig
 from polysched.scop import from_c_text
 from polysched.scop.body import Binary, walk
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 from polysched.tensorize import Intrinsic, Match, Matches, match
 from polysched.tensorize.description.intrinsic import Cost, Isa, LoadMode, Operand, Register
 from polysched.tensorize.description.reading import parse
@@ -34,7 +35,7 @@ def imaginary(semantics: str) -> Intrinsic:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExecutionsOf:
+class ExecutionsOf(OneLine):
     """How often does an instruction run, in the match with the fewest executions?  The answer is a number."""
 
     found: Matches
@@ -51,7 +52,7 @@ class ExecutionsOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class InstructionFor:
+class InstructionFor(OneLine):
     """Which instruction computes a program in so many executions?  The answer is the C of what it computes.
 
     Parameters
@@ -83,7 +84,7 @@ class InstructionFor:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ProgramFor:
+class ProgramFor(OneLine):
     """Which program does an instruction compute?  The answer is the text of a C function.
 
     Parameters

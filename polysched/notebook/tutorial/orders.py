@@ -15,12 +15,13 @@ from polysched.scheduling.primitives import Skew, Step
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
 from polysched.scop.points import instances_in_order
+from polysched.target.one_line import OneLine
 
 EXAMPLE = '"{ S0[i, j] -> [j, i] }"'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OrderThat:
+class OrderThat(OneLine):
     """Which order runs one instance before another one, and is legal?  The answer gives each instance its date.
 
     Parameters
@@ -49,7 +50,7 @@ class OrderThat:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IllegalOrder:
+class IllegalOrder(OneLine):
     """Which order is illegal?  The answer gives each instance its date."""
 
     dependences: Dependences
@@ -66,7 +67,7 @@ class IllegalOrder:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BrokenPair:
+class BrokenPair(OneLine):
     """Which two instances does an illegal order turn around?  The answer is a pair, in the order that must be kept.
 
     Parameters
@@ -96,7 +97,7 @@ class BrokenPair:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StepsBefore:
+class StepsBefore(OneLine):
     """Which steps make another one legal?  The answer is a step, or several in a tuple."""
 
     start: Schedule
@@ -120,7 +121,7 @@ class StepsBefore:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LeastSkew:
+class LeastSkew(OneLine):
     """By which least factor has a loop to be skewed, so that a step becomes legal?  The answer is a number."""
 
     start: Schedule
@@ -149,7 +150,7 @@ class LeastSkew:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IsLegal:
+class IsLegal(OneLine):
     """Are some steps legal?  The answer is True or False."""
 
     start: Schedule

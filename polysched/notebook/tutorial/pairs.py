@@ -14,6 +14,7 @@ from polysched.notebook.tutorial.answers import Verdict, as_text, as_words, righ
 from polysched.notebook.tutorial.sets import first_point, require_parameters
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Access, Scop
+from polysched.target.one_line import OneLine
 
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
 MOST_DISTANCES = 100
@@ -23,7 +24,7 @@ IN_WORDS = {DependenceKind.FLOW: "writes an element that the second reads",
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AccessIs:
+class AccessIs(OneLine):
     """Which element does each instance touch through one reference?  The answer is a relation in isl's notation."""
 
     scop: Scop
@@ -44,7 +45,7 @@ class AccessIs:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RelationIs:
+class RelationIs(OneLine):
     """Which pairs of instances have a dependence of one kind?  The answer is a relation in isl's notation."""
 
     dependences: Dependences
@@ -63,7 +64,7 @@ class RelationIs:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KindsOf:
+class KindsOf(OneLine):
     """Of which kinds are the dependences of a program?  The answer is a set of the words flow, anti, output."""
 
     dependences: Dependences
@@ -86,7 +87,7 @@ class KindsOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PairOf:
+class PairOf(OneLine):
     """Which two instances must keep their order?  The answer is one pair, as text; see `read_pair`.
 
     Parameters
@@ -116,7 +117,7 @@ class PairOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DistancesOf:
+class DistancesOf(OneLine):
     """How far apart are the two instances of a dependence, loop by loop?  The answer is a set of tuples."""
 
     dependences: Dependences
@@ -143,7 +144,7 @@ class DistancesOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoopsThat:
+class LoopsThat(OneLine):
     """Which loops carry a dependence, or else may run in parallel?  The answer is a set of names of loops.
 
     Parameters

@@ -16,12 +16,13 @@ from polysched.notebook.tutorial.pairs import first_pair
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop, Storage
+from polysched.target.one_line import OneLine
 
 SEED = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReductionsOf:
+class ReductionsOf(OneLine):
     """Which statements are reductions: updates that may run in any order?  The answer is a set of names."""
 
     scop: Scop
@@ -42,7 +43,7 @@ class ReductionsOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ParallelProgram:
+class ParallelProgram(OneLine):
     """Which program computes the same with a parallel loop?  The answer is the text of a C function.
 
     Parameters

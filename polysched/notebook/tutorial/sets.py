@@ -13,6 +13,7 @@ from polysched.measure.programs.point_count import count_points
 from polysched.notebook.tutorial.answers import Verdict, as_number, as_text, right, sizes_text, wrong
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 
 NEAR = range(-3, 20)
 """Coordinates of points that are looked for first."""
@@ -21,7 +22,7 @@ TRIED_SIZES = (1, 2, 3, 4, 7, 50)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DomainOf:
+class DomainOf(OneLine):
     """Which instances does a statement have?  The answer is a set in isl's notation."""
 
     scop: Scop
@@ -54,7 +55,7 @@ class DomainOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountOf:
+class CountOf(OneLine):
     """How many instances does a statement have at these sizes?  The answer is a number."""
 
     scop: Scop
@@ -77,7 +78,7 @@ class CountOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FormulaOf:
+class FormulaOf(OneLine):
     """How many instances does a statement have at any size?  The answer is a function of the sizes."""
 
     scop: Scop

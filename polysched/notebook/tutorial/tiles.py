@@ -16,12 +16,13 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 from polysched.target.target import CacheLevel
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FootprintOf:
+class FootprintOf(OneLine):
     """How many elements of an array does one tile touch?  The answer is a number.
 
     Parameters
@@ -52,7 +53,7 @@ class FootprintOf:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LargestCube:
+class LargestCube(OneLine):
     """How large is the largest cube of iterations whose elements fit into a cache?  The answer is an edge.
 
     Parameters
@@ -91,7 +92,7 @@ class LargestCube:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FewerMisses:
+class FewerMisses(OneLine):
     """Which tiles make a cache miss less?  The answer is a tuple of edges.
 
     Parameters

@@ -20,10 +20,11 @@ from polysched.runtime.dataflow.nodes import Future, Node, timed_out
 from polysched.runtime.dataflow.program import Program
 from polysched.runtime.dataflow.ray_workers import RayWorkers, Told
 from polysched.runtime.limits import LIMITS
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class Loss(OneLine):
     """A worker that was lost.
 
     Parameters

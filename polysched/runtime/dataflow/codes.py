@@ -22,6 +22,7 @@ import numpy as np
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.target import build_cache, find_compiler
+from polysched.target.one_line import OneLine
 
 ENTRY, KIND = "polysched_enter", "dataflow"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv", "-ffp-contract=off")
@@ -43,7 +44,7 @@ class Code(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionCode:
+class FunctionCode(OneLine):
     """A function of Python that changes none of its arguments.
 
     Parameters
@@ -82,7 +83,7 @@ class Passed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelCode:
+class KernelCode(OneLine):
     """A kernel as C; arguments are the program's sizes, then its arrays, in order; values are the arrays it writes.
 
     Parameters
@@ -156,7 +157,7 @@ def _as_argument(passed: Passed, value: Any, kernel: str) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelCode:
+class ModelCode(OneLine):
     """A model from ONNX; arguments are its inputs and values its outputs, both in the order named.
 
     Parameters

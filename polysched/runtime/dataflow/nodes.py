@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow.codes import Code
+from polysched.target.one_line import shortened
 
 if TYPE_CHECKING:
     from polysched.runtime.dataflow.cluster import Cluster
@@ -72,7 +73,8 @@ class Future:
 
     def __repr__(self) -> str:
         state = "sent" if self.node.references else "not sent"
-        return f"<Future of {self.node.program} on worker {self.node.worker}, {'done' if self.done else state}>"
+        return shortened(
+            f"<Future of {self.node.program} on worker {self.node.worker}, {'done' if self.done else state}>")
 
 
 def require_own(arguments: tuple[Any, ...], cluster: Cluster) -> None:

@@ -13,10 +13,11 @@ from polysched.errors import UsageError
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.nodes import Future
 from polysched.runtime.dataflow.program import Program
+from polysched.target.one_line import OneLine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class Stage(OneLine):
     """One program of a pipeline.
 
     Parameters

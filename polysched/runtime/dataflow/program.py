@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polysched.errors import UsageError
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.nodes import Future, Node, require_own
+from polysched.target.one_line import shortened
 
 if TYPE_CHECKING:
     from polysched.runtime.dataflow.cluster import Cluster
@@ -27,7 +28,7 @@ class Program:
         self.cluster, self.name, self.workers = cluster, name, tuple(workers)
 
     def __repr__(self) -> str:
-        return f"<Program {self.name} on {len(self.workers)} workers>"
+        return shortened(f"<Program {self.name} on {len(self.workers)} workers>")
 
     def load(self, *codes: Code) -> None:
         """Bring code to all of the program's workers and to the spare ones, and wait until it is compiled there."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from polysched.runtime.dataflow.codes import KernelCode
+from polysched.target.one_line import OneLine
 
 Place = tuple[Any, ...]
 """An index of NumPy: slices, or one array of subscripts per dimension."""
@@ -39,7 +40,7 @@ class RankStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistributedCode:
+class DistributedCode(OneLine):
     """The part of any rank in any step.
 
     Parameters

@@ -11,13 +11,14 @@ from polysched.dependence.same_values import check_same_values
 from polysched.errors import UsageError
 from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 
 LARGEST = 2**31 - 1
 """Of the numbers in a step: products of two of them fit the 64-bit integers of the emitted loops."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(OneLine):
     """One rewrite of a schedule tree.
 
     `rewrite` gets a tree whose bands are split into one-member bands and returns another; it refuses what

@@ -21,12 +21,13 @@ from typing import TypeAlias
 
 from polysched.errors import UsageError
 from polysched.scop.dtypes import BY_NAME, DType
+from polysched.target.one_line import OneLine
 
 Scalar: TypeAlias = "Expression | int | float | bool"
 
 
 @dataclass(frozen=True, eq=False)
-class Expression:
+class Expression(OneLine):
     """A scalar expression; Python's operators build bigger ones.
 
     `==` compares identity, as for any value that hashes: use `equal` and `not_equal`.
@@ -235,7 +236,7 @@ class Definition:
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class Tensor(OneLine):
     """A tensor: an input (no definition) or the result of a stage.
 
     Parameters

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scop.scop import AccessKind
+from polysched.target.one_line import OneLine
 
 KINDS = {"READ": AccessKind.READ, "WRITE": AccessKind.MUST_WRITE, "MAY_WRITE": AccessKind.MAY_WRITE}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenScopStatement:
+class OpenScopStatement(OneLine):
     """One statement.
 
     Parameters
@@ -33,7 +34,7 @@ class OpenScopStatement:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenScopRegion:
+class OpenScopRegion(OneLine):
     """A file.
 
     Parameters

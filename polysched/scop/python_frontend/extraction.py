@@ -31,13 +31,14 @@ from polysched.scop.python_frontend.signature import (
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.python_frontend.statements import Lowering
 from polysched.scop.scop import Array, Assumption, Scop, Storage
+from polysched.target.one_line import OneLine
 
 MOST_PASSES = LIMITS.extraction_passes
 SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 @dataclass(frozen=True)
-class Extent:
+class Extent(OneLine):
     """One dimension of an array argument.
 
     Parameters
@@ -51,7 +52,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Argument:
+class Argument(OneLine):
     """How an argument of the function reaches the Scop.
 
     Parameters
@@ -74,7 +75,7 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PythonScop:
+class PythonScop(OneLine):
     """A Scop that came from a Python function.
 
     Parameters

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.derivation import derive
 from polysched.tensorize.description.reading import parse
@@ -119,7 +120,7 @@ class Isa:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intrinsic:
+class Intrinsic(OneLine):
     """One instruction, completely.
 
     Parameters

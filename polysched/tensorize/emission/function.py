@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
 from polysched.target import Target
+from polysched.target.one_line import OneLine
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
@@ -40,7 +41,7 @@ ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 
 
 @dataclass(frozen=True)
-class EmissionOptions:
+class EmissionOptions(OneLine):
     """How a match is emitted.
 
     Parameters
@@ -67,7 +68,7 @@ class EmissionOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Emitted:
+class Emitted(OneLine):
     """C for one match.
 
     Parameters

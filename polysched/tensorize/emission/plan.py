@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from polysched.target import Target, host
+from polysched.target.one_line import OneLine
 from polysched.tensorize.emission.blocking import (
     cache_blocks,
     handed_out_blocks,
@@ -55,7 +56,7 @@ class PlanChoice:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan:
+class Plan(OneLine):
     """Loops in the order in which they run, the place of every operand, and whether threads share the work.
 
     Parameters

@@ -19,6 +19,7 @@ from pysat.solvers import Solver
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
 from polysched.scop.dtypes import INT64, DType
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.semantics import reads_table
 from polysched.tensorize.equality.bits import Circuit, NotACircuit, Word
 from polysched.tensorize.equality.calls import in_operators
@@ -49,7 +50,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(OneLine):
     """What the ladder found.
 
     Parameters

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from polysched.scop.body import Expr, Load
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.limits import LIMITS
@@ -25,7 +26,7 @@ COPIED_ELEMENT_CYCLES = LIMITS.copied_element_cycles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Match:
+class Match(OneLine):
     """One way: checked by isl, with its layouts and cost.
 
     Parameters

@@ -14,6 +14,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Scop
+from polysched.target.one_line import OneLine
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
@@ -68,7 +69,7 @@ def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
 
 
 @dataclass(frozen=True)
-class MatchOptions:
+class MatchOptions(OneLine):
     """How matches are looked for.
 
     Parameters
@@ -93,7 +94,7 @@ class MatchOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matches:
+class Matches(OneLine):
     """What was found for one program and one instruction.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from polysched.fuzz.matches.c_tree import Assign, Element, Function, Loop
 from polysched.fuzz.matches.harness import Version, compared, unit_text
 from polysched.fuzz.matches.pairs import SAME, Pair
 from polysched.fuzz.matches.units import unit
+from polysched.measure.processes.execution import Ran
 from polysched.target import find_compiler
 
 AT = Affine((("i", 1),))
@@ -98,19 +98,16 @@ def test_one_original_serves_all_its_versions() -> None:
 
 def test_a_run_that_takes_too_long_names_the_version_that_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run ends too late in its second version, the next one goes on behind it."""
-    outputs = [b"begin 0 0_0_0\nend 0_0_0 equal\nbegin 1 1_0_0\n", "begin 2 2_0_0\nend 2_0_0 differs element 1\n"]
+    outputs = ["begin 0 0_0_0\nend 0_0_0 equal\nbegin 1 1_0_0\n", "begin 2 2_0_0\nend 2_0_0 differs element 1\n"]
     asked: list[str] = []
     limits: list[object] = []
 
-    def run(command: list[str], *, timeout: float, **other: object) -> subprocess.CompletedProcess[str]:
+    def run(command: list[str], *, seconds: float, folder: Path) -> Ran:
         asked.append(command[1])
-        limits.append(timeout)
-        output = outputs[len(asked) - 1]
-        if isinstance(output, bytes):
-            raise subprocess.TimeoutExpired(command, 20, output=output)
-        return subprocess.CompletedProcess(command, 0, output, "")
+        limits.append(seconds)
+        return Ran(output=outputs[len(asked) - 1], errors="", status=None if len(asked) == 1 else 0)
 
-    monkeypatch.setattr(harness.subprocess, "run", run)
+    monkeypatch.setattr(harness, "run_program", run)
     found = harness._ran(tmp_path, [version(n, "") for n in range(3)], tmp_path)
     assert asked == ["0", "2"]
     assert limits == [35.0, 25.0]   # a run of many versions is not ended for their number
