@@ -53,6 +53,23 @@ def refuse_reading_twice(arguments: argparse.Namespace) -> None:
         raise UsageError("only one file can be standard input", hint="name the others")
 
 
+class OncePerName(argparse.Action):
+    """Collects pairs of a name and a value; a name that is given again with another value is a mistake of usage."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        pairs: list[tuple[str, Any]] = list(getattr(namespace, self.dest) or ())
+        name, value = values
+        for other, before in pairs:
+            if other == name and before != value:
+                raise argparse.ArgumentError(self, f"{name} is given twice, as {_shown(before)} and {_shown(value)}")
+        setattr(namespace, self.dest, [*pairs, (name, value)])
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def add_size(container: argparse._ActionsContainer, effect: str, *, ranges: bool = False) -> None:
     """`--size`, several of which may follow each other.
 
@@ -61,13 +78,13 @@ def add_size(container: argparse._ActionsContainer, effect: str, *, ranges: bool
     effect : what the command does with a fixed value.
     ranges : one may be a range, `NAME=64..2048`; its value is a text then.
     """
-    container.add_argument("--size", type=size_or_range if ranges else size, action="append", default=[],
+    container.add_argument("--size", type=size_or_range if ranges else size, action=OncePerName, default=[],
                            metavar="NAME=VALUE", help=f"fix the value of a parameter, may be repeated: {effect}")
 
 
 def add_assume(container: argparse._ActionsContainer) -> None:
     """`--assume`."""
-    container.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
+    container.add_argument("--assume", type=size, action=OncePerName, default=[], metavar="NAME=VALUE",
                            help="the value that the model takes for a parameter, may be repeated; the result is right "
                                 "for all values (default: what arrays of constant extents admit, else a typical size)")
 

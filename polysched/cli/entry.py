@@ -15,7 +15,7 @@ from typing import NoReturn
 from polysched.cli.commands import COMMANDS
 from polysched.cli.conventions import Parser, refuse_reading_twice, separate_sizes
 from polysched.cli.shown.standard_streams import heard_errors, written_output
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, RunFailedError
 from polysched.version import __version__
 
 INTERRUPTED = 130
@@ -47,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("polysched: interrupted", file=sys.stderr)
             return INTERRUPTED
+        except MemoryError as error:
+            print(f"polysched: there is not enough memory: {error}", file=sys.stderr)
+            return RunFailedError.exit_code
         except BrokenPipeError:
             return 0
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_size, likely_sizes
+from polysched.cli.conventions import STANDARD, OncePerName, add_assume, add_cc, add_json, add_size, likely_sizes
 from polysched.cli.shown.model_page import check_page_name, lines_of_model, page_of_model
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import check_sizes
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
     add_size(parser, "the model is compiled for it; sizes that are not named stay open")
     add_assume(parser)
-    parser.add_argument("--likely", type=likely_sizes, action="append", default=[], metavar="NAME=VALUE,...",
+    parser.add_argument("--likely", type=likely_sizes, action=OncePerName, default=[], metavar="NAME=VALUE,...",
                         help="values that a size which stays open probably has: kernels get a code per value, and the "
                              "driver chooses by size; --verify compares at each of them")
     parser.add_argument("-o", dest="output", metavar="DIR", help="write C source with a program that reads .npy files")

@@ -15,7 +15,17 @@ import pytest
 
 from polysched.cli.commands import COMMANDS
 from polysched.cli.completion import subcommands
-from polysched.cli.conventions import COMPILER_HELP, Parser, json_file, meant, separate_sizes, size, size_or_range
+from polysched.cli.conventions import (
+    COMPILER_HELP,
+    Parser,
+    add_assume,
+    add_size,
+    json_file,
+    meant,
+    separate_sizes,
+    size,
+    size_or_range,
+)
 from polysched.cli.entry import main, make_parser
 from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
@@ -267,3 +277,16 @@ def test_a_command_leaves_the_collection_of_garbage_as_it_was(capsys):
     finally:
         gc.set_threshold(*before)
     assert "generic" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--size", "--assume"])
+def test_a_name_with_two_values_is_a_mistake_of_usage(option, capsys) -> None:
+    parser = argparse.ArgumentParser(prog="p")
+    add_size(parser, "it is so")
+    add_assume(parser)
+    taken = parser.parse_args([option, "n=5", option, "m=5", option, "n=5"])
+    assert dict(vars(taken)[option[2:]]) == {"n": 5, "m": 5}
+    assert parser.parse_args([]).size == []
+    with pytest.raises(SystemExit):
+        parser.parse_args([option, "n=5", option, "n=7"])
+    assert "n is given twice, as 5 and 7" in capsys.readouterr().err

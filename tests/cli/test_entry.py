@@ -47,6 +47,12 @@ def test_the_exit_code_is_the_commands(stage: Stage) -> None:
         assert (type(found), found) == (int, int(code))
 
 
+def test_missing_memory_is_told_without_a_traceback(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage["does"] = raising(MemoryError("Unable to allocate 8.00 GiB"))
+    assert entry.main(["do"]) == RunFailedError.exit_code
+    assert capsys.readouterr().err == "polysched: there is not enough memory: Unable to allocate 8.00 GiB\n"
+
+
 @pytest.mark.parametrize("kind", [UsageError, RunFailedError, WrongResultError])
 def test_a_refusal_is_told_without_a_traceback(kind: type[PolyschedError], stage: Stage,
                                                capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,6 +80,8 @@ SAMPLES: list[Sample] = [
     sample("Pad", floats(2, 3), whole(0, -1, 1, 0)),
     sample("PadConstant", floats(2, 3), np.array(7, np.float32), before=(1, 0), behind=(0, 2)),
     *(sample("Pad", floats(2, 4), whole(1, 2, 1, 3), mode=m) for m in ("edge", "reflect", "wrap")),
+    *(sample("Pad", floats(3, 2), whole(7, 0, 8, 5), mode=m) for m in ("edge", "reflect", "wrap")),
+    sample("Pad", floats(1, 2), whole(3, 0, 2, 1), mode="reflect"),
     *(sample(op, floats(2, 3, 4, low=0.1), whole(1), keepdims=k) for k in (0, 1) for op in (
         "ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
         "ReduceLogSum", "ReduceLogSumExp")),

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json, add_target, chosen_device, size
+from polysched.cli.conventions import STANDARD, OncePerName, add_json, add_target, chosen_device, size
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.programs import named_object
 from polysched.errors import UsageError
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", action="append", default=[], metavar="[NAME=]TYPE",
                         help="the element type of an argument, without NAME of all that are not named, may be "
                              "repeated (default: float64)")
-    parser.add_argument("--constant", type=size, action="append", default=[], metavar="NAME=VALUE",
+    parser.add_argument("--constant", type=size, action=OncePerName, default=[], metavar="NAME=VALUE",
                         help="another value for an argument with a default, may be repeated")
     parser.add_argument("--compile", action="append", default=[], metavar="sm_NN",
                         help="with --target triton, also compile for that architecture and tell registers and shared "

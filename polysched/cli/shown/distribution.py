@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import RANKS
+from polysched.cli.conventions import RANKS, OncePerName
 from polysched.cli.options import pipeline_options
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
@@ -36,7 +36,7 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
     group.add_argument("--distribute", metavar="LOOP", help="the loop whose iterations are dealt out, by its variable")
     group.add_argument("--partition", type=_partition, metavar="KIND",
                        help=f"how they are dealt out: {PARTITIONS} (default: block)")
-    group.add_argument("--owner", action="append", default=[], metavar="STATEMENT=LOOP", type=_owner,
+    group.add_argument("--owner", action=OncePerName, default=[], metavar="STATEMENT=LOOP", type=_owner,
                        help="where a statement runs that does not have the loop; may be repeated")
     group.add_argument("--time-tile", type=positive, metavar="STEPS",
                        help="steps between two exchanges, with wide halos that neighbours compute again; needs block "

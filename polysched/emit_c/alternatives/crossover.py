@@ -189,8 +189,8 @@ def _in_step(source: CSource) -> Iterator[tuple[str, int]]:
     What is in front of the columns where all rows are busy, and behind them, is computed row by row.
     """
     scop = source.scop
-    for node in walk_nodes(source.loops):
-        for instance in instances(node.body) if isinstance(node, For) and node.behind else ():
+    for node in (n for n in walk_nodes(source.loops) if isinstance(n, For) and n.behind):
+        for instance in instances(node.body):
             domain = scop.statement(instance.statement).domain.intersect_params(scop.context)
             moved = [k for k, value in enumerate(instance.iterators) if node.variable in value.variables]
             extent = _length(domain, moved[-1]) if moved else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -364,7 +364,9 @@ def _pad_types(site: Site) -> tuple[TensorType, ...]:
     if mode not in ("constant", "edge", "reflect", "wrap"):
         raise site.refusal(f"padding of the mode {mode!r}")
     shape = [e + b + a for e, b, a in zip(own.shape, before, behind, strict=True)]
-    if any(e.is_constant and e.constant < 0 for e in shape):
+    cut = [max(-b, 0) + max(-a, 0) for b, a in zip(before, behind, strict=True)]
+    if any((e.constant if e.is_constant else LIMITS.largest_open_extent) < c
+           for e, c in zip(own.shape, cut, strict=True)):
         raise site.refusal("more is cut than there is", witness=str(own))
     return (own.with_shape(shape),)
 
@@ -402,25 +404,46 @@ def _with_value(site: Site, build: Builder, x: str, before: Sequence[int], behin
 def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, int], mode: str,
              shape: list[Size]) -> list[str]:
     """The parts in front, in the middle and behind."""
-    def part(count: int, behind: bool) -> list[str]:
-        if not count:
-            return []
-        places = _padding_places(site, int(shape[axis]), count, behind, mode)
-        return [build.op("Slice", x, *(build.constant([v]) for v in (p, p + 1, axis))) for p in places]
-    return [*part(counts[0], False), x, *part(counts[1], True)]
-
-
-def _padding_places(site: Site, extent: int, count: int, behind: bool, mode: str) -> list[int]:
-    """From which places the elements of a padding come."""
+    extent, rank = int(shape[axis]), len(shape)
     if extent == 0:
         raise site.refusal(f"nothing to pad from in the mode {mode}")
-    places = range(extent, extent + count) if behind else range(-count, 0)
-    if mode == "edge":
-        return [extent - 1 if behind else 0 for _ in places]
-    if mode == "wrap":
-        return [p % extent for p in places]
-    period = max(2 * (extent - 1), 1)
-    return [min(p % period, period - p % period) if extent > 1 else 0 for p in places]
+
+    def piece(of: str, first: int, length: int, step: int) -> str:
+        end = first + 1 if not step else first + step * length if first + step * length >= 0 else -extent - 1
+        return build.op("Slice", of, *(build.constant([v]) for v in (first, end, axis, step or 1)))
+
+    def repeated(of: str, times: int) -> str:
+        return build.op("Tile", of, build.constant([times if d == axis else 1 for d in range(rank)]))
+
+    def part(start: int, count: int) -> list[str]:
+        period = _period(extent, mode)
+        if mode != "edge" and count > LIMITS.most_padding_periods * period:
+            tail = [piece(x, extent - 2, extent - 2, -1)] if period > extent else []
+            whole = build.op("Concat", x, *tail, axis=axis) if tail else x
+            first = start % period
+            return [piece(repeated(whole, -(-(first + count) // period)), first, count, 1)]
+        runs = _runs(start, count, extent, mode)
+        return [piece(x, first, length, step) if step else repeated(piece(x, first, 1, 0), length)
+                for first, length, step in runs]
+    return [*part(-counts[0], counts[0]), x, *part(extent, counts[1])]
+
+
+def _period(extent: int, mode: str) -> int:
+    """After how many places a padding comes from the same ones again."""
+    return extent if mode == "wrap" else max(2 * (extent - 1), 1)
+
+
+def _runs(start: int, count: int, extent: int, mode: str) -> Iterator[tuple[int, int, int]]:
+    """From where the elements of a padding come: the first place, how many, and the step, which is -1, 0 or 1."""
+    if count and (mode == "edge" or extent == 1):
+        yield extent - 1 if start > 0 else 0, count, 0
+        return
+    period = _period(extent, mode)
+    while count:
+        first = start % period
+        length = min(count, extent - first if first < extent else period - first)
+        yield (first, length, 1) if first < extent else (period - first, length, -1)
+        start, count = start + length, count - length
 
 
 def _np_pad(site: Site, x: np.ndarray, pads: np.ndarray, value: np.ndarray | None = None,

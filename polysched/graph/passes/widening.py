@@ -35,5 +35,7 @@ def _type(own: TensorType) -> TensorType:
 def _node(node: Node) -> Node:
     def wide(name: str, value: Attribute) -> Attribute:
         return FLOAT64.name if name in ("to", "dtype") and value in SHORTER else value
-    return replace(node, attributes=tuple((n, wide(n, v)) for n, v in node.attributes),
-                   regions=tuple(widened(r) for r in node.regions))
+    attributes = tuple((n, wide(n, v)) for n, v in node.attributes)
+    if node.op == "ConstantOfShape" and "dtype" not in dict(attributes):
+        attributes += (("dtype", FLOAT64.name),)
+    return replace(node, attributes=attributes, regions=tuple(widened(r) for r in node.regions))

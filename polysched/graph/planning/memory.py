@@ -9,6 +9,7 @@ Source: Y. Pisarchyk and J. Lee, Efficient Memory Management for Deep Neural Net
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -96,10 +97,15 @@ def _placed(order: Sequence[Buffer]) -> list[Placed]:
     """Buffers one after the other, each at the lowest place that is free."""
     placed: list[Placed] = []
     for buffer in order:
-        size, offset = rounded(buffer.bytes), 0
-        for start, end, _other in sorted((p for p in placed if p[2].meets(buffer)), key=lambda p: p[0]):
+        size, offset, first, last = rounded(buffer.bytes), 0, buffer.first, buffer.last
+        for start, end, other in placed:
             if offset + size <= start:
                 break
-            offset = max(offset, end)
-        placed.append((offset, offset + size, buffer))
+            if end > offset and first <= other.last and other.first <= last:
+                offset = end
+        insort(placed, (offset, offset + size, buffer), key=_start)
     return placed
+
+
+def _start(placed: Placed) -> int:
+    return placed[0]

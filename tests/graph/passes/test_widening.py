@@ -23,3 +23,13 @@ def test_everything_computes_in_float64() -> None:
 
 def test_whole_numbers_stay() -> None:
     assert widened_array(np.arange(2)).dtype == np.int64
+
+
+def test_zeros_without_a_type_meet_wide_numbers() -> None:
+    graph = from_text("""graph f(x: float32[2]) {
+  const n: int64[1] = [2]
+  let z = ConstantOfShape(n)
+  let y = Add(x, z)
+  return y
+}""")
+    assert interpret(widened(graph), {"x": np.array([1.0, 2.0])})["y"].dtype == np.float64

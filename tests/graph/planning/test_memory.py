@@ -43,6 +43,15 @@ def test_what_ends_an_arena_that_is_too_large_goes_first() -> None:
     assert arena_of(buffers).bytes == arena_of(buffers).peak_bytes == 64 * 6
 
 
+def test_thousands_of_small_values_leave_time_for_a_second_attempt() -> None:
+    lives = [(2, 0, 1), (3, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (1, 1, 4)]
+    small = [Buffer(name=f"s{n}", bytes=4, first=6 + n % 3, last=6 + n % 3) for n in range(2400)]
+    large = [Buffer(name=str(n), bytes=64 * 800 * size, first=first, last=last)
+             for n, (size, first, last) in enumerate(lives)]
+    arena = arena_of([*small, *large])
+    assert arena.bytes == arena.peak_bytes == 64 * 800 * 6
+
+
 def test_attempts_are_bounded() -> None:
     assert attempts(0) == LIMITS.most_arenas
     assert attempts(10**6) == 1
