@@ -10,7 +10,7 @@ from typing import Any
 from polysched.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
-from collected import collect, on_the_site  # noqa: E402
+from collected import collect, on_the_site
 
 project = "polysched"
 version = release = __version__
@@ -34,7 +34,8 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-suppress_warnings = ["ref.python", "mystnb.unknown_mime_type"]   # `bytes` in a signature is Python's, not one of our properties of that name
+# `bytes` in a signature is Python's, not one of our properties of that name; widgets are shown as text.
+suppress_warnings = ["ref.python", "mystnb.unknown_mime_type"]
 
 _INCLUDE = re.compile(r"```\{include\} (\S+)\n```\n")
 

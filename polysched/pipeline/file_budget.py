@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from polysched.errors import BudgetExceededError, SourceLocation
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.timing import processor_seconds
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 
@@ -27,7 +28,7 @@ class FileBudget:
     Parameters
     ----------
     limit : in processor seconds.
-    regions : line, processor seconds and wall time per stage of every region that was looked at.
+    regions : line and processor seconds, in all and per stage, of every region that was looked at.
     """
 
     limit: float = FILE_SECONDS
@@ -51,15 +52,16 @@ class FileBudget:
         """
         before, stages = self.spent(), dict[str, float]()
         line = min((s.line for s in scop.statements), default=0)
-        try:
-            made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
-        finally:
-            self.regions.append((line, self.spent() - before, stages))
+        with processor_seconds() as own:
+            try:
+                made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
+            finally:
+                self.regions.append((line, self.spent() - before, own))
         if made is None:
             raise BudgetExceededError(
                 f"the file takes more than {self.limit:g} s of processor time, which were spent up to here",
                 where=SourceLocation(scop.source.path if scop.source is not None else scop.name, line),
-                witness=_stages(stages) or None, hint="split the file, or simplify the region that takes long")
+                witness=_stages(own) or None, hint="split the file, or simplify the region that takes long")
         return made
 
     def told(self, path: str) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 logger = logging.getLogger(__name__)
@@ -14,12 +16,29 @@ Value = TypeVar("Value")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
                "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
 
+_PROCESSOR: ContextVar[dict[str, float] | None] = ContextVar("processor_seconds", default=None)
+
+
+@contextmanager
+def processor_seconds() -> Iterator[dict[str, float]]:
+    """The processor seconds that this thread takes for each stage inside, one that does not end included."""
+    found: dict[str, float] = {}
+    token = _PROCESSOR.set(found)
+    try:
+        yield found
+    finally:
+        _PROCESSOR.reset(token)
+
 
 def timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:
     """Run one stage and add its wall time to that of earlier runs."""
     stage_logger.info(STAGE_WORDS.get(stage, stage))
-    started = time.perf_counter()
-    value = run()
+    started, on_processor = time.perf_counter(), time.thread_time()
+    try:
+        value = run()
+    finally:
+        if (own := _PROCESSOR.get()) is not None:
+            own[stage] = own.get(stage, 0.0) + time.thread_time() - on_processor
     taken = time.perf_counter() - started
     seconds[stage] = round(seconds.get(stage, 0.0) + taken, 6)
     logger.info("%s took %.3f s", stage, taken)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from reprlib import recursive_repr
 from typing import Any
 
 LONGEST = 300
@@ -27,6 +28,7 @@ class OneLine:
         if "__repr__" not in vars(cls):
             cls.__repr__ = OneLine.__repr__  # type: ignore[method-assign]
 
+    @recursive_repr()
     def __repr__(self) -> str:
         shown = [(field.name, repr(getattr(self, field.name, ...)).replace("\n", " "))
                  for field in fields(self) if field.repr]  # type: ignore[arg-type]
@@ -60,4 +62,6 @@ def whole(value: object) -> str:
     if type(value) in (tuple, list):
         inside = ", ".join(map(whole, value))  # type: ignore[call-overload]
         return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(whole, value)))}}}"
     return repr(value)

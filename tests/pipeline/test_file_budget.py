@@ -1,5 +1,6 @@
 """How long a file may take: what ends, and what is told."""
 
+import re
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from polysched.cli.entry import main
 from polysched.errors import BudgetExceededError
 from polysched.pipeline import files
 from polysched.pipeline.file_budget import FileBudget
+from polysched.pipeline.timing import timed
 
 FILE = """\
 void f(int n, double *restrict A, double *restrict B) {
@@ -63,7 +65,7 @@ def test_a_file_without_time_is_refused(path: Path, monkeypatch: pytest.MonkeyPa
                                         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(files, "FileBudget", lambda: FileBudget(limit=0.0))
     assert main(["c2c", str(path), "-o", str(path.with_suffix(".out.c")), *arguments]) == 2
-    assert "reading the region takes more than" in capsys.readouterr().err
+    assert "the time that one file may take was spent before this region" in capsys.readouterr().err
     assert not path.with_suffix(".out.c").exists()
 
 
@@ -71,12 +73,27 @@ def test_isl_is_stopped_in_a_stage(path: Path) -> None:
     scop = polysched.scop.from_c_file(path, function="f")
 
     def endless(stages: dict[str, float]):
-        stages["dependences"] = 1.0
-        while True:
-            scop.domain.subtract(scop.domain)
+        def loop() -> None:
+            while True:
+                scop.domain.subtract(scop.domain)
+        timed(stages, "dependences", loop)
     with pytest.raises(BudgetExceededError, match=r"file.c:4: the file takes more than 0\.2 s") as caught:
         FileBudget(limit=0.2).run(scop, endless)
-    assert "dependences 1.0 s" in str(caught.value)
+    assert re.search(r"witness: dependences 0\.[2-4] s", str(caught.value))
+
+
+def test_the_stages_of_a_region_have_processor_time(path: Path) -> None:
+    scop, budget, wall = polysched.scop.from_c_file(path, function="f"), FileBudget(), {}
+
+    def waits(stages: dict[str, float]):
+        wall.update(stages)
+        timed(stages, "emitted", lambda: time.sleep(0.2))
+        wall.update(stages)
+        return scop
+    budget.run(scop, waits)
+    ((_, _, stages),) = budget.regions
+    assert wall["emitted"] >= 0.2
+    assert stages["emitted"] < 0.1
 
 
 def test_what_takes_long_is_told() -> None:

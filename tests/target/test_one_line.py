@@ -52,6 +52,13 @@ def test_a_long_one_is_one_line(value: Holder) -> None:
     assert "..." in line
 
 
+def test_a_record_that_holds_itself_ends() -> None:
+    held: list[Point] = []
+    holder = Holder(held)  # type: ignore[arg-type]
+    held.append(holder)  # type: ignore[arg-type]
+    assert repr(holder) == "Holder(points=[...], text='')"
+
+
 def test_many_fields_are_cut_at_the_end() -> None:
     wide = dataclass(type("Wide", (OneLine,), {"__annotations__": {f"field_{n}": int for n in range(60)}}))
     line = repr(wide(*range(60)))
@@ -65,3 +72,4 @@ def test_keys_tell_apart_what_lines_do_not() -> None:
     assert whole(first) != whole(second)
     assert whole([{"a": first}]) != whole([{"a": second}])
     assert whole(((1,), [2], {"k": Point(3)})) == "((1,), [2], {'k': Point(x=3, y=0)},)"
+    assert whole(frozenset({Point(2), Point(1)})) == "{Point(x=1, y=0), Point(x=2, y=0)}"

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.scheduling.interchange.tree_syntax import fault_of_syntax
 
 _TREE = re.compile(r'\s*\{?\s*"?(domain|context)"?\s*:')
 _QUOTED = re.compile(r'(\w+)"?\s*:\s*"([^"]*)"')
-_KEY = re.compile(r'(?:[{,]|^)\s*"?(\w+)"?\s*:', re.MULTILINE)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_KEYS = ("domain", "child", "schedule", "permutable", "coincident", "options", "sequence", "set", "filter", "mark",
-         "context", "guard", "extension", "contraction", "expansion", "anchored")
+
 
 _READERS: dict[str, tuple[str, Callable[[isl.Context, str], object]]] = {
     "domain": ("a set of instances", isl.UnionSet.read_from_str),
@@ -36,7 +35,10 @@ def read_tree(text: str) -> isl.Schedule:
     ------
     UsageError : it is none; the witness is the first part that is wrong.
     """
+    fault = _unbalanced(text) or fault_of_syntax(text)
     try:
+        if fault:
+            raise isl.Error(fault)
         return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
     except isl.Error:
         raise UsageError("the schedule tree cannot be read", witness=_fault_of_tree(text),
@@ -58,10 +60,8 @@ def read_map(text: str) -> isl.UnionMap:
 
 
 def _fault_of_tree(text: str) -> str:
-    if fault := _unbalanced(text):
+    if fault := _unbalanced(text) or fault_of_syntax(text):
         return fault
-    if unknown := [key for key in _KEY.findall(re.sub(r'"[^"]*"(?!\s*:)', '""', text)) if key not in _KEYS]:
-        return f"`{unknown[0]}` is no part of a schedule tree"
     for key, value in _QUOTED.findall(text):
         what, reader = _READERS.get(key, ("", None))
         if reader is not None and not _reads(reader, value):

@@ -30,7 +30,7 @@ def as_update(region: Region, array: str, subscripts: Sequence[Value], written: 
 def _is_element(region: Region, read: Expr, array: str, subscripts: Sequence[Value]) -> bool:
     if not isinstance(read, Load):
         return False
-    (touch,) = region.touches_of(read)
+    touch = region.touches_of(read)[-1]   # behind those of its subscripts
     return touch.array == array and all(
         own.affine is not None and other.affine is not None and bool(own.affine.intersect_params(
             region.domain).is_equal(other.affine.intersect_params(region.domain)))

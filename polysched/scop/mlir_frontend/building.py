@@ -90,7 +90,8 @@ class _Function:
     def __init__(self, function: Operation, path: str) -> None:
         self.path = path
         self.function = function = with_unique_names(function)
-        self.region = Region(_plain(str(function.attributes.get("sym_name", "f"))))
+        self.region = Region("f")
+        self.region.name = self._fresh(str(function.attributes.get("sym_name", "f")))
         self.values: dict[str, Value] = {}
         self.arrays: dict[str, str] = {}
         self.kept = kept_values(function.regions[0])

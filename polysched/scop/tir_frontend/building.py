@@ -70,7 +70,8 @@ class _Function:
 
     def __init__(self, function: Any, name: str) -> None:
         self.function, self.name = function, name
-        self.region = Region("f" if name == "main" else name)   # no function of C may be called main
+        self.region = Region("f")
+        self.region.name = "f" if name == "main" else self.region.fresh(_plain(name))   # TVM's own name for a function
         self.values: dict[Any, Value] = {}
         self.arrays: dict[Any, str] = {}
         self.reader = Reader(self._variable, self._load)

@@ -1,9 +1,13 @@
 """`Schedule.to_text` and `Schedule.from_text` in every form."""
 
+import random
+import re
+
 import pytest
 
 from polysched.dependence import analyse
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.dependence.dependences import Dependences
+from polysched.errors import IllegalScheduleError, PolyschedError, UsageError
 from polysched.scheduling import Schedule, original, pluto
 from polysched.scheduling.interchange.forms import WRITERS
 from polysched.scheduling.primitives import Tile
@@ -66,3 +70,25 @@ def test_refusals() -> None:
         with pytest.raises(IllegalScheduleError, match=r"witness: S\d\[\d, \d\] must run before"):
             Schedule.from_text(text, dependences)
     assert set(WRITERS) == {"tree", "map", "pluto", "halide", "openscop", "cloog"}
+
+
+@pytest.mark.parametrize("form", ["stored", "tree", "map", "pluto", "openscop", "cloog"])
+def test_damaged_texts_are_refused_in_words_or_read(form: str) -> None:
+    program = analyse(from_c_text("void f(int n, double C[n][n], double s[n]) {\n#pragma scop\n"
+                                  "for (int i = 0; i < n; i++) { s[i] = 0; for (int j = 0; j < n; j++) s[i] += C[i][j];"
+                                  " }\n#pragma endscop\n}"))
+    pieces = re.findall(r"\w+|\s+|[^\w\s]", original(program).to_text(form))
+    generator = random.Random(form)
+    for _ in range(60):
+        at = generator.randrange(len(pieces))
+        other = generator.choice(["", "0", "99999999999999999999", "é", *"{}()[]:;,-\"\\", generator.choice(pieces)])
+        behind = pieces[at + 1:] if generator.random() < 0.8 else []
+        assert "isl_" not in refusal_of("".join([*pieces[:at], other, *behind]), program)
+
+
+def refusal_of(text: str, program: Dependences) -> str:
+    try:
+        Schedule.from_text(text, program)
+    except PolyschedError as error:   # anything else is an error of ours
+        return str(error)
+    return ""

@@ -118,6 +118,13 @@ def test_types_of_integers() -> None:
     assert np.array_equal(y, np.where(s.astype(np.uint32) < m, q, r))
 
 
+def test_names_are_those_of_c() -> None:
+    scop = from_mlir("func.func @int(%for: memref<7xf64>, %exists: index) {\naffine.for %while = 0 to %exists {\n"
+                     "%0 = affine.load %for[%while] : memref<7xf64>\n"
+                     "affine.store %0, %for[0] : memref<7xf64>\n}\nreturn}")
+    assert (scop.name, scop.parameters[0].name, scop.arrays[0].name) == ("int_1", "exists_1", "for_1")
+
+
 def test_several_functions() -> None:
     text = "\n".join(PROGRAMS[name].text for name in ("row_sums", "conditions"))
     assert [scop.name for scop in all_from_mlir(text)] == ["row_sums", "conditions"]
