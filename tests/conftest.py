@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from polysched.cli.entry import COLLECT_AFTER
 from polysched.emit_c import EmitOptions
+from polysched.target import Compiler
+from polysched.target.build_cache import ENVIRONMENT as CACHE
+from tests.compilations import Compilations
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
@@ -72,6 +75,29 @@ class TierRecorder:
 def passes_are_verified() -> None:
     """Whatever a test emits in this process is emitted with the loop IR verified behind every pass."""
     EmitOptions.__init__.__kwdefaults__["verify_passes"] = True
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilations]:
+    """Compilers take half of their time in this process, and compile nothing twice; caches are the run's own."""
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base   # the workers' folders are beside each other
+    outputs, cache = run / "compilations", run / "cache"
+    for folder in (outputs, cache):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    made = Compilations(run=Compiler.run, folder=outputs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compiler, "run", lambda self, arguments, **others: made(self, arguments, **others))
+        patch.setenv(CACHE, str(cache))
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def optimised(request: pytest.FixtureRequest, compilations: Compilations) -> Iterator[None]:
+    """In a test that is marked so, compilers do all that users let them do."""
+    compilations.in_full = request.node.get_closest_marker("optimised") is not None
+    yield
+    compilations.in_full = False
 
 
 @pytest.fixture

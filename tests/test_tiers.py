@@ -49,7 +49,7 @@ def test_a_record_is_made_of_all_parameters(tmp_path: Path) -> None:
     """Of a function that ran in part, the parameters left to campaigns would be lost."""
     folder = tmp_path / "tests"
     folder.mkdir()
-    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py"):
+    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py", "tests/compilations.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (folder / "test_a.py").write_text("import pytest\n\n@pytest.mark.parametrize('k', range(3))\n"
                                       "def test_many(k): pass\n")

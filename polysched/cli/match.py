@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
@@ -15,6 +16,7 @@ from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.dependence.dependences import Dependences
     from polysched.scop.scop import Scop
     from polysched.tensorize import Matches
     from polysched.tensorize.description.intrinsic import Intrinsic
@@ -164,9 +166,18 @@ def _function_matches(arguments: argparse.Namespace, function: LibraryFunction |
     found = []
     for scop, sizes in regions:
         dependences = analysed(scop, for_instructions=True).dependences
-        found.append(match_unit(dependences, function, allowed, sizes=sizes) if isinstance(function, Intrinsic)
-                     else match_function(dependences, function, allowed, sizes=sizes))
+        if isinstance(function, Intrinsic):
+            rolled = partial(_rolled, scop)
+            found.append(match_unit(dependences, function, allowed, sizes=sizes, otherwise=rolled))
+        else:
+            found.append(match_function(dependences, function, allowed, sizes=sizes))
     return found
+
+
+def _rolled(scop: Scop) -> Dependences:
+    """The program whose sums are loops, be they written out."""
+    from polysched.pipeline import analysed
+    return analysed(scop, for_instructions=True, rolled=True).dependences
 
 
 def _told(arguments: argparse.Namespace, found: list[FunctionMatches], report: Output | None) -> int:

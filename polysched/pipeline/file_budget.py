@@ -1,10 +1,12 @@
 """How long one file may take: a line where it takes long, and an end where it takes longer.
 
-Source: budgets are processor time of this thread (`scop.budget`), so that what else the machine does ends none.
+Source: budgets are processor time, so that what else the machine does ends none: that of the process, since a solver
+has threads of its own, or of this thread where the program has others that may compile, too (`scop.budget`).
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +23,11 @@ LONG_SECONDS = LIMITS.long_seconds
 WORTH_TELLING = LIMITS.worth_telling_share
 
 
+def processor_clock() -> Callable[[], float]:
+    """What counts the processor seconds of a compilation."""
+    return time.process_time if threading.active_count() == 1 else time.thread_time
+
+
 @dataclass
 class FileBudget:
     """The time of one file, which begins when this is made.
@@ -28,16 +35,21 @@ class FileBudget:
     Parameters
     ----------
     limit : in processor seconds.
+    clock : in processor seconds.
     regions : line and processor seconds, in all and per stage, of every region that was looked at.
     """
 
     limit: float = FILE_SECONDS
-    started: float = field(default_factory=time.thread_time)
+    clock: Callable[[], float] = field(default_factory=processor_clock)
+    started: float = field(init=False)
     regions: list[tuple[int, float, Mapping[str, float]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
 
     def spent(self) -> float:
         """Processor seconds so far."""
-        return time.thread_time() - self.started
+        return self.clock() - self.started
 
     def left(self) -> float:
         """Processor seconds until the end."""

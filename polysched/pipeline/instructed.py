@@ -217,7 +217,8 @@ def with_calls_of(scop: Scop, source: CSource, function: LibraryFunction | Intri
                   given: Scop, emit: Emit) -> tuple[CSource, tuple[str, ...]]:
     """The region with the statements that a described function computes as calls of it, and the reasons in words."""
     assert options.tensorize is not None
-    decision = call_function(analyse(scop), function, options.tensorize)
+    decision = call_function(analyse(scop), function, options.tensorize, otherwise=lambda: analysed(
+        given, expand=options.expand, for_instructions=True, rolled=True).dependences)
     if decision.program is None:
         return source, decision.reasons
     parts: list[CSource] = []

@@ -20,7 +20,9 @@ from polysched.scheduling import ALGORITHMS, by_strategy, steps
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.tensorize.preparing.canonical import canonical_form
+from polysched.tensorize.preparing.from_zero import with_loops_from_zero
 from polysched.tensorize.preparing.narrowing import narrow_sums
+from polysched.tensorize.preparing.written_out import in_loops_of_their_own
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
 
@@ -30,7 +32,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
              row_loss: Callable[[int], float] | None = None,
              but: frozenset[str] = frozenset(), for_instructions: bool = False,
              values: Callable[[Dependences], Dependences] | None = None,
-             known: Dependences | None = None, turn: bool = False) -> Expansion:
+             known: Dependences | None = None, turn: bool = False, rolled: bool = False) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -45,6 +47,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     values : replaces scalars by their values before anything is expanded.
     known : as for `analyse`; `Expansion.given` of this program with other options.
     turn : exact reductions whose rows lie apart may run in any order (`turned_reductions`).
+    rolled : sums that are written out are loops of their own, and loops start at zero; for instructions of several
+        stages.
 
     Raises
     ------
@@ -53,21 +57,23 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     return kept(
         lambda: _analysed(scop, expand=expand, value_based=value_based, inputs=inputs, reductions=reductions,
                           vector_bytes=vector_bytes, row_loss=row_loss, but=but, for_instructions=for_instructions,
-                          values=values, known=known, turn=turn),
-        scop, "analysed", expand, value_based, inputs, reductions, vector_bytes, but, for_instructions, values, turn)
+                          values=values, known=known, turn=turn, rolled=rolled),
+        scop, "analysed", expand, value_based, inputs, reductions, vector_bytes, but, for_instructions, values, turn,
+        rolled)
 
 
 def _analysed(scop: Scop, *, expand: bool, value_based: bool, inputs: bool,
               reductions: Literal["keep", "exact", "reassociate"], vector_bytes: int,
               row_loss: Callable[[int], float] | None, but: frozenset[str], for_instructions: bool,
               values: Callable[[Dependences], Dependences] | None, known: Dependences | None,
-              turn: bool) -> Expansion:
+              turn: bool, rolled: bool) -> Expansion:
     """As `analysed`, made anew."""
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
     dependences = given = analyse(with_chosen_operands(without_idle_statements(scop)), known=known)
     if for_instructions:
+        dependences = with_loops_from_zero(in_loops_of_their_own(dependences)) if rolled else dependences
         dependences = canonical_form(narrow_sums(substitute_temporaries(dependences)))
     elif values is not None:
         dependences = values(dependences)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 import islpy as isl
 
-from polysched.emit_c.loop_ir.loops import For, Packed, RegisterTile, ThreadReduction
-from polysched.emit_c.loop_ir.traversal import walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
+from polysched.scheduling.marks import Role
+from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.scop.scop import Statement
 
 
 def reason_for_original(made: Optimized) -> str:
@@ -40,6 +45,44 @@ def told_unchanged(made: Optimized) -> str | None:
             f"{made.as_written or _reason(made)}")
 
 
+def told_loops(made: Optimized) -> tuple[str, ...]:
+    """The lines for loops that stay as they are in a region whose other loops do not, one for each nest.
+
+    Such are loops of statements that run nowhere in lanes, on threads or in tiles.  A loop around one that does is
+    none, and what is kept whole has a note already.
+    """
+    scop = made.scop
+    if scop.source is None or made.as_written or made.mapped or made.source.preamble or not _has_gain(made):
+        return ()
+    left: dict[str, For] = {}
+    gained: set[str] = set()
+    _sort_out(made.source.loops, left, gained)
+    nests: dict[int, list[Statement]] = {}
+    for statement in made.dependences.scop.statements:
+        loop = left.get(statement.name)
+        if loop is not None and statement.name not in gained and not _is_whole(statement):
+            nests.setdefault(id(loop), []).append(statement)
+    lines = {min(s.line for s in nest): _reason_of(made, frozenset(s.name for s in nest)) for nest in nests.values()}
+    return tuple(f"{SourceLocation(scop.source.path, line)}: the loops around this line stay as they are: {reason}"
+                 for line, reason in sorted(lines.items()))
+
+
+def _sort_out(node: Node, left: dict[str, For], gained: set[str]) -> None:
+    """Enter the statements below a node: with the outermost loop around them in which nothing gains, or as gaining."""
+    if _gains(node):
+        gained |= {instance.statement for instance in instances(node)}
+    elif isinstance(node, For) and not any(map(_gains, walk_nodes(node))):
+        for instance in instances(node):
+            left.setdefault(instance.statement, node)
+    else:
+        for child in child_nodes(node):
+            _sort_out(child, left, gained)
+
+
+def _is_whole(statement: Statement) -> bool:
+    return any(isinstance(part, While) for part in statement.body)
+
+
 def told_coarse(made: Optimized) -> tuple[str, ...]:
     """The lines for what the dependence analysis of a region of a file ran out of time for."""
     scop = made.scop
@@ -53,30 +96,52 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
 def _has_gain(made: Optimized) -> bool:
     if made.mapped or made.source.preamble or any(band.sizes for band in made.tiled.bands):
         return True
-    return any(isinstance(node, RegisterTile | ThreadReduction | Packed)
-               or (isinstance(node, For) and (node.mark.parallel or node.mark.simd))
-               for node in walk_nodes(made.source.loops))
+    return any(map(_gains, walk_nodes(made.source.loops)))
+
+
+def _gains(node: Node) -> bool:
+    return isinstance(node, RegisterTile | ThreadReduction | Packed) or (isinstance(node, For) and (
+        node.mark.parallel or node.mark.simd or node.mark.role is not Role.LOOP or node.behind > 0))
 
 
 def _reason(made: Optimized) -> str:
-    dependences = made.dependences
     if _is_parallel(made.schedule.tree.get_root()):
         return "there is too little to do for lanes, threads or tiles"
-    ordered = {pair.array for pair in dependences.pairs if not pair.reduction}
-    for statement in dependences.scop.statements:
+    return _order_of(made, frozenset(s.name for s in made.dependences.scop.statements)) or (
+        "every loop has a dependence between its iterations")
+
+
+def _reason_of(made: Optimized, names: frozenset[str]) -> str:
+    """Why some statements of a region run in loops that gain nothing."""
+    return _order_of(made, names) or "there is too little to do for lanes, threads or tiles, or they wait for others"
+
+
+def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
+    """The dependence that keeps some statements in their order, in words."""
+    scop = made.dependences.scop
+    pairs = [pair for pair in made.dependences.pairs if {pair.source, pair.sink} & names]
+    if unknown := _unknown_subscript([scop.statement(name) for name in sorted(names)],
+                                     {pair.array for pair in pairs if not pair.reduction}):
+        return unknown
+    for pair in pairs:
+        if pair.source == pair.sink and not pair.reduction:
+            line = scop.statement(pair.sink).line
+            return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
+    for pair in pairs:
+        if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:
+            line = scop.statement(pair.sink).line
+            return f"the sum in line {line} is rounded in its order; --reassociate allows others"
+    return None
+
+
+def _unknown_subscript(statements: Sequence[Statement], ordered: Set[str]) -> str | None:
+    """The first subscript of an array with ordered accesses that is not affine, in words."""
+    for statement in sorted(statements, key=lambda s: s.line):
         for access in statement.accesses:
             if not access.exact and access.array in ordered:
                 where = f"`{access.array}` in line {statement.line}"
                 return f"a subscript of {where} is not affine: it may name any element"
-    for pair in dependences.pairs:
-        if pair.source == pair.sink and not pair.reduction:
-            line = dependences.scop.statement(pair.sink).line
-            return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
-    for pair in dependences.pairs:
-        if pair.reduction and dependences.scop.array(pair.array).dtype.is_float:
-            line = dependences.scop.statement(pair.sink).line
-            return f"the sum in line {line} is rounded in its order; --reassociate allows others"
-    return "every loop has a dependence between its iterations"
+    return None
 
 
 def _is_parallel(node: isl.ScheduleNode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
@@ -46,16 +47,18 @@ class CallDecision:
 
 
 def call_function(dependences: Dependences, function: LibraryFunction | Intrinsic,
-                  options: TensorizeOptions) -> CallDecision:
+                  options: TensorizeOptions, *,
+                  otherwise: Callable[[], Dependences] | None = None) -> CallDecision:
     """The first part of a program that calls of a function can compute, or why there is none.
 
     Parameters
     ----------
     function : also an instruction of several stages, whose own text computes tile by tile.
+    otherwise : as for `match_unit`.
     """
     if isinstance(function, Intrinsic):
         sizes = {p.name: options.sizes[p.name] for p in dependences.scop.parameters if p.name in options.sizes}
-        found = match_unit(dependences, function, options.numerics, sizes=sizes)
+        found = match_unit(dependences, function, options.numerics, sizes=sizes, otherwise=otherwise)
     else:
         found = match_function(dependences, function, options.numerics, sizes=options.sizes)
     reasons: list[str] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.loops import Block, RegisterTile
@@ -12,9 +11,8 @@ from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.pass_context import pass_context, with_bodies
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.vector_code.tile_code import TileCode
-from polysched.scheduling import original
-from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
+from tests.schedules import original_of
 
 HEAD = ("void f(int n, int m, float A[restrict n][m], float B[restrict n][m], double x[restrict n],\n"
         "       float y[restrict n], int at[restrict n], signed char c[restrict n])\n{\n#pragma scop\n")
@@ -23,7 +21,7 @@ TAIL = "\n#pragma endscop\n}\n"
 
 def printer_of(body: str, head: str = HEAD, **options: Any) -> RegionPrinter:
     """What prints the statements `S0`, `S1`, ... of a program, as nodes of the loop IR call them."""
-    tiled = tile(original(analyse(from_c_text(head + body + TAIL))), TilingOptions(
+    tiled = tile(original_of(head + body + TAIL), TilingOptions(
         sizes="off", parallel=False, simd=False))
     given = {"vector_bits": 128, "vector_registers": 16, "comments": False} | options
     context = pass_context(tiled, EmitOptions(**given), own_memory=True)

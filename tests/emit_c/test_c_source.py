@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.c_source import options_for
-from polysched.scheduling import original
-from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tiling import TilingOptions, tile
+from tests.schedules import original_of
 
-SCHEDULE = original(analyse(from_c_text(
-    "void f(int n, float A[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}")))
+SCHEDULE = original_of(
+    "void f(int n, float A[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}")
 
 
 def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
 from polysched.scop import from_c_text
 from polysched.target import CLANG_NAMES
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import lane_parts, on_threads, reductions
 
 CLANG = next((name for name in CLANG_NAMES if shutil.which(name)), "clang")
 LOOP = "for (int i = 0; i < n; i++)"
@@ -57,9 +59,9 @@ def source(body: str, kind: str) -> tuple[str, str]:
     return head, f"{head}#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def emitted(text: str, vector_bits: int, *, parallel: bool) -> str:
+def emitted(text: str, vector_bits: int, *, parallel: bool) -> CSource:
     return polysched.optimize(from_c_text(text), polysched.PipelineOptions(
-        reassociate=True, vector_bits=vector_bits, parallel=parallel)).text
+        reassociate=True, vector_bits=vector_bits, parallel=parallel)).source
 
 
 def results(library: ctypes.CDLL, kind: str, n: int) -> list[np.ndarray]:
@@ -89,10 +91,10 @@ def test_results(program: str, kind: str, tmp_path: Path) -> None:
     bits = KINDS[kind]().itemsize * 8
     for vector_bits, flags in ((128, ()), (256, ("-mavx2", "-mfma")), (512, ("-march=native",))):
         region = emitted(text, vector_bits, parallel=False)
-        assert "_part_0" in region, region
+        assert lane_parts(region.loops), region.text
         step = 4 * vector_bits // bits
         sizes = {0, 1, 2, *(lanes + d for lanes in (step // 2, step, 2 * step) for d in (-1, 0, 1)), 131}
-        compare(load(f"{head}{region}}}\n", tmp_path, flags=("-O2", *flags)), old, kind, sizes)
+        compare(load(f"{head}{region.text}}}\n", tmp_path, flags=("-O2", *flags)), old, kind, sizes)
 
 
 @pytest.mark.parametrize("program", ["along a row", "a mean", "two sums", "a maximum beside a sum"])
@@ -100,24 +102,24 @@ def test_results_on_threads_and_by_clang(program: str, tmp_path: Path) -> None:
     for kind in KINDS:
         head, text = source(PROGRAMS[program], kind)
         old, region = load(text, tmp_path), emitted(text, 512, parallel=True)
-        assert "omp parallel" in region
-        assert "_part_0" in region
+        assert on_threads(region.loops) or reductions(region.loops)
+        assert lane_parts(region.loops)
         sizes = {1, 63, 64, 65, 40009}
         for cc in (None, *((CLANG,) if shutil.which(CLANG) else ())):
-            made = load(f"{head}{region}}}\n", tmp_path, flags=("-O2", "-march=native"), cc=cc)
+            made = load(f"{head}{region.text}}}\n", tmp_path, flags=("-O2", "-march=native"), cc=cc)
             compare(made, old, kind, sizes)
 
 
 @pytest.mark.parametrize("program", REFUSED)
 def test_refused(program: str) -> None:
-    assert "_part_0" not in emitted(source(REFUSED[program], "int")[1], 256, parallel=False)
+    assert not lane_parts(emitted(source(REFUSED[program], "int")[1], 256, parallel=False).loops)
 
 
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_lanes_without_the_condition_keep_zeros_and_their_signs(kind: str, tmp_path: Path) -> None:
     """The sum of negative zeros is one, also where most of what is read is left out, NaN among it."""
     head, text = source(f"{LOOP} if (B[i] <= 0) r[0] += B[i];", kind)
-    new = load(f"{head}{emitted(text, 256, parallel=False)}}}\n", tmp_path, flags=("-O2", "-mavx2", "-mfma"))
+    new = load(f"{head}{emitted(text, 256, parallel=False).text}}}\n", tmp_path, flags=("-O2", "-mavx2", "-mfma"))
     dtype = KINDS[kind]
     values = np.resize(np.array([-0.0, np.nan, np.inf, -0.0, 3.0], dtype), 75)
     arrays = [np.zeros((2, 75), dtype), values, values, np.array([-0.0, 0.0], dtype), np.zeros(1, dtype), values,

@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import original
-from polysched.scop import from_c_text
 from polysched.target import find_compiler, host
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import original_of
 
 SPELLINGS = ("A[i][j] > B[i][j] ? A[i][j] : B[i][j]", "A[i][j] < B[i][j] ? B[i][j] : A[i][j]",
              "A[i][j] < B[i][j] ? A[i][j] : B[i][j]", "A[i][j] > B[i][j] ? B[i][j] : A[i][j]",
@@ -32,7 +30,7 @@ def source(kind: str) -> str:
 
 def emitted(kind: str, vector_bits: int = 512) -> str:
     text = source(kind)
-    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off", register=False, parallel=False))
+    tiled = tile(original_of(text), TilingOptions(sizes="off", register=False, parallel=False))
     return splice(text, [emit(tiled, options=EmitOptions(vector_bits=vector_bits))])
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.pipeline import transform_file
+from polysched.emit_c.loop_ir.loops import Node
+from polysched.emit_c.loop_ir.text import condition_text, linear_text
+from polysched.emit_c.loop_ir.traversal import instances
+from polysched.pipeline import TransformedFile, transform_file
 from polysched.pipeline.options import PipelineOptions
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import blocks, conditions, panels, shape
 
 CHOLESKY = """#include <math.h>
 void f(int n, double A[n][n]) {
@@ -47,16 +51,21 @@ LU = """void f(int n, double A[n][n]) {
 SIZES = (1, 2, 4, 5, 11, 12, 13, 23, 24, 25, 31, 32, 33, 47, 48, 49, 60, 97)
 
 
-def transformed(text: str, folder: Path, block: tuple[int, int], bits: int) -> str:
+def transformed(text: str, folder: Path, block: tuple[int, int], bits: int) -> TransformedFile:
     source = folder / "in.c"
     source.write_text(text)
-    return transform_file(source, PipelineOptions(tile=48, register_block=block, vector_bits=bits)).text
+    return transform_file(source, PipelineOptions(tile=48, register_block=block, vector_bits=bits))
+
+
+def loops_of(text: str, folder: Path) -> Node:
+    (region,) = transformed(text, folder, (4, 12), 256).regions
+    return region.source.loops
 
 
 @pytest.mark.parametrize(("block", "bits"), [((4, 12), 256), ((6, 8), 256), ((8, 8), 512), ((2, 2), 128)])
 @pytest.mark.parametrize("text", [CHOLESKY, LU], ids=["cholesky", "lu"])
 def test_computes_what_the_source_computes(text: str, block: tuple[int, int], bits: int, tmp_path: Path) -> None:
-    ours = load(transformed(text, tmp_path, block, bits), tmp_path).f
+    ours = load(transformed(text, tmp_path, block, bits).text, tmp_path).f
     original = load(text, tmp_path).f
     generator = np.random.default_rng(7)
     for n in SIZES:
@@ -70,16 +79,18 @@ def test_computes_what_the_source_computes(text: str, block: tuple[int, int], bi
 
 
 def test_blocks_reach_the_diagonal_whatever_their_columns(tmp_path: Path) -> None:
-    text = transformed(CHOLESKY, tmp_path, (4, 12), 256)
-    inner = re.findall(r"for \(long k = .*; k < (.*); k\+\+\)", text)
-    assert any("12 * j_tile" in end and "/" not in end for end in inner)
-    assert not re.search(r"if \([^)]*\(k / ", text), "parts of the sum end where blocks end"
+    loops = loops_of(CHOLESKY, tmp_path)
+    inner = [linear_text(tile.loops[-1].upper) for tile in blocks(loops) if tile.loops]
+    assert any("12*j_tile" in end and "quot" not in end and "floord" not in end for end in inner)
+    assert not any(re.search(r"(quot|floord)\(k,", condition_text(found.condition)) for found in conditions(loops)), (
+        "parts of the sum end where blocks end")
 
 
 def test_a_block_of_the_factor_is_packed_beside_the_one_that_is_written(tmp_path: Path) -> None:
-    assert "A_panel" in transformed(CHOLESKY, tmp_path, (4, 12), 256)
+    assert "A_panel" in panels(loops_of(CHOLESKY, tmp_path))
 
 
 def test_both_triangles_get_blocks(tmp_path: Path) -> None:
-    text = transformed(LU, tmp_path, (4, 12), 256)
-    assert len(re.findall(r"register tile of 4 x 12 \*/", text)) >= 2
+    loops = loops_of(LU, tmp_path)
+    whole = [tile for tile in blocks(loops) if shape(tile) == (4, 12) and not tile.within]
+    assert len({instance.statement for tile in whole for instance in instances(tile.body)}) == 2

@@ -13,13 +13,13 @@ from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, emit_function
 from polysched.errors import UsageError
 from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.scop.expression import build, compute, placeholder, scalar, symbols
 from polysched.scop.expression.operators import matmul, softmax
 from polysched.scop.scop import Scop
 from polysched.target import host
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 
 def function(scop: Scop, *, sizes: int | str = 8) -> tuple[str, tuple[str, ...]]:
@@ -92,7 +92,7 @@ def test_emitting_takes_the_width_of_the_machine_that_the_tiles_are_for():
 }
 """
     wide = replace(host(), vector_bits=512)
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=wide))
+    tiled = tile(pluto_of(text), TilingOptions(target=wide))
     assert "vector_size(64)" in emit(tiled).text
     assert "vector_size(64)" in emit_function(tiled, name="f").text
     assert "vector_size" not in emit(tiled, options=EmitOptions(vector_bits=0)).text

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit, splice
 from polysched.emit_c.packed_buffers import buffer_text
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 TARGET = Target(vector_bits=128, vector_registers=16, cores=2)
 SIZES = {"n": 67, "m": 101, "l": 35}
@@ -31,7 +29,7 @@ def emitted(*, fixed: bool, packed: tuple[str, ...] | None = None, sizes: tuple[
     text = f"void f(int n, int m, int l, {HEAD}) {{\n{BODY}}}\n"
     if fixed:
         text = "".join(f"#define {n} {v}\n" for n, v in SIZES.items()) + text.replace("int n, int m, int l, ", "")
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=TARGET, sizes=sizes, packed=packed))
+    tiled = tile(pluto_of(text), TilingOptions(target=TARGET, sizes=sizes, packed=packed))
     return emit(tiled, options=EmitOptions(vector_bits=128, packing=True if packed is None else packed))
 
 
@@ -80,7 +78,7 @@ def test_only_named_arrays_are_packed_and_the_result_stays(packed: tuple[str, ..
 @pytest.mark.parametrize("packed", [(), ("B",)])
 def test_the_model_counts_only_the_copies_that_are_made(packed: tuple[str, ...]) -> None:
     text = f"void f(int n, int m, int l, {HEAD}) {{\n{BODY}}}\n"
-    (band,) = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=TARGET, packed=packed)).bands
+    (band,) = tile(pluto_of(text), TilingOptions(target=TARGET, packed=packed)).bands
     assert band.plan is not None
     assert band.plan.shape is not None
     assert band.plan.shape.packed == frozenset(packed)

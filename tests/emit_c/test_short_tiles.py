@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
+from polysched.emit_c import CSource, EmitOptions, emit, splice
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 from tests.emit_c.convolutions import assert_convolves, convolution
+from tests.emit_c.nodes import blocks, shape
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
 PRODUCT = """void f(int n, double C[{rows}][{columns}], double A[{rows}][n], double B[n][{columns}]) {{
@@ -31,28 +30,32 @@ PRODUCT = """void f(int n, double C[{rows}][{columns}], double A[{rows}][n], dou
 
 
 def emitted(text: str, **options: object):
-    made = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, **options))
+    made = tile(pluto_of(text), TilingOptions(target=MACHINE, **options))
     return emit(made, options=EmitOptions(vector_bits=256))
 
 
-def blocks(text: str) -> list[str]:
-    return [found.strip(" ,") for found in re.findall(r"register tile of ([\w ]*[^*]*)", text)]
+def shapes(source: CSource) -> list[tuple[tuple[int, ...], bool]]:
+    """Of every block, its edges, and whether it is computed in full on a copy."""
+    return [(shape(tile), bool(tile.within)) for tile in blocks(source.loops)]
+
+
+WHOLE, ON_COPY = False, True
 
 
 @pytest.mark.parametrize(("rows", "columns", "expected"), [
-    (48, 32, ["6 x 8"]),
-    (49, 32, ["6 x 8", "1 x 8"]),
-    (50, 32, ["6 x 8", "2 x 8"]),
-    (52, 32, ["6 x 8", "4 x 8"]),
-    (53, 32, ["6 x 8", "5 x 8"]),
-    (52, 31, ["6 x 8", "4 x 8", "6 x 8, cut off: computed in full on a copy"]),
-    (48, 31, ["6 x 8", "6 x 8, cut off: computed in full on a copy"]),
+    (48, 32, [((6, 8), WHOLE)]),
+    (49, 32, [((6, 8), WHOLE), ((1, 8), WHOLE)]),
+    (50, 32, [((6, 8), WHOLE), ((2, 8), WHOLE)]),
+    (52, 32, [((6, 8), WHOLE), ((4, 8), WHOLE)]),
+    (53, 32, [((6, 8), WHOLE), ((5, 8), WHOLE)]),
+    (52, 31, [((6, 8), WHOLE), ((4, 8), WHOLE), ((6, 8), ON_COPY)]),
+    (48, 31, [((6, 8), WHOLE), ((6, 8), ON_COPY)]),
 ])
-def test_rows_that_are_left_are_a_smaller_tile(rows: int, columns: int, expected: list[str], tmp_path: Path) -> None:
+def test_rows_that_are_left_are_a_smaller_tile(rows: int, columns: int, expected: list[object], tmp_path: Path) -> None:
     """A corner of rows and columns that are left stays a full tile on a copy."""
     text = PRODUCT.format(rows=rows, columns=columns)
     source = emitted(text, sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40})
-    assert blocks(source.text) == expected
+    assert shapes(source) == expected
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     for n in (0, 1, 7, 8, 9, 41):
         rng = np.random.default_rng(n)
@@ -67,8 +70,8 @@ def test_rows_that_are_left_are_a_smaller_tile(rows: int, columns: int, expected
 
 def test_rows_up_to_a_parameter_stay_on_a_copy() -> None:
     text = PRODUCT.format(rows="n", columns=32)
-    assert blocks(emitted(text, sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text) == [
-        "6 x 8", "6 x 8, cut off: computed in full on a copy"]
+    made = emitted(text, sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40})
+    assert shapes(made) == [((6, 8), WHOLE), ((6, 8), ON_COPY)]
 
 
 def test_few_rows_read_the_vectors_of_a_panel_once() -> None:
@@ -79,10 +82,11 @@ def test_few_rows_read_the_vectors_of_a_panel_once() -> None:
     assert "volatile" not in many
 
 
-@pytest.mark.parametrize(("wide", "expected"), [(14, ["5 x 16", "4 x 16"]), (56, ["6 x 16", "2 x 16"])])
-def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wide", "expected"), [(14, [(5, 16), (4, 16)]), (56, [(6, 16), (2, 16)])])
+def test_sums_that_lie_apart_have_blocks_that_leave_little(
+        wide: int, expected: list[tuple[int, int]], tmp_path: Path) -> None:
     source = emitted(convolution(wide))
-    assert blocks(source.text) == [f"{block}, on a transposed copy" for block in expected]
+    assert shapes(source) == [(block, ON_COPY) for block in expected]
     assert_convolves(source, wide, tmp_path)
 
 
@@ -93,7 +97,7 @@ def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: 
 def test_a_window_is_unrolled_where_its_loop_would_cost_something(bits: int, registers: int, expected: str) -> None:
     """And its vectors are read once: sums that leave hardly a register make gcc read them again for each row."""
     target = Target(vector_bits=bits, vector_registers=registers, cores=2)
-    made = tile(pluto(analyse(from_c_text(convolution(56)))), TilingOptions(target=target))
+    made = tile(pluto_of(convolution(56)), TilingOptions(target=target))
     text = emit(made, options=EmitOptions(vector_bits=bits, vector_registers=registers)).text
     _, sums = text.split("on a transposed copy */", 1)
     sums, _, _ = sums.partition("on a transposed copy */")

@@ -11,6 +11,7 @@ from polysched.emit_c.teams import teams
 from polysched.pipeline import Optimized, optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
+from tests.emit_c.nodes import lengths, on_threads, reductions, shape, tiles
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 SUM = ("void f(long n, long s[1], long x[n]) {\n#pragma scop\nfor (long i = 0; i < n; i++) s[0] += x[i];\n"
@@ -60,15 +61,16 @@ def test_right_hand_sides_beside_each_other_run_on_threads(order: str) -> None:
     made = optimize(from_c_text(solution(order)), PipelineOptions(vector_bits=512))
     (team,) = teams(made.source)
     assert team.variable == "j_tile"
+    assert [loop.variable for loop in on_threads(made.source.loops)] == ["j_tile"]
     assert f"#pragma omp {team.pragma.partition(' if(')[0]}" in made.text
-    assert "for (long j = " in made.text
-    assert "j += 8" in made.text
+    assert 8 in lengths(made.source.loops)
     assert any("parallel" in step for step in made.steps())
 
 
 def test_a_sum_in_parts_is_told() -> None:
     made = optimize(from_c_text(SUM))
     (team,) = teams(made.source)
+    assert len(reductions(made.source.loops)) == 1
     assert "a part of the reduction per thread" in team.pragma
     assert "band 0: tiles off, in parts on threads" in made.steps()
 
@@ -88,6 +90,6 @@ def test_rows_that_become_the_lanes_of_one_vector_start_no_team() -> None:
     made = optimize(from_c_text(
         "void f(int m, double s[8], double A[8][m]) {\n#pragma scop\nfor (int i = 0; i < 8; i++) "
         "for (int k = 0; k < m; k++) s[i] += A[i][k];\n#pragma endscop\n}\n"), PipelineOptions(vector_bits=512))
-    assert "i += 8" in made.text
+    assert {shape(tile)[0] for tile in tiles(made.source.loops)} == {8}
     assert "#pragma omp parallel" not in made.text
     assert not teams(made.source)

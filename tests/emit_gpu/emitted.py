@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -25,20 +26,22 @@ def emitted(text: str, scheduler: str = "original") -> DeviceSource:
 
 
 @cache
-def missing(folder: Path) -> str:
+def missing() -> str:
     """Why nothing can run on a device here; empty where it can."""
-    source, program = folder / "probe.c", folder / "probe"
-    source.write_text(RUNTIME + "int main(void) { polysched_device_start(); return 0; }\n")
-    done = find_compiler(None).run(["-w", str(source), "-o", str(program), "-lOpenCL"], folder=folder)
-    if done.returncode:
-        return "no OpenCL headers or library: install ocl-icd-opencl-dev and opencl-c-headers"
-    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
-    return ran.stderr.strip() if ran.returncode else ""
+    with tempfile.TemporaryDirectory(prefix="polysched-device-") as name:
+        folder = Path(name)
+        source, program = folder / "probe.c", folder / "probe"
+        source.write_text(RUNTIME + "int main(void) { polysched_device_start(); return 0; }\n")
+        done = find_compiler(None).run(["-w", str(source), "-o", str(program), "-lOpenCL"], folder=folder)
+        if done.returncode:
+            return "no OpenCL headers or library: install ocl-icd-opencl-dev and opencl-c-headers"
+        ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+        return ran.stderr.strip() if ran.returncode else ""
 
 
-def needs_device(folder: Path) -> None:
+def needs_device() -> None:
     """Skip where there is no device."""
-    if reason := missing(folder):
+    if reason := missing():
         pytest.skip(reason)
 
 

@@ -72,7 +72,7 @@ def sizes_of(name: str, n: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", and_campaign(QUICK, [n for n in PROGRAMS if n not in QUICK]))
 def test_opencl(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_device(tmp_path)
+    needs_device()
     monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", EXACT)
     path = written(name, tmp_path)
     for n in (5, 19):

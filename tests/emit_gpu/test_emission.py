@@ -24,21 +24,21 @@ SMALL = [(SCALE, {"n": 33}), (PRODUCT, {"n": 1}), (PRODUCT, {"n": 33}), (WAVEFRO
 
 @pytest.mark.parametrize(("text", "sizes"), and_campaign([(STENCIL, {"n": 7, "t": 3})], SMALL))
 def test_small_programs(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
-    needs_device(tmp_path)
+    needs_device()
     (tmp_path / "f.c").write_text(text)
     assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0
 
 
 @pytest.mark.parametrize("name", and_campaign(["gramschmidt"], ["nussinov", "row_statistics", "smooth_border"]))
 def test_kernels(name: str, tmp_path: Path) -> None:
-    needs_device(tmp_path)
+    needs_device()
     path = KERNELS / f"{name}.c"
     sizes = {p.spelling: 19 + k for k, p in enumerate(from_c_file(str(path)).parameters)}
     assert largest_difference(verified(path, sizes)) == 0
 
 
 def test_two_regions_with_names_that_are_words_of_the_device(tmp_path: Path) -> None:
-    needs_device(tmp_path)
+    needs_device()
     body = ("  for (int uint = 0; uint < global; uint++) {\n    kernel[uint] = kernel[uint] * half;\n"
             "    local[uint] += 250;\n  }\n")
     text = (f"void f(int global, double kernel[global], double half, unsigned char local[global]) {{\n#pragma scop\n"
@@ -63,7 +63,7 @@ FLAG = ("void f(int n, double A[n], _Bool flag) {\n#pragma scop\n  for (int i = 
     (CORNER, {"n": 7, "m": 3}), (GAPS, {"n": 7}), (ENDS, {"n": 20, "m": 30}), (ENDS, {"n": 30, "m": 20}),
     (NAMES, {"n": 9, "first_x": 5}), (FLAG, {"n": 7})])
 def test_gaps_ends_names_and_flags(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
-    needs_device(tmp_path)
+    needs_device()
     (tmp_path / "f.c").write_text(text)
     assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0
 

@@ -92,7 +92,7 @@ def test_operands_are_loaded_once_for_all_points() -> None:
     [(name, points) for name in sorted(ALL) for points in ((3, 1), (1, 4), (2, 3, 2))]))
 def test_an_opencl_device_computes_the_same(name: str, points: tuple[int, ...], tmp_path: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_device(tmp_path)
+    needs_device()
     monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", EXACT)
     text, sizes = ALL[name]
     (tmp_path / "f.c").write_text(text)

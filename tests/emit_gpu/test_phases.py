@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from polysched.emit_gpu import DeviceSource, emit_cuda
 from polysched.emit_gpu.kernel_loops import kernel_loops
 from polysched.emit_gpu.names import device_names
 from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
-from polysched.pipeline.files import compiler_flags, transform_file
+from polysched.pipeline.files import TransformedFile, compiler_flags, transform_file
 from polysched.pipeline.options import PipelineOptions
 from tests.emit_gpu.emitted import EXACT, largest_difference, needs_device, verified
 from tests.gpu.mapped import PRODUCT, mapped
@@ -24,7 +26,7 @@ def printed(text: str) -> DeviceSource:
 
 @pytest.mark.parametrize("name", and_campaign(["triangle"], sorted(set(ALL) - {"triangle"})))
 def test_an_opencl_device_computes_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_device(tmp_path)
+    needs_device()
     monkeypatch.setenv("POLYSCHED_OPENCL_BUILD", EXACT)
     text, sizes = ALL[name]
     (tmp_path / "f.c").write_text(text)
@@ -42,9 +44,17 @@ def test_threads_in_either_order_compute_the_same(name: str, reversed_order: str
     assert largest_difference(verified(tmp_path / "f.c", sizes, PipelineOptions(device="cuda"))) == 0
 
 
-def differs(path: Path, barrier: int) -> bool:
+@cache
+def for_cuda(text: str) -> TransformedFile:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "f.c")
+        path.write_text(text)
+        return transform_file(path, PipelineOptions(device="cuda"))
+
+
+def differs(text: str, barrier: int) -> bool:
     """Whether a program without one of its barriers computes something else."""
-    made = transform_file(path, PipelineOptions(device="cuda"))
+    made = for_cuda(text)
     pieces = made.text.split("__syncthreads();")
     text = "__syncthreads();".join(pieces[:barrier + 1]) + ";" + "__syncthreads();".join(pieces[barrier + 1:])
     subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=text)
@@ -56,13 +66,12 @@ def differs(path: Path, barrier: int) -> bool:
 
 @pytest.mark.parametrize("barrier", [0, 1])
 def test_without_one_of_its_barriers_a_program_is_wrong_in_one_of_two_orders(
-        barrier: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        barrier: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
-    (tmp_path / "f.c").write_text(PRODUCT)
     found = []
     for order in "01":
         monkeypatch.setenv("POLYSCHED_CUDA_REVERSED", order)
-        found.append(differs(tmp_path / "f.c", barrier))
+        found.append(differs(PRODUCT, barrier))
     assert any(found)
 
 

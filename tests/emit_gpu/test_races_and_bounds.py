@@ -24,7 +24,7 @@ def complaints(path: Path, size: int, *mutation: str, gpu: GpuOptions | None = N
     """What Oclgrind says of a program on a device; the mutation is a text and what takes its place, once."""
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
-    needs_device(path.parent)
+    needs_device()
     text = transform_file(path, PipelineOptions(device="opencl", gpu=gpu)).text
     if mutation:
         assert mutation[0] in text
@@ -76,7 +76,7 @@ def test_a_team_needs_each_of_its_barriers(barrier: int | None, tmp_path: Path) 
     assert len(places) == 5
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
-    needs_device(tmp_path)
+    needs_device()
     if barrier is None:
         assert said_of(tmp_path / "f.c", text, 3) == ""
     else:

@@ -44,7 +44,7 @@ def test_neutral_elements_change_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", and_campaign(["twice"], sorted(set(INTEGERS) - {"twice"})))
 def test_an_opencl_device_computes_the_same(name: str, tmp_path: Path) -> None:
-    needs_device(tmp_path)
+    needs_device()
     text, sizes = INTEGERS[name]
     (tmp_path / "f.c").write_text(text)
     assert largest_difference(verified(tmp_path / "f.c", sizes)) == 0

@@ -33,7 +33,7 @@ def loaded(name: str) -> Any:
 @pytest.mark.parametrize("name", and_campaign(["dropout", "grouped_matmul"], [
     "vector_add", "softmax", "matmul", "layer_norm", "attention"]))
 def test_kernels_by_hand_compute_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_device(tmp_path)
+    needs_device()
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
     example = EXAMPLES[name]
     arguments = example.arguments(33, np.random.default_rng(33))

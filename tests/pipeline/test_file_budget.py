@@ -1,6 +1,7 @@
 """How long a file may take: what ends, and what is told."""
 
 import re
+import threading
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import polysched
 from polysched.cli.entry import main
 from polysched.errors import BudgetExceededError
 from polysched.pipeline import files
-from polysched.pipeline.file_budget import FileBudget
+from polysched.pipeline.file_budget import FileBudget, processor_clock
 from polysched.pipeline.timing import timed
 
 FILE = """\
@@ -97,8 +98,15 @@ def test_the_stages_of_a_region_have_processor_time(path: Path) -> None:
 
 
 def test_what_takes_long_is_told() -> None:
-    budget = FileBudget(started=time.thread_time() - 20)
+    budget = FileBudget(clock=iter([1.0, 21.0]).__next__)
     budget.regions += [(7, 12.0, {"dependences": 9.0, "tiled": 2.9, "emitted": 0.1}), (30, 1.0, {"scop": 1.0})]
     assert budget.told("a.c") == ("a.c: the file takes 20.0 s of processor time: the region of line 7 takes 12.0 s "
                                   "(dependences 9.0 s, tiled 2.9 s), reading takes 7.0 s")
     assert FileBudget().told("a.c") is None
+
+
+def test_threads_of_solvers_count_but_not_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    assert processor_clock() is time.process_time
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert processor_clock() is time.thread_time

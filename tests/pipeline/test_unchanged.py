@@ -26,6 +26,33 @@ def test_a_region_that_stays_as_it_is_is_told(
     assert lines == ([f"{source}:4: the loops stay as they are: {reason}"] if reason else [])
 
 
+@pytest.mark.parametrize(("left", "told"), [
+    ("for (int i = 0; i < n; i++) a[i * i] = 1.0;",
+     "a subscript of `a` in line 4 is not affine: it may name any element"),
+    ("for (int i = 1; i < n; i++) a[i] = a[i - 1] * 3;", "every iteration of line 4 needs `a` of earlier ones"),
+    ("for (int i = 1; i < n; i++) a[i] = 3;", None),
+    ("for (int i = 1; i < n; i++) { a[i] = a[i - 1]; for (int j = 0; j < n; j++) c[i][j] = 2; }",
+     "every iteration of line 4 needs `a` of earlier ones"),
+])
+def test_loops_that_stay_beside_others_are_told(
+        tmp_path: Path, caplog: pytest.LogCaptureFixture, left: str, told: str | None) -> None:
+    source = tmp_path / "in.c"
+    source.write_text(f"""void f(int n, double *restrict a, double *restrict b, double (*restrict c)[n]) {{
+#pragma scop
+
+{left}
+for (int i = 0; i < n; i++)
+  b[i] = 2.0 * i;
+#pragma endscop
+}}
+""")
+    with caplog.at_level(logging.WARNING):
+        made = transform_file(source)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == ([f"{source}:4: the loops around this line stay as they are: {told}"] if told else [])
+    assert "simd" in made.text
+
+
 WARNED = """static double sq(double x) { return x * x; }
 static const double unused_before = 1.0;
 double g(int n, double *restrict a, double *restrict b, double c) {

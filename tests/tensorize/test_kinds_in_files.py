@@ -84,7 +84,7 @@ def test_the_file_computes_what_it_did(unit: str, tmp_path: Path) -> None:
     path.write_text(text)
     users = tmp_path / "units.py"
     users.write_text(USERS)
-    done = transform_file(path, PipelineOptions(scheduler="original", tile="off",
+    done = transform_file(path, PipelineOptions(scheduler="original", tile="off", verify_instructions="never",
                                                 tensorize=TensorizeOptions(intrinsic=unit, files=(str(users),))))
     assert f" by {unit} */" in done.text
     libraries = [_built(text, tmp_path, "before"), _built(done.text, tmp_path, "after")]

@@ -26,7 +26,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         asked.append(intrinsic.name)
         return Result()
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(probes, "conformance", conformance)
     monkeypatch.setattr(probes.platform, "machine", lambda: "x86_64")
     probes.executes_here.cache_clear()

@@ -1,5 +1,7 @@
 """Small programs as Scops, written from the mathematics, for the tests of tiling."""
 
+from functools import cache
+
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop
 
@@ -7,11 +9,13 @@ CUBE = "[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N"
 INSIDE = "[t, i, j] : 0 <= t < T and 1 <= i < N - 1 and 1 <= j < N - 1"
 
 
+@cache
 def product() -> Scop:
     """C += A B."""
     return build_scop([_update("S", "C", "A", "B")], "{ S[i, j, k] -> [i, j, k] }", name="product")
 
 
+@cache
 def product_with_start() -> Scop:
     """C = 0; C += A B."""
     return build_scop([
@@ -20,6 +24,7 @@ def product_with_start() -> Scop:
     ], "{ I[i, j] -> [i, j, 0, 0]; S[i, j, k] -> [i, j, 1, k] }", name="product_with_start")
 
 
+@cache
 def time_with_two_products() -> Scop:
     """for t: C += A B; A += C C."""
     timed = "[t, i, j, k] : 0 <= t < T and 0 <= i < N and 0 <= j < N and 0 <= k < N"
@@ -31,6 +36,7 @@ def time_with_two_products() -> Scop:
                       "{ S[t, i, j, k] -> [t, 0, i, j, k]; R[t, i, j, k] -> [t, 1, i, j, k] }", name="two_products")
 
 
+@cache
 def gauss_seidel() -> Scop:
     """A nine-point average in place, over time."""
     reads = [f"{{ S[t, i, j] -> A[i + {a}, j + {b}] }}" for a in (-1, 0, 1) for b in (-1, 0, 1)]
@@ -38,6 +44,7 @@ def gauss_seidel() -> Scop:
                       "{ S[t, i, j] -> [t, i, j] }", context="{ : N >= 3 and T >= 1 }", name="gauss_seidel")
 
 
+@cache
 def jacobi() -> Scop:
     """A five-point average from A to B and back, over time."""
     def step(name: str, source: str, target: str) -> tuple[str, str, list[str], list[str]]:
@@ -49,6 +56,7 @@ def jacobi() -> Scop:
                       context="{ : N >= 3 and T >= 1 }", name="jacobi")
 
 
+@cache
 def elimination() -> Scop:
     """LU decomposition in place."""
     return build_scop([
@@ -60,6 +68,7 @@ def elimination() -> Scop:
     ], "{ D[k, i] -> [k, 0, i, 0]; U[k, i, j] -> [k, 1, i, j] }", name="elimination")
 
 
+@cache
 def copy() -> Scop:
     """y = x."""
     return build_scop([("S", "{ S[i] : 0 <= i < N }", ["{ S[i] -> x[i] }"], ["{ S[i] -> y[i] }"])],

@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 CONVOLUTION = """
 void f(int n, int k, int h, int w, float Y[n][h][w], float X[k][h + 2][w + 2], float W[n][k][3][3])
@@ -34,7 +32,7 @@ MACHINE = Target(vector_bits=512, vector_registers=32, cores=2)
 
 
 def tiled(text: str, **options: object):
-    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, **options))
+    return tile(pluto_of(text), TilingOptions(target=MACHINE, **options))
 
 
 def test_the_window_and_the_channels_run_inside_one_block() -> None:
@@ -52,7 +50,7 @@ def test_given_tile_edges_are_kept_without_a_block(edge: int) -> None:
 
 @pytest.mark.parametrize("bits", [512])
 def test_a_convolution_is_bitwise_the_same_around_every_tile_edge(bits: int, tmp_path: Path) -> None:
-    source = emit(tile(pluto(analyse(from_c_text(CONVOLUTION))), TilingOptions(
+    source = emit(tile(pluto_of(CONVOLUTION), TilingOptions(
         target=Target(vector_bits=bits, vector_registers=32, cores=2))), options=EmitOptions(vector_bits=bits))
     assert "register tile of" in source.text
     original = load(CONVOLUTION, tmp_path, strict=False).f

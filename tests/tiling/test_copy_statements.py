@@ -6,13 +6,11 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
 from polysched.scheduling.marks import LoopMark
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile
 from polysched.tiling.copy_statements import with_copy_statements
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
 TEXT = """void f(float C[96][96], float A[96][96], float B[96][96]) {
@@ -27,7 +25,7 @@ TEXT = """void f(float C[96][96], float A[96][96], float B[96][96]) {
 
 
 def tiled(sizes: Any, text: str = TEXT) -> TiledSchedule:
-    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=sizes))
+    return tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=sizes))
 
 
 def names(tree: isl.Schedule) -> set[str]:

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 import sympy
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.explain import BandExplanation, byte_text, explain_text, explanations, volume_formula
+from tests.schedules import pluto_of
 from tests.tiling.footprints.test_traffic import product_nest
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
@@ -29,7 +27,7 @@ TEXT = """void f(float C[700][700], float A[700][700], float B[700][700]) {
 
 
 def explained(sizes: Any = "auto") -> BandExplanation:
-    tiled = tile(pluto(analyse(from_c_text(TEXT))), TilingOptions(target=MACHINE, sizes=sizes))
+    tiled = tile(pluto_of(TEXT), TilingOptions(target=MACHINE, sizes=sizes))
     (found,) = explanations(tiled, MACHINE)
     return found
 

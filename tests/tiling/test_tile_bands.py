@@ -1,6 +1,7 @@
 """Tiling: which loops come out, in which order, with which marks; always exactly legal."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import islpy as isl
 import pytest
@@ -9,7 +10,6 @@ from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.marks import LoopMark, Role
-from polysched.scheduling.original import original
 from polysched.scheduling.pluto_scheduler import pluto
 from polysched.scheduling.primitives import Parallel
 from polysched.scheduling.schedule import Schedule
@@ -26,12 +26,14 @@ from polysched.tiling.planning.repacking import packing_bytes
 from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
+from tests.schedules import original_of, pluto_of
 from tests.scop_builder import build_scop
 from tests.tiling import kernels
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2)
 
 
+@lru_cache(maxsize=64)
 def scheduled(scop):
     """isl's schedule: permutable bands with coincident flags."""
     dependences = analyse(scop)
@@ -121,7 +123,7 @@ def test_statements_that_share_values_in_one_iteration_stay_in_one_row():
         }
     #pragma endscop
     }"""
-    tiled = tile(original(analyse(from_c_text(text))), plain())
+    tiled = tile(original_of(text), plain())
     rows = [node.child for node in walk(from_isl(tiled.tree).root)
             if isinstance(node, Band) and node.mark and node.mark.simd]
     assert [len(children(row)) for row in rows] == [2, 0]    # B and C, then A
@@ -189,7 +191,7 @@ def test_a_lone_innermost_loop_needs_many_iterations_before_it_gets_threads():
 def test_a_lone_loop_in_lanes_needs_more_of_light_iterations(statement, simd, iterations):
     text = ("#include <math.h>\nvoid f(long n, double a[restrict n], double b[restrict n], double c[restrict n + 1])"
             f"{{\n#pragma scop\nfor (long i = 0; i < n; i++) {{ {statement} }}\n#pragma endscop\n}}\n")
-    found = marks(tile(pluto(analyse(from_c_text(text))), plain(sizes="off", simd=simd)))
+    found = marks(tile(pluto_of(text), plain(sizes="off", simd=simd)))
     assert {m.least_iterations for m in found} == {iterations}
 
 
@@ -488,7 +490,7 @@ def test_nothing_sinks_below_a_loop_that_is_parallel_by_hand_inside_of_it():
         }
 #pragma endscop
 }"""
-    schedule = apply(original(analyse(from_c_text(text))), Parallel(loop="k"))
+    schedule = apply(original_of(text), Parallel(loop="k"))
     tiled = tile(schedule, plain(sizes="off"))
     assert_legal(tiled)
     loops = [n for n in walk(from_isl(tiled.tree).root) if isinstance(n, Band)]

@@ -14,13 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=128, vector_registers=16, cores=2)
 GUARD = 256
@@ -82,7 +80,7 @@ def sizes_around_edges() -> list[tuple[int, int, int]]:
 def test_around_every_edge_the_source_is_computed(name: str, tmp_path: Path) -> None:
     heads, local, body, wanted, options = PROGRAMS[name]
     text = f"void f(int n, int m, int l, {heads}) {{\n{local}\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=EDGES, **options))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=EDGES, **options))
     source = emit(tiled, options=EmitOptions(vector_bits=128))
     assert all(word in source.text for word in wanted), source.text
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
 TEXT = """void f(float C[400][400], float A[400][400], float B[400][400]) {
@@ -21,7 +19,7 @@ TEXT = """void f(float C[400][400], float A[400][400], float B[400][400]) {
 
 
 def tiled(sizes: int | str | tuple[int, ...]) -> TiledSchedule:
-    return tile(pluto(analyse(from_c_text(TEXT))), TilingOptions(target=MACHINE, sizes=sizes))
+    return tile(pluto_of(TEXT), TilingOptions(target=MACHINE, sizes=sizes))
 
 
 def test_one_line() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.errors import UsageError
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile
 from polysched.tiling.explain import BandExplanation, explain_text, explanations
+from tests.schedules import pluto_of
 from tests.tiling.test_tile_bands import assert_legal
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
@@ -23,7 +21,7 @@ PRODUCT = ("for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k =
 
 def tiled(body: str, n: int = 1024, **options: object) -> TiledSchedule:
     text = f"void f(int n, float A[n][n], float B[n][n], float x[n]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, parameters={"n": n}, **options))
+    return tile(pluto_of(text), TilingOptions(target=MACHINE, parameters={"n": n}, **options))
 
 
 def explained(made: TiledSchedule) -> BandExplanation:

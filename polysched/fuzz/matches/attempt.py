@@ -111,7 +111,8 @@ def _by_calls(scop: Scop, dependences: Dependences, unit: Intrinsic, options: Te
     ------
     NoIntrinsicMatchError : there are none that it computes, or they cannot be taken out of their loops.
     """
-    decision = call_function(dependences, unit, options)
+    decision = call_function(dependences, unit, options, otherwise=lambda: analysed(
+        scop, for_instructions=True, rolled=True).dependences)
     if decision.program is None:
         raise NoIntrinsicMatchError(decision.reasons[0], where=scop.name, witness="; ".join(decision.reasons[1:])[:600])
     made = with_calls(_plain(scop), decision.program, [_plain(p) for p in decision.program.parts], dict(options.sizes))

@@ -138,6 +138,9 @@ def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
         raise x.refuse("an assignment inside an expression", node, hint=SIDE_EFFECT_HINT)
     if isinstance(node, c_ast.ExprList):
         raise x.refuse("a comma operator inside an expression", node, hint=SIDE_EFFECT_HINT)
+    if isinstance(node, c_ast.CompoundLiteral):
+        raise x.refuse("a whole struct or array is written as a value", node,
+                       hint="set its members one by one; a struct can be set from one where each member is named once")
     raise x.refuse(f"the construct {type(node).__name__} is not supported in an expression", node)
 
 

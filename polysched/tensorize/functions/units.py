@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
@@ -51,16 +51,28 @@ def unit_function(intrinsic: Intrinsic) -> LibraryFunction:
 
 
 def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numerics | None = None, *,
-               sizes: Mapping[str, int] | None = None) -> FunctionMatches:
+               sizes: Mapping[str, int] | None = None,
+               otherwise: Callable[[], Dependences] | None = None) -> FunctionMatches:
     """The groups of statements that an instruction of several stages computes, tile by tile.
 
     Parameters
     ----------
     sizes : values of parameters of the program; lengths of sums have to be known.
+    otherwise : makes the program in other words, which are looked at where it has no match as it stands.
     """
     started = time.perf_counter()
+    found = _in_groups(dependences, intrinsic, numerics or Numerics(), dict(sizes or {}))
+    if not found.matches and otherwise is not None:
+        again = _in_groups(otherwise(), intrinsic, numerics or Numerics(), dict(sizes or {}))
+        found = again if again.matches or not found.reasons else found
+    return replace(found, milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _in_groups(dependences: Dependences, intrinsic: Intrinsic, numerics: Numerics,
+               given: Mapping[str, int]) -> FunctionMatches:
+    """As `match_unit`, of a program as it stands."""
     function, scop = unit_function(intrinsic), dependences.scop
-    variant, given = function.variants[0], dict(sizes or {})
+    variant = function.variants[0]
     found: list[FunctionMatch] = []
     reasons: list[tuple[int, str]] = []
     for names in groups(dependences):
@@ -70,7 +82,7 @@ def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
         own = deepest(variant.dependences, tuple(s.name for s in variant.scop.statements))
         for tiling in tilings(dependences, scop.statement(deepest(dependences, names)), variant, own, given):
             made = [tiling] if isinstance(tiling, str) else _matched(
-                dependences, names, tiling, function, numerics or Numerics(), given)
+                dependences, names, tiling, function, numerics, given)
             if isinstance(made, FunctionMatch):
                 found.append(made)
                 break
@@ -78,7 +90,7 @@ def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
                         for why in made]
     reasons.sort(key=lambda r: -r[0])
     return FunctionMatches(scop=scop, function=function, matches=tuple(found), reasons=tuple(
-        dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
+        dict.fromkeys(w for _, w in reasons)), milliseconds=0)
 
 
 def _matched(dependences: Dependences, names: tuple[str, ...], tiling: Tiling, function: LibraryFunction,

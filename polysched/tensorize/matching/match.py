@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import islpy as isl
+
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
@@ -40,7 +42,7 @@ from polysched.tensorize.preparing.ordering import (
 )
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
-from polysched.tensorize.proofs.correspondence import Correspondence, shared_operands
+from polysched.tensorize.proofs.correspondence import Correspondence, Grouped, shared_operands
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
 from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
@@ -412,6 +414,25 @@ def _cannot_be_emitted(candidate: Match) -> str:
     return candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate)
 
 
+@dataclass(eq=False)
+class _OrderCheck:
+    """Whether mappings keep the order of updates; those with the same places of the sum's loops share the answer."""
+
+    problem: _Problem
+    own: list[isl.Map]
+    groups: tuple[Grouped, ...]
+    known: dict[tuple[tuple[str, ...], ...], Refusal | None] = field(default_factory=dict)
+
+    def __call__(self, loops: tuple[tuple[str, ...], ...]) -> Refusal | None:
+        problem = self.problem
+        told = not problem.overlapping and problem.intrinsic.output.name not in problem.checker.shared
+        equal = problem.checker.written if told else frozenset[str]()   # an element tells its loops
+        key = tuple(() if {*members} <= equal else members for members in loops)
+        if key not in self.known:
+            self.known[key] = reordered(problem.fragment, problem.intrinsic, self.own, self.groups, loops, equal=equal)
+        return self.known[key]
+
+
 def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences: Dependences,
              refused: list[str]) -> Iterator[Match]:
     """The solutions of an encoding that isl and the instruction's shape admit; what isl refuses is learned."""
@@ -422,7 +443,8 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
         if checker.shared else None
     cut = grouped(intrinsic, encoding.groups) if Kind.TRIANGLE in intrinsic.contraction.kinds else None
-    parts = grouped(intrinsic, encoding.groups) if own and problem.ordered and runs_in_order(intrinsic) else None
+    in_order = _OrderCheck(problem, own, grouped(intrinsic, encoding.groups)) \
+        if own and problem.ordered and runs_in_order(intrinsic) else None
     output, compared = intrinsic.output.name, [a.without(intrinsic.contraction.tables) for a in problem.table]
     for number, choice in enumerate(with_images(encoding.solutions(), images)):
         if number >= MOST_MAPPINGS:
@@ -437,7 +459,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
             return (checker.refusal(held, output, indexes, choice.loops)
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
                     or missing_instances(fragment, intrinsic, cut, choice.loops)
-                    or (reordered(fragment, intrinsic, own, parts, choice.loops) if parts is not None
+                    or (in_order(choice.loops) if in_order is not None
                         else same_tile_dependence(fragment, own, extents, choice.loops))
                     or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
 

@@ -56,11 +56,11 @@ def rerolled(dependences: Dependences, *, reorder: bool = False) -> Dependences 
     reorder : floats may be added in another order, so that `c += a[0] * b[0] + a[1] * b[1]` is two sums.
     """
     scop = dependences.scop
-    for group in _side_by_side(scop):
+    for group in side_by_side(scop):
         if (after := _rolled(dependences, scop, group)) is not None:
             return after
     for statement in scop.statements:
-        apart = _apart(scop, statement, reorder=reorder)
+        apart = taken_apart(scop, statement, reorder=reorder)
         if apart is not None and (after := _rolled(dependences, *apart)) is not None:
             return after
     return None
@@ -74,13 +74,13 @@ class _Shifts:
     by: tuple[int, ...]
 
 
-def _side_by_side(scop: Scop) -> Iterator[tuple[Statement, ...]]:
+def side_by_side(scop: Scop) -> Iterator[tuple[Statement, ...]]:
     """Neighbouring statements of one body, the longest runs of them first."""
     for node in walk_tree(from_isl(scop.schedule).root):
         if not isinstance(node, InSequence):
             continue
         alone = [_only_statement(scop, keep) for keep, _ in node.branches]
-        for _, run in itertools.groupby(alone, key=lambda s: None if s is None else _pattern(s)):
+        for _, run in itertools.groupby(alone, key=lambda s: None if s is None else pattern(s)):
             group = tuple(s for s in run if s is not None)
             if 1 < len(group) <= MOST_COPIES:
                 yield group
@@ -91,7 +91,7 @@ def _only_statement(scop: Scop, keep: isl.UnionSet) -> Statement | None:
     return found[0] if len(found) == 1 else None
 
 
-def _pattern(statement: Statement) -> tuple[object, ...]:
+def pattern(statement: Statement) -> tuple[object, ...]:
     """What is equal for statements that do the same to elements of the same arrays."""
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign):
@@ -130,7 +130,7 @@ def _old_value(statement: Statement, item: Assign) -> Access | None:
     return next((a for a in statement.reads if a.array == target.array and a.relation.is_equal(target.relation)), None)
 
 
-def _common_body(group: tuple[Statement, ...]) -> Statement:
+def common_body(group: tuple[Statement, ...]) -> Statement:
     """The first statement, as a sum that wraps where one of them is spelt so."""
     first, items = group[0], [s.body[0] for s in group]
     spelt = {_in_places(s, b) for s, b in zip(group, items, strict=True) if isinstance(b, Assign)}
@@ -140,7 +140,7 @@ def _common_body(group: tuple[Statement, ...]) -> Statement:
 
 def _rolled(before: Dependences, scop: Scop, group: tuple[Statement, ...]) -> Dependences | None:
     """The program with a group as one statement; None where it is none, or some order would change."""
-    if any(_pattern(s) != _pattern(group[0]) for s in group[1:]):   # `2 * A[k] + 3 * A[k + 1]`
+    if any(pattern(s) != pattern(group[0]) for s in group[1:]):   # `2 * A[k] + 3 * A[k + 1]`
         return None
     shifts = _shifts(group)
     made = None if shifts is None else _as_one(scop, group, shifts)
@@ -172,7 +172,7 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
     only = other.domain.plain_get_val_if_fixed(_SET, at)   # a subscript may be a number where there is one iteration
     value = int(only.get_num_si()) if only.is_int() else 0
     for a, b in zip(first.accesses, other.accesses, strict=True):
-        left, right = _function(a.relation), _function(b.relation)
+        left, right = affine_function(a.relation), affine_function(b.relation)
         if left is None or right is None:
             return None
         for k in range(left.dim(_OUT)):
@@ -187,7 +187,7 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
     return found.pop() if len(found) == 1 else None   # that all else is equal is checked on the relations
 
 
-def _function(relation: isl.Map) -> isl.MultiAff | None:
+def affine_function(relation: isl.Map) -> isl.MultiAff | None:
     """The one affine function that a relation is, whatever its domain; None where it is none."""
     whole = isl.Map.from_basic_map(relation.remove_divs().affine_hull())
     if not relation.is_single_valued() or not whole.is_single_valued():   # `O[i / 2]` without its quotient is none
@@ -211,13 +211,13 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
     if not back.is_single_valued() or not back.is_injective():
         return None
     accesses = _as_those_of(first, domain)
-    same = all(_is_spelt(access) and all(
+    same = all(is_spelt(access) and all(
         move.apply_range(other.accesses[k].relation).is_equal(access.relation.intersect_domain(move.domain()))
         for move, other in zip(moves, group, strict=True)) for k, access in enumerate(accesses))
     if not same:
         return None
     names = frozenset(s.name for s in group)
-    whole = replace(_common_body(group), domain=domain, accesses=accesses)
+    whole = replace(common_body(group), domain=domain, accesses=accesses)
     statements = tuple(whole if s is first else s for s in scop.statements if s is first or s.name not in names)
     tree = _tree(scop, group, whole, union_set(s.domain for s in statements))
     if tree is None:
@@ -232,7 +232,7 @@ def _as_those_of(first: Statement, domain: isl.Set) -> tuple[Access, ...]:
     """The accesses of a statement in other iterations, each the same function of these."""
     found = []
     for access in first.accesses:
-        function = _function(access.relation)
+        function = affine_function(access.relation)
         assert function is not None   # `_shifts` looked at it
         relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
         for at, name in enumerate(first.iterators):   # what subscripts say; of joined statements it had others
@@ -241,7 +241,7 @@ def _as_those_of(first: Statement, domain: isl.Set) -> tuple[Access, ...]:
     return tuple(found)
 
 
-def _is_spelt(access: Access) -> bool:
+def is_spelt(access: Access) -> bool:
     """Whether the subscripts of an access, which instructions are emitted from, name the elements of its relation.
 
     Others are where the subscripts are fewer than the dimensions: code is made from the relation then.
@@ -328,7 +328,7 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
     return None
 
 
-def _apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tuple[Statement, ...]] | None:
+def taken_apart(scop: Scop, statement: Statement, *, reorder: bool) -> tuple[Scop, tuple[Statement, ...]] | None:
     """The program with a statement per product that one statement adds, one right behind the other."""
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign) or statement.access(item.target).kind is not AccessKind.MUST_WRITE:

@@ -54,19 +54,18 @@ def negative_zeros(intrinsic: Intrinsic) -> frozenset[str] | None:
 
 
 def reordered(fragment: Fragment, intrinsic: Intrinsic, own: Sequence[isl.Map], groups: Sequence[Grouped],
-              loops: Sequence[tuple[str, ...]]) -> Refusal | None:
+              loops: Sequence[tuple[str, ...]], *, equal: frozenset[str] = frozenset()) -> Refusal | None:
     """Refuse a mapping that would update an element in another order than the program.
 
     Parameters
     ----------
     own : the dependences between updates of one element.
     loops : per group its loops, outermost first.
+    equal : loops that have one value in all updates of an element; they decide nothing.
     """
-    mapped = {name for members in loops for name in members}
-    outer = [loop.name for loop in fragment.loops if loop.name not in mapped]
-    tiles = [f"floor(({fused_index(fragment, members)}) / {math.prod(part.extents)})"
-             for part, members in zip(groups, loops, strict=True)]
-    sequence = iteration_map(fragment, [*outer, *tiles, *_places(fragment, intrinsic, groups, loops)])
+    parts = [(part, members) for part, members in zip(groups, loops, strict=True) if not {*members} <= equal]
+    mapped = frozenset(name for members in loops for name in members)
+    sequence = _sequence(fragment, intrinsic, parts, mapped | equal)
     not_later = sequence.lex_ge_map(sequence)
     wrong = next((both for r in own if not (both := r.intersect(not_later)).is_empty()), None)
     if wrong is None:
@@ -74,19 +73,27 @@ def reordered(fragment: Fragment, intrinsic: Intrinsic, own: Sequence[isl.Map], 
     summed = [at for at, g in enumerate(groups) if not intrinsic.contraction.output.names & {*g.dimensions}]
     blamed = frozenset(n for at in summed for n in loops[at])
     return Refusal(f"{intrinsic.name} would add to one element in another order than the program does "
-                   f"({_sample(wrong)})", blamed or frozenset(mapped), tuple(summed or range(len(groups))))
+                   f"({_sample(wrong)})", blamed or mapped, tuple(summed or range(len(groups))))
 
 
-def _places(fragment: Fragment, intrinsic: Intrinsic, groups: Sequence[Grouped],
-            loops: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _sequence(fragment: Fragment, intrinsic: Intrinsic, parts: Sequence[tuple[Grouped, tuple[str, ...]]],
+              apart: frozenset[str]) -> isl.Map:
+    """When an iteration is computed: by the loops around, but for those `apart`, the tiles, and the text's loops."""
+    outer = [loop.name for loop in fragment.loops if loop.name not in apart]
+    tiles = [f"floor(({fused_index(fragment, members)}) / {math.prod(part.extents)})" for part, members in parts]
+    return iteration_map(fragment, [*outer, *tiles, *_places(fragment, intrinsic, parts)])
+
+
+def _places(fragment: Fragment, intrinsic: Intrinsic,
+            parts: Sequence[tuple[Grouped, tuple[str, ...]]]) -> Iterator[str]:
     """The place of an iteration in its execution: one number per dimension, in the order of the text's loops."""
     found: dict[str, str] = {}
-    for part, members in zip(groups, loops, strict=True):
+    for part, members in parts:
         rest = math.prod(part.extents)
         for name, size in zip(part.dimensions, part.extents, strict=True):
             rest //= size
             found[name] = f"(floor(({fused_index(fragment, members)}) / {rest}) mod {size})"
-    for dimension in intrinsic.contraction.dimensions:
+    for dimension in (d for d in intrinsic.contraction.dimensions if d.name in found):
         yield f"{'-' * (dimension.name in intrinsic.contraction.descending)}{found[dimension.name]}"
 
 

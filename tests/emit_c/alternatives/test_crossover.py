@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.loop_ir.traversal import walk_nodes
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tree.rows_in_step import ROWS
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=4)
 TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
@@ -30,7 +28,7 @@ TEXT = """void f(int n, float A[{n}][{n}], float B[{n}][{n}]) {{
 
 
 def source(n: str, **options: Any) -> CSource:
-    tiled = tile(pluto(analyse(from_c_text(TEXT.format(n=n)))), TilingOptions(target=MACHINE))
+    tiled = tile(pluto_of(TEXT.format(n=n)), TilingOptions(target=MACHINE))
     return emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16, **options))
 
 
@@ -74,7 +72,7 @@ SWEEPS = """void f(int s, int n, double a[n][n]) {
 
 
 def test_rows_in_step_want_rows_that_are_longer_than_the_last_is_behind_the_first() -> None:
-    tiled = tile(pluto(analyse(from_c_text(SWEEPS))), TilingOptions(target=MACHINE))
+    tiled = tile(pluto_of(SWEEPS), TilingOptions(target=MACHINE))
     made = emit(tiled, options=EmitOptions(vector_bits=256, vector_registers=16))
     behind = {node.behind for node in walk_nodes(made.loops) if isinstance(node, For) and node.behind}
     assert behind == {2 * (ROWS - 1)}

@@ -5,15 +5,13 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c.generation import loop_generation
 from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.loop_ir.loops import Block, Node
 from polysched.emit_c.loop_ir.text import loop_text
 from polysched.errors import BudgetExceededError, NoLoopsError
-from polysched.scheduling import original
-from polysched.scop import from_c_text
 from polysched.tiling import TiledSchedule, TilingOptions, tile
+from tests.schedules import original_of
 
 TEXT = """void f(int n, float A[n][n]) {
 #pragma scop
@@ -27,7 +25,7 @@ CONTEXT = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 1 }")
 
 
 def tiled() -> TiledSchedule:
-    return tile(original(analyse(from_c_text(TEXT))), TilingOptions(sizes="off", parallel=False, simd=False))
+    return tile(original_of(TEXT), TilingOptions(sizes="off", parallel=False, simd=False))
 
 
 def test_loops_of_a_triangle() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import scan
 from polysched.emit_c.generation import loop_generation
 from polysched.emit_c.generation.loop_run import run_loops
@@ -16,11 +15,10 @@ from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, product
 from polysched.emit_c.loop_ir.loops import Block, For, If, StatementInstance
 from polysched.emit_c.loop_ir.traversal import map_children, walk_nodes
 from polysched.pipeline import scanned_with_fallbacks
-from polysched.scheduling import pluto
 from polysched.scheduling.marks import LoopMark
-from polysched.scop import from_c_text
 from polysched.tiling import tile
 from polysched.tiling.shapes.split_tiles import BEGIN, HALF, PIECE
+from tests.schedules import pluto_of
 from tests.tiling.shapes.test_split_tiles import SYMBOLIC
 from tests.tiling.test_tile_bands import MACHINE, plain
 
@@ -30,7 +28,7 @@ INSTANCE = StatementInstance("S", (variable(BEGIN),))
 
 @pytest.fixture(scope="module")
 def symbolic():
-    return pluto(analyse(from_c_text(SYMBOLIC)))
+    return pluto_of(SYMBOLIC)
 
 
 @pytest.mark.parametrize(("kind", "begins"), [(PIECE, [0, 10, 20]), (HALF, [10, 20, 30, 40])])

@@ -8,19 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
 from polysched.emit_c.loop_ir.index import source_operation, variable
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
+from polysched.emit_c.loop_ir.text import linear_text, loop_text
+from polysched.emit_c.loop_ir.traversal import instances
+from polysched.emit_c.pass_history import pass_history
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import for_loops
+from tests.schedules import pluto_of
 
-BODIES = {   # the loop, and what tells that it is counted by one
+BODIES = {   # the loop, and its iterator in terms of the variable that is counted by one
     "for (int i = 0; i < 3 * n; i += 3)\n    for (int k = 0; k < 9; k++)\n      y[i / 3] += x[k] * z[i + k];":
-        "y_4 += x[k] * z_1",
-    "for (int i = 3 * n - 3; i > -1; i -= 3)\n    y[i / 3] = x[i / 3] * 0.5;": "y[i_step] = x[i_step]",
-    "for (int i = 5; i < 2 * n + 4; i += 2)\n    z[i] = z[i] * 0.5;": "z[2 * i_step + 5] = z[2 * i_step + 5]",
+        "3*polysched_c0",
+    "for (int i = 3 * n - 3; i > -1; i -= 3)\n    y[i / 3] = x[i / 3] * 0.5;": "3*polysched_c0",
+    "for (int i = 5; i < 2 * n + 4; i += 2)\n    z[i] = z[i] * 0.5;": "2*polysched_c0 + 5",
     "for (int i = 1; i < n; i += 2)\n    z[i] = z[i] * 0.5;": "",   # n / 2 iterations, rounded: stays as it is
 }
 
@@ -29,9 +31,13 @@ BODIES = {   # the loop, and what tells that it is counted by one
 def test_strided_loops(body: str, tmp_path: Path) -> None:
     text = ("void f(int n, double x[n + 9], double y[n], double z[3 * n + 9]) {\n#pragma scop\n"
             f"  {body}\n#pragma endscop\n}}\n")
-    source = emit(tile(pluto(analyse(from_c_text(text))), TilingOptions()), options=EmitOptions(vector_bits=256))
-    assert BODIES[body] in source.text, source.text
-    assert ("+= 2)" in source.text) is not bool(BODIES[body]), source.text
+    tiled, options = tile(pluto_of(text), TilingOptions()), EmitOptions(vector_bits=256)
+    (record,) = (r for r in pass_history(tiled, options) if r.loop_pass.name == "unit_steps")
+    assert record.changed is bool(BODIES[body])
+    assert {loop.step == 1 for loop in for_loops(record.after)} == {record.changed}
+    (instance,) = instances(record.after)
+    assert linear_text(instance.iterators[0]) == (BODIES[body] or "polysched_c0"), loop_text(record.after)
+    source = emit(tiled, options=options)
     new, old = load(splice(text, [source]), tmp_path), load(text, tmp_path, strict=False)
     for n in (1, 2, 3, 7, 8, 9, 17, 40):
         results = []

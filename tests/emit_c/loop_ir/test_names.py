@@ -12,6 +12,7 @@ from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.marked_trees import edge, marked, point
 from tests.emit_c.marked_trees import tile as tile_mark
+from tests.schedules import original_of
 
 
 def loops_of(text: str) -> list[str]:
@@ -43,7 +44,7 @@ def test_an_iterator_named_like_an_array_elsewhere_is_renamed() -> None:
 #pragma endscop
 }
 """
-    source = emit(tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off")))
+    source = emit(tile(original_of(text), TilingOptions(sizes="off")))
     names = loops_of(source.text)
     assert names[0] == "k"
     assert "i" not in names

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c.loop_ir.loops import Local
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import temporaries, vectors
 
 HEAD = "void f(int n, double A[restrict n][n], double B[restrict n][n])\n{\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
@@ -78,7 +81,8 @@ def test_transformed_and_original_agree(program: str, vector_bits: int, tmp_path
     scop = from_c_text(text)
     region = polysched.optimize(scop, polysched.PipelineOptions(vector_bits=vector_bits))
     allocated = set(region.source.allocated)
-    in_tiles = "float s[" in region.text or "double s[" in region.text    # of the sums that a tile holds
+    placed = temporaries(region.source.loops)
+    in_tiles = "s" in placed and bool(placed["s"].kept)    # of the sums that a tile holds
     assert allocated == (set() if in_tiles else PROGRAMS[program][1])
     new = load(f"{HEAD}{region.text}{TAIL}".replace("#pragma scop", "").replace("#pragma endscop", ""), tmp_path)
     old = load(text, tmp_path)
@@ -109,8 +113,9 @@ def test_an_array_of_the_function_is_contracted_if_all_of_its_values_are_the_reg
         body: str, tail: str, contracted: bool, tmp_path: Path) -> None:
     """Not one with a value that all iterations read, that comes from before, or that is read afterwards."""
     text = AROUND_HEAD + body + tail
-    new = polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256)).text
-    assert ("t[i][j]" not in new) == contracted, new
+    made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256))
+    assert ("t" in temporaries(made.source.loops)) == contracted, made.text
+    new = made.text
     libraries = [load(t.replace("#pragma scop", "").replace("#pragma endscop", ""), tmp_path)
                  for t in (AROUND_HEAD + new + tail, text)]
     for n in SIZES:
@@ -125,29 +130,35 @@ def test_an_array_of_the_function_is_contracted_if_all_of_its_values_are_the_reg
 
 
 def test_variables_live_in_vector_registers() -> None:
-    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["variables"][0] + TAIL),
-                              polysched.PipelineOptions(vector_bits=256)).text
+    made = polysched.optimize(from_c_text(HEAD + PROGRAMS["variables"][0] + TAIL),
+                              polysched.PipelineOptions(vector_bits=256))
+    assert [[t.name for t in tile.private] for tile in vectors(made.source.loops)] == [["t", "u"]]
+    text = made.text
     assert re.search(r"polysched_f64x4 t;\n\s*polysched_f64x4 u;\n", text)
     assert re.search(r"double t;\n\s*double u;\n", text)
 
 
 def test_a_row_of_unknown_length_gets_a_part_of_memory_per_thread() -> None:
-    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of unknown length"][0] + TAIL)).text
+    made = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of unknown length"][0] + TAIL))
+    row = temporaries(made.source.loops)["t"]
+    assert (row.kept, row.extents, row.memory) == ((1,), (), "t_parts")
+    text = made.text
     assert "double *t = t_parts + omp_get_thread_num() * " in text
     assert text.index("omp parallel for") < text.index("double *t = ") < text.index("t[j]")
 
 
 def test_a_row_of_an_array_with_a_fixed_length_needs_no_memory_from_the_heap() -> None:
-    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of an array with a fixed length"][0] + TAIL)).text
-    assert "double t[40]" in text
-    assert "aligned_alloc" not in text
+    source = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of an array with a fixed length"][0] + TAIL)).source
+    row = temporaries(source.loops)["t"]
+    assert (row.kept, row.extents, row.memory) == ((1,), (40,), "")
+    assert not source.allocated
 
 
 def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> None:
     made = polysched.optimize(from_c_text(HEAD + PROGRAMS["carried"][0] + TAIL), polysched.PipelineOptions(tile="off"))
-    text = made.text
-    assert text.index("double s;") < text.index("for (")
-    assert text.count("double s;") == 1
+    assert isinstance(made.source.loops, Local), "around all loops"
+    assert [t.array for t in made.source.loops.temporaries] == ["s"]
+    assert sum(isinstance(n, Local) for n in walk_nodes(made.source.loops)) == 1
 
 
 @pytest.mark.parametrize(("first", "rows"), [
@@ -191,4 +202,4 @@ def test_copies_are_refused_where_they_would_need_too_much_memory() -> None:
     region = polysched.optimize(from_c_text(HEAD + body + TAIL))
     assert region.unexpanded == ("s",)
     assert "temporary s: one for all iterations" in "\n".join(region.steps())
-    assert "aligned_alloc" not in region.text
+    assert not region.source.allocated

@@ -7,16 +7,24 @@ import re
 import islpy as isl
 import pytest
 
-from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import CSource, EmitOptions, emit
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.index import Comparison, constant, extreme, junction, of_atom, remainder, variable
+from polysched.emit_c.loop_ir.index import (
+    Comparison,
+    constant,
+    extreme,
+    junction,
+    of_atom,
+    remainder,
+    variable,
+    variables,
+)
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.nests.dead_code import without_dead_code
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
+from tests.emit_c.nodes import conditions, on_a_copy, on_threads, reductions
+from tests.schedules import pluto_of
 
 N, J = variable("n"), variable("j")
 BODY = StatementInstance("S", (J,))
@@ -76,19 +84,21 @@ ROWS = """void f(float y[100], float x[100], float s[1])
 """
 
 
-def emitted(text: str, **options: object) -> str:
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, **options))
-    return emit(tiled, options=EmitOptions(vector_bits=512, reassociate=True)).text
+def emitted(text: str, **options: object) -> CSource:
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, **options))
+    return emit(tiled, options=EmitOptions(vector_bits=512, reassociate=True))
 
 
 def test_constant_sizes_are_decided_before_printing() -> None:
-    text = emitted(PRODUCT, sizes=(48, 100, 100))
-    assert not re.search(r"if ?\(\d+ [<>=]|if\(0\)|if\(parallel: \d", text), text
-    assert text.count("cut off") == 1, "the last columns are 4 of 48, so one width of vectors serves them"
-    assert text.count("parallel for") == 1
+    source = emitted(PRODUCT, sizes=(48, 100, 100))
+    assert all(variables(found.condition) for found in conditions(source.loops))
+    assert not re.search(r"if\(0\)|if\(parallel: \d", source.text), source.text
+    cut = {lanes.count for lanes in (tile.edges[-1] for tile in on_a_copy(source.loops))}
+    assert len(cut) == 1, "the last columns are 4 of 48, so one width of vectors serves them"
+    assert len(on_threads(source.loops)) == 1
 
 
 def test_no_team_is_asked_for_where_there_is_never_enough_to_do() -> None:
-    text = emitted(ROWS)
-    assert "parallel" not in text, text
-    assert "_parts" not in text, text
+    source = emitted(ROWS)
+    assert not reductions(source.loops)
+    assert "parallel" not in source.text, source.text

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import tiles
 
 FETCH = re.compile(r"__builtin_prefetch\(\(const char \*\)&(.*) \+ (\d+)\);")
 PASSES = """
@@ -33,22 +35,30 @@ def program(passes: str = PASSES, *, rows: int = 2000, columns: int = 203, after
             f"  for (int i = 0; i < {rows}; i++) {{{body}\n  }}\n#pragma endscop\n}}\n")
 
 
-def emitted(text: str, vector_bits: int = 512) -> str:
+def emitted(text: str, vector_bits: int = 512) -> CSource:
     options = polysched.PipelineOptions(vector_bits=vector_bits, scheduler="original")
-    made = polysched.optimize(from_c_text(text), options)
+    return polysched.optimize(from_c_text(text), options).source
+
+
+def whole(text: str, made: CSource) -> str:
     return text.split("#pragma scop")[0] + made.text + "}\n"
+
+
+def fetches_of(made: CSource) -> set[tuple[str, int]]:
+    """The arrays whose rows are fetched, and how many bytes ahead."""
+    return {(row.array, row.bytes_ahead) for tile in tiles(made.loops) for row in tile.fetched}
 
 
 @pytest.mark.parametrize(("after", "distances"), [(0, {812}), (5, {832})])
 def test_the_loop_that_computes_fetches_what_the_next_iteration_reads_first(
         after: int, distances: set[int], tmp_path: Path) -> None:
     text = program(after=after)
-    fetches = FETCH.findall(emitted(text))
-    assert {element for element, _ in fetches} == {"x[i][j]"}
-    assert {int(distance) for _, distance in fetches} == distances   # one row: a line of 16 elements each
+    made = emitted(text)
+    assert fetches_of(made) == {("x", distance) for distance in distances}   # one row: a line of 16 elements each
+    assert set(FETCH.findall(made.text)) == {("x[i][j]", str(distance)) for distance in distances}
     x = np.random.default_rng(1).standard_normal((2002, 203 + after)).astype(np.float32)
     results = [np.zeros((2000, 203), np.float32) for _ in range(2)]
-    for code, result in zip((text, emitted(text)), results, strict=True):
+    for code, result in zip((text, whole(text, made)), results, strict=True):
         load(code, tmp_path, strict=False).f(*(ctypes.c_void_p(a.ctypes.data) for a in (x, result)))
     np.testing.assert_allclose(*results, rtol=1e-6)
 
@@ -62,26 +72,26 @@ def test_the_loop_that_computes_fetches_what_the_next_iteration_reads_first(
     program("\n    for (int j = 0; j < COLUMNS; j++)\n      y[i][j] = expf(x[i][j]);"),   # one loop: memory is not idle
 ])
 def test_what_gains_nothing_is_not_fetched(text: str) -> None:
-    assert not FETCH.search(emitted(text))
+    assert not fetches_of(emitted(text))
 
 
 def test_rows_that_are_written_later_are_fetched_where_vectors_are_narrower_than_a_line(tmp_path: Path) -> None:
     text = program()
-    fetches = FETCH.findall(emitted(text, vector_bits=256))
-    assert sorted(fetches) == [("x[i][j]", "812"), ("y[i][j]", "0")]
+    made = emitted(text, vector_bits=256)
+    assert fetches_of(made) == {("x", 812), ("y", 0)}
     x = np.random.default_rng(1).standard_normal((2002, 203)).astype(np.float32)
     results = [np.zeros((2000, 203), np.float32) for _ in range(2)]
-    for code, result in zip((text, emitted(text, vector_bits=256)), results, strict=True):
+    for code, result in zip((text, whole(text, made)), results, strict=True):
         load(code, tmp_path, strict=False).f(*(ctypes.c_void_p(a.ctypes.data) for a in (x, result)))
     np.testing.assert_allclose(*results, rtol=1e-6)
 
 
 def test_a_loop_of_few_operations_fetches_no_row_that_is_written() -> None:
     few = program(expression="x[i][j] - largest")
-    assert {element for element, _ in FETCH.findall(emitted(few, vector_bits=256))} == {"x[i][j]"}
+    assert {array for array, _ in fetches_of(emitted(few, vector_bits=256))} == {"x"}
 
 
 def test_a_written_row_that_the_second_cache_holds_is_not_fetched() -> None:
     text = program(rows=2000).replace("y[restrict 2000][203]", "y[restrict 2000][203], float z[restrict 16][203]")
     small = text.replace("      y[i][j] = e[j]", "      z[i % 16][j] = e[j]")
-    assert {element for element, _ in FETCH.findall(emitted(small, vector_bits=256))} == {"x[i][j]"}
+    assert {array for array, _ in fetches_of(emitted(small, vector_bits=256))} == {"x"}

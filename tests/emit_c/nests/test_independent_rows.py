@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
+from polysched.emit_c.loop_ir.loops import Node
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import tiles
 
 HEAD = "void f(int n, double A[restrict n][n], double x[restrict n], double y[restrict n])\n{\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
@@ -19,15 +22,20 @@ MATVEC = "for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      y[
 TRIANGLE = MATVEC.replace("j < n", "j < i")
 
 
-def emitted(body: str) -> str:
-    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256)).text
+def emitted(body: str) -> CSource:
+    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256)).source
+
+
+def rows_in_step(loops: Node) -> set[int]:
+    """How many rows the tiles along them have."""
+    return {tile.edges[0].count for tile in tiles(loops) if tile.edges and tile.edges[0].variable.startswith("i")}
 
 
 @pytest.mark.parametrize(("body", "jams"), [(MATVEC, True), (TRIANGLE, False)])
 def test_rows_of_one_length_go_in_step(body: str, jams: bool, tmp_path: Path) -> None:
-    text = emitted(body)
-    assert ("y_7 += A[i + 7][j] * x[j]" in text) is jams
-    new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
+    made = emitted(body)
+    assert rows_in_step(made.loops) == ({8} if jams else set())
+    new = load(HEAD.replace("#pragma scop\n", "") + made.text + "}\n", tmp_path)
     old = load(HEAD + body + TAIL, tmp_path)
     for n in (1, 7, 8, 9, 150):
         results = []
@@ -40,13 +48,13 @@ def test_rows_of_one_length_go_in_step(body: str, jams: bool, tmp_path: Path) ->
 
 
 def test_a_team_starts_for_enough_iterations_in_all() -> None:
-    assert "#pragma omp parallel for if((double)(n - 7) * (n - 3) >= 16384)" in emitted(MATVEC)
-    assert "if ((double)(n - 1) * (n - 1) >= 16384) {\n  #pragma omp parallel for" in emitted(TRIANGLE)
+    assert "#pragma omp parallel for if((double)(n - 7) * (n - 3) >= 16384)" in emitted(MATVEC).text
+    assert "if ((double)(n - 1) * (n - 1) >= 16384) {\n  #pragma omp parallel for" in emitted(TRIANGLE).text
 
 
 def test_the_number_of_iterations_may_be_known() -> None:
-    assert "#pragma omp parallel for\n" in emitted(MATVEC.replace("< n", "< 1024"))
-    assert "parallel" not in emitted(MATVEC.replace("< n", "< 16"))
+    assert "#pragma omp parallel for\n" in emitted(MATVEC.replace("< n", "< 1024")).text
+    assert "parallel" not in emitted(MATVEC.replace("< n", "< 16")).text
 
 
 PREFIX = """for (int i = 0; i < n; i++) {
@@ -65,14 +73,14 @@ RECURRENCES = {
 }
 
 
-@pytest.mark.parametrize("tiles", ["auto", "off"])
+@pytest.mark.parametrize("tile", ["auto", "off"])
 @pytest.mark.parametrize("body", RECURRENCES)
-def test_recurrences_along_independent_rows(body: str, tiles: Literal["auto", "off"], tmp_path: Path) -> None:
+def test_recurrences_along_independent_rows(body: str, tile: Literal["auto", "off"], tmp_path: Path) -> None:
     """Tiles or not: the loop over rows need not be the one that runs on threads."""
-    text = polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(
-        vector_bits=256, tile=tiles)).text
-    assert ("A[i + 7][j" in text) is RECURRENCES[body], text
-    new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
+    made = polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(
+        vector_bits=256, tile=tile)).source
+    assert (8 in rows_in_step(made.loops)) is RECURRENCES[body], made.text
+    new = load(HEAD.replace("#pragma scop\n", "") + made.text + "}\n", tmp_path)
     old = load(HEAD + body + TAIL, tmp_path)
     for n in (1, 2, 7, 8, 9, 17, 150):
         results = []

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import lane_parts, reductions
 
 SIZES = (0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 131)
 ARRAYS = "T A[restrict n], int B[restrict n], T r[restrict 2], U k[restrict 2], U l[restrict 2], T S[restrict n][n]"
@@ -80,9 +82,9 @@ def source(body: str, kind: str, place: str) -> str:
     return f"{head}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def emitted(text: str, vector_bits: int = 256, *, parallel: bool = False) -> str:
+def emitted(text: str, vector_bits: int = 256, *, parallel: bool = False) -> CSource:
     return polysched.optimize(from_c_text(text), polysched.PipelineOptions(
-        vector_bits=vector_bits, parallel=parallel)).text
+        vector_bits=vector_bits, parallel=parallel)).source
 
 
 @pytest.mark.parametrize("vector_bits", [256, 512])
@@ -91,8 +93,8 @@ def test_results(program: str, vector_bits: int, tmp_path: Path) -> None:
     body, kind, place = PROGRAMS[program]
     text = source(body, kind, place)
     region = emitted(text, vector_bits)
-    assert "in lanes */" in region
-    new = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path)
+    assert lane_parts(region.loops)
+    new = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path)
     old = load(text, tmp_path)
     for n in SIZES:
         for seed in range(6):
@@ -121,14 +123,15 @@ def data(n: int, seed: int, kind: str, place: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("program", REFUSED)
 def test_refused(program: str) -> None:
-    assert "_part_0" not in emitted(source(REFUSED[program], "double", "int"))
+    assert not lane_parts(emitted(source(REFUSED[program], "double", "int")).loops)
 
 
 def test_a_signed_index_as_an_unsigned_one_is_refused() -> None:
     """Numbers below zero would be the largest."""
     body = "for (int i = -2; i < n - 2; i++) if (A[i + 2] > 3) k[0] = i;"
-    assert "_part_0" in emitted(source(body, "double", "int"))
-    assert "_part_0" not in emitted(source(body, "double", "unsigned"))
+    (last,) = lane_parts(emitted(source(body, "double", "int")).loops)
+    assert (last.array, last.operator) == ("k", "last")
+    assert not lane_parts(emitted(source(body, "double", "unsigned")).loops)
 
 
 @pytest.mark.parametrize("program", ["the first index", "first NaN", "first place of the maximum", "a flag"])
@@ -136,8 +139,9 @@ def test_on_threads_with_lanes(program: str, tmp_path: Path) -> None:
     body, kind, place = PROGRAMS[program]
     text = source(body, kind, place)
     region = emitted(text, parallel=True)
-    assert "combined in the order of the threads" in region
-    new = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
+    (reduction,) = reductions(region.loops)
+    assert lane_parts(reduction)
+    new = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
     old = load(text, tmp_path)
     n, square = 20_000, np.zeros(1)
     for seed in range(6):

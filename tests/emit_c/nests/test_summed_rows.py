@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import for_loops
 
 HEAD = ("void f(int m, int n, double A[restrict m][n], double x[restrict m], double y[restrict n], "
         "double w[restrict m])\n{\n#pragma scop\n")
@@ -41,32 +43,33 @@ WAITING = {
 SIZES = [(m, n) for m in (1, 2, 7, 8, 9, 15, 17, 26) for n in (1, 3, 4, 5, 8, 30, 261)]
 
 
-def _text(body: str, vector_bits: int = 256, scheduler: str = "pluto") -> str:
+def _emitted(body: str, vector_bits: int = 256, scheduler: str = "pluto") -> CSource:
     scop = from_c_text(HEAD + body + TAIL)
-    return polysched.optimize(scop, polysched.PipelineOptions(vector_bits=vector_bits, scheduler=scheduler)).text
+    return polysched.optimize(scop, polysched.PipelineOptions(vector_bits=vector_bits, scheduler=scheduler)).source
 
 
-def _is_together(text: str) -> bool:
-    return any(f"{i}_rows += 8" in text for i in ("i", "j"))
+def _is_together(made: CSource) -> bool:
+    """Whether a loop over rows does eight of them, of which the loop inside does each."""
+    return any(loop.step == 8 and loop.variable in ("i_rows", "j_rows") for loop in for_loops(made.loops))
 
 
 @pytest.mark.parametrize("case", [*TOGETHER, *ONE_BY_ONE])
 @pytest.mark.parametrize("vector_bits", [128, 256])
 def test_rows_added_to_one_row_go_several_at_a_time(case: str, vector_bits: int, tmp_path: Path) -> None:
     body = {**TOGETHER, **ONE_BY_ONE}[case]
-    text = _text(body, vector_bits)
-    assert _is_together(text) is (case in TOGETHER), text
-    _assert_same_results(text, body, tmp_path)
+    made = _emitted(body, vector_bits)
+    assert _is_together(made) is (case in TOGETHER), made.text
+    _assert_same_results(made.text, body, tmp_path)
 
 
 @pytest.mark.parametrize("case", WAITING)
 def test_rows_wait_for_neighbours_further_along(case: str, tmp_path: Path) -> None:
     """Only the dependences tell; all else is as it is in rows that go together."""
-    text = _text(WAITING[case], scheduler="original")
-    assert not _is_together(text), text
-    _assert_same_results(text, WAITING[case], tmp_path)
+    made = _emitted(WAITING[case], scheduler="original")
+    assert not _is_together(made), made.text
+    _assert_same_results(made.text, WAITING[case], tmp_path)
     turned = WAITING[case].replace("A[i - 1][j + 1]", "A[i - 1][j]")
-    assert _is_together(_text(turned, scheduler="original"))
+    assert _is_together(_emitted(turned, scheduler="original"))
 
 
 def _assert_same_results(text: str, body: str, tmp_path: Path) -> None:
@@ -84,6 +87,6 @@ def _assert_same_results(text: str, body: str, tmp_path: Path) -> None:
 
 
 def test_what_is_summed_up_is_loaded_once_for_all_rows() -> None:
-    text = _text(COLUMNS)
+    text = _emitted(COLUMNS).text
     block = text[text.index("i_rows += 8"):]
     assert block.index("y_0 = ") < block.index("i < i_rows + 8") < block.index("y_0 += ") < block.index("= y_0;"), text

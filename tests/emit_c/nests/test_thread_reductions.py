@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.emit_c import CSource
 from polysched.measure.programs.instance_trace import verify_order
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import on_threads, reductions
 
 HEAD = """void f(int n, int m, T A[restrict m][m], T x[restrict n], int b[restrict n], T h[restrict m],
        T c[restrict m][3], T r[restrict 4], int k[restrict 4])
@@ -72,8 +74,8 @@ def source(body: str, kind: str) -> str:
     return f"{HEAD.replace('T ', kind + ' ')}{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def emitted(text: str, **options: bool) -> str:
-    return polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256, **options)).text
+def emitted(text: str, **options: bool) -> CSource:
+    return polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256, **options)).source
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -81,9 +83,9 @@ def test_results(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     body, kind, needs_leave = PROGRAMS[program]
     text = source(body, kind)
     region = emitted(text, reassociate=True)
-    assert "combined in the order of the threads" in region
-    assert ("combined in the order of the threads" in emitted(text)) is not needs_leave
-    new = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
+    assert reductions(region.loops)
+    assert bool(reductions(emitted(text).loops)) is not needs_leave
+    new = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
     old = load(text, tmp_path)
     dtype = {"double": np.float64, "float": np.float32, "int": np.int32}[kind]
     for n, m in ((N, M), (3, 2), (0, 1)):
@@ -103,7 +105,7 @@ def test_results(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("program", REFUSED)
 def test_refused(program: str) -> None:
-    assert "in the order of the threads" not in emitted(source(REFUSED[program], "int"), reassociate=True)
+    assert not reductions(emitted(source(REFUSED[program], "int"), reassociate=True).loops)
 
 
 @pytest.mark.parametrize("program", ["a triangle", "first place of the maximum", "histogram"])
@@ -114,18 +116,18 @@ def test_the_order_is_checked_with_partial_results(program: str) -> None:
 
 def test_a_nest_that_runs_on_threads_already_gets_no_parts() -> None:
     text = source("for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) h[i] += A[i][j];", "int")
-    region = emitted(text)
-    assert "omp parallel for" in region
-    assert "in the order of the threads" not in region
+    loops = emitted(text).loops
+    assert on_threads(loops)
+    assert not reductions(loops)
 
 
 def test_threads_with_uneven_work_get_several_parts_and_small_work_one() -> None:
-    assert ">= 16384 ? 8 * polysched_threads() : 1;" in emitted(source(PROGRAMS["a triangle"][0], "int"))
-    assert "(double)n >= 16384 ? polysched_threads() : 1;" in emitted(source(PROGRAMS["sum"][0], "int"))
+    assert ">= 16384 ? 8 * polysched_threads() : 1;" in emitted(source(PROGRAMS["a triangle"][0], "int")).text
+    assert "(double)n >= 16384 ? polysched_threads() : 1;" in emitted(source(PROGRAMS["sum"][0], "int")).text
 
 
 def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> None:
-    region = emitted(source(PROGRAMS["histogram"][0], "int"))
+    region = emitted(source(PROGRAMS["histogram"][0], "int")).text
     assert "(double)n >= 16384 && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
     assert "h_parts = i_parts > 1 ? aligned_alloc(64, " in region
 
@@ -135,8 +137,9 @@ def test_an_empty_loop_reads_no_element(update: str, tmp_path: Path) -> None:
     loop = f"for (int i = 0; i < n; i++) {update}"
     text = f"void f(int n, int *p, int x[n]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
     region = emitted(text)
-    assert "combined in the order of the threads" in region
-    function = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp")).f
+    (reduction,) = reductions(region.loops)
+    assert [part.temporary.array for part in reduction.parts] == ["p"]
+    function = load(f"{text[:text.index('#pragma scop')]}{region.text}}}\n", tmp_path, flags=("-O1", "-fopenmp")).f
     function(ctypes.c_int(0), None, None)
     x, p = np.arange(7, dtype=np.int32), np.array([2], np.int32)
     function(ctypes.c_int(7), ctypes.c_void_p(p.ctypes.data), ctypes.c_void_p(x.ctypes.data))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,15 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
+from polysched.emit_c.loop_ir.text import loop_text
 from polysched.scheduling import original
 from polysched.scheduling.marks import LoopMark
 from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 from tests.emit_c.marked_trees import marked
+from tests.emit_c.nodes import boundaries, conditions, for_loops, left_to_the_compiler, lengths, on_threads, vectors
+from tests.schedules import original_of
 
 LOOPS = (("i", LoopMark()), ("j", LoopMark(member=1, simd=True)))
 HEAD = "void f(int n, int m, float A[n][m + 2], float B[n][m + 2], double D[n][m + 2], int K[n][m + 2])"
@@ -49,7 +51,7 @@ def program(body: str) -> str:
 def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
     text = program(BODIES[name])
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
-    assert "vector_size" in source.text, "no vectors were printed"
+    assert vectors(source.loops), "no loop became vectors"
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     for n, m in ((1, 1), (2, 3), (3, 15), (2, 16), (2, 17), (3, 31), (17, 32), (17, 33), (1, 47), (2, 65), (2, 0)):
         rng = np.random.default_rng(m)
@@ -71,7 +73,7 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
 def test_lanes_are_as_many_as_the_widest_computation_allows(body: str, lanes: int) -> None:
     """A constant that is converted before anything is computed with it is no such computation."""
     source = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=256))
-    assert max(int(n) for n in re.findall(r"polysched_f32x(\d+)", source.text)) == lanes, source.text
+    assert max(lengths(source.loops)) == lanes, loop_text(source.loops)
 
 
 @pytest.mark.parametrize("declared", ["enum colour", "long long", "_Float32", "unsigned short"])
@@ -79,28 +81,28 @@ def test_one_value_of_any_type_goes_to_all_lanes(declared: str, tmp_path: Path) 
     """C converts no enumeration to a vector."""
     text = (f"enum colour {{ RED, GREEN }}; void f({declared} A[9][40], {declared} w[9]) {{\n#pragma scop\n"
             "for (int i = 0; i < 9; i++) for (int j = 0; j < 40; j++) A[i][j] = w[i];\n#pragma endscop\n}\n")
-    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off"))
+    tiled = tile(original_of(text), TilingOptions(sizes="off"))
     source = emit(tiled, options=EmitOptions(vector_bits=256))
-    assert "vector_size" in source.text
+    assert vectors(source.loops)
     load(splice(text, [source]), tmp_path, flags=("-O0",))
 
 
 @pytest.mark.parametrize("bits", [128, 512])
 def test_of_a_known_number_of_iterations_only_the_parts_that_there_are(bits: int, tmp_path: Path) -> None:
-    lengths = (1, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 33, 44)
+    rows = (1, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 33, 44)
     loops = "".join(f"  for (int j = 2; j < {length + 2}; j++)\n    A[{row}][j] = A[{row}][j] * B[{row}][j];\n"
-                    for row, length in enumerate(lengths))
-    text = (f"void f(float A[{len(lengths)}][50], float B[{len(lengths)}][50]) {{\n#pragma scop\n{loops}"
+                    for row, length in enumerate(rows))
+    text = (f"void f(float A[{len(rows)}][50], float B[{len(rows)}][50]) {{\n#pragma scop\n{loops}"
             "#pragma endscop\n}\n")
     scop = from_c_text(text)
-    source = emit(tile(original(analyse(scop)), TilingOptions(sizes="off")), options=EmitOptions(vector_bits=bits))
-    heads = re.findall(r"for \(long j = (-?\d+); j < (-?\d+); j", source.text)
-    assert len(heads) >= len(lengths) / 2
-    assert all(int(first) < int(end) for first, end in heads), source.text
-    assert not re.search(r"if \([0-9 %]+>=", source.text), source.text
+    tiled = tile(original(analyse(scop)), TilingOptions(sizes="off", parallel=False))
+    source = emit(tiled, options=EmitOptions(vector_bits=bits))
+    assert all((loop.upper - loop.lower).constant > 0 for loop in for_loops(source.loops)), loop_text(source.loops)
+    assert not conditions(source.loops)
+    assert vectors(source.loops)
     results = []
     for function in (load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f):
-        arrays = [np.random.default_rng(k).standard_normal((len(lengths), 50)).astype(np.float32) for k in range(2)]
+        arrays = [np.random.default_rng(k).standard_normal((len(rows), 50)).astype(np.float32) for k in range(2)]
         function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
         results.append(arrays[0].tobytes())
     assert results[0] == results[1], source.text
@@ -111,7 +113,7 @@ def test_of_a_known_number_of_iterations_only_the_parts_that_there_are(bits: int
     ("A[i][j] += B[i][j];", False), ("A[i][j] = A[i][j + 1] + B[i][j];", False)])
 def test_only_loops_that_read_nothing_they_write_repeat_iterations(body: str, twice: bool) -> None:
     source = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=512))
-    assert ("(unsigned long)&A[i][0] % 64" in source.text) is twice
+    assert [b.boundary_bytes for b in boundaries(source.loops)] == [64] * twice
 
 
 @pytest.mark.parametrize("body", [
@@ -119,14 +121,14 @@ def test_only_loops_that_read_nothing_they_write_repeat_iterations(body: str, tw
 def test_what_has_no_good_vector_form_stays_a_simd_loop(body: str) -> None:
     text = "float lgammaf(float);\n" + program(body)
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
-    assert "#pragma omp simd" in source.text
-    assert "vector_size" not in source.text
+    assert left_to_the_compiler(source.loops)
+    assert not vectors(source.loops)
 
 
 def test_a_conditional_load_that_may_lie_outside_stays_scalar() -> None:
     text = program("A[i][j] = K[i][j] > 0 ? B[i][j + 3] : 0.0f;")
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
-    assert "vector_size" not in source.text
+    assert not vectors(source.loops)
 
 
 CALLS = "float expf(float), sqrtf(float), fmaxf(float, float); double pow(double, double), erf(double);\n"
@@ -145,7 +147,7 @@ CALLING = {
 def test_calls_in_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
     text = CALLS + program(CALLING[name])
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
-    assert "vector_size" in source.text, "no vectors were printed"
+    assert vectors(source.loops), "no loop became vectors"
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     for n, m in ((1, 1), (2, 3), (3, 7), (3, 15), (2, 16), (2, 17), (3, 31), (1, 47), (2, 0)):
         rng = np.random.default_rng(m)
@@ -177,8 +179,8 @@ def test_a_value_does_not_depend_on_its_lane(bits: int, tmp_path: Path) -> None:
 def test_calls_stay_calls_on_request() -> None:
     text = CALLS + program(CALLING["of the elements"])
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512, math="libm"))
-    assert "#pragma omp simd" in source.text
-    assert "vector_size" not in source.text
+    assert left_to_the_compiler(source.loops)
+    assert not vectors(source.loops)
 
 
 @pytest.mark.parametrize(("written", "read"), [("A", "B"), ("A", "A")])
@@ -193,8 +195,9 @@ void f(int n, double A[n], double B[n]) {{
 """
     source = emit(marked(from_c_text(text), (("j", LoopMark(parallel=True, simd=True, least_work=8)),)),
                   options=EmitOptions(vector_bits=256))
-    assert source.text.count("#pragma omp parallel for\n") == 1, "threads share the loop over vectors only"
-    assert "simd" not in source.text
+    (shared,) = on_threads(source.loops)
+    assert shared.body in vectors(source.loops), "threads share the loop over vectors only"
+    assert not left_to_the_compiler(source.loops)
     ours = load(splice(text, [source]), tmp_path).f
     for n in (0, 1, 3, 4, 5, 7, 8, 11, 16, 33):
         a, b = np.random.default_rng(n).standard_normal((2, n))
@@ -214,7 +217,7 @@ void f(int n, float A[3 * n + 1], float B[2 * n]) {
 }
 """
     source = emit(marked(from_c_text(text), (("j", LoopMark(simd=True)),)), options=EmitOptions(vector_bits=bits))
-    assert "vector_size" in source.text, "no vectors were printed"
+    assert vectors(source.loops), "no loop became vectors"
     ours = load(splice(text, [source]), tmp_path).f
     for n in (0, 1, 3, 4, 7, 15, 16, 17, 33):
         b = np.random.default_rng(n).standard_normal(2 * n).astype(np.float32)
@@ -241,8 +244,8 @@ def test_buffers_that_take_turns_are_told_apart(body: str, tmp_path: Path) -> No
     scop = from_c_text(text)
     source = emit(marked(scop, (("t", LoopMark()), ("i", LoopMark(member=1, simd=body != list(TURNS)[3])))),
                   options=EmitOptions(vector_bits=256))
-    assert ("vector_size" in source.text) is (body != list(TURNS)[3])
-    assert ("(unsigned long)&a" in source.text) is TURNS[body]
+    assert bool(vectors(source.loops)) is (body != list(TURNS)[3])
+    assert [b.boundary_bytes for b in boundaries(source.loops)] == [32] * TURNS[body]
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     for n in (2, 3, 5, 6, 7, 9, 10, 11, 19, 34):
         given = np.random.default_rng(n).standard_normal((3, n))
@@ -254,12 +257,12 @@ def test_buffers_that_take_turns_are_told_apart(body: str, tmp_path: Path) -> No
         assert results[0] == results[1], f"{n}\n{source.text}"
 
 
-@pytest.mark.parametrize(("body", "vector_bits", "vectors"), [
+@pytest.mark.parametrize(("body", "vector_bits", "explicit"), [
     ("A[i][j] = B[i][j];", 256, False), ("A[i][j] = B[i][j];", 512, True),      # whole lines, one by one
     ("A[i][j] = B[i][m + 1];", 256, True), ("A[i][j] = -B[i][j];", 256, True), ("D[i][j] = A[i][j];", 256, True),
     ("A[i][j] += B[i][j];", 256, True)])
 def test_copies_in_vectors_narrower_than_a_line_are_left_to_the_compiler(
-        body: str, vector_bits: int, vectors: bool) -> None:
-    text = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=vector_bits)).text
-    assert ("vector_size" in text) == vectors
-    assert ("omp simd" in text) != vectors
+        body: str, vector_bits: int, explicit: bool) -> None:
+    loops = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=vector_bits)).loops
+    assert bool(vectors(loops)) == explicit
+    assert bool(left_to_the_compiler(loops)) != explicit

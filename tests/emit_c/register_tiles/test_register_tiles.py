@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,10 +11,13 @@ import numpy as np
 import pytest
 
 from polysched.emit_c import CSource, EmitOptions, emit, splice
+from polysched.emit_c.loop_ir.text import linear_text
+from polysched.emit_c.register_tiles.packing import arrays_of
 from polysched.scheduling.marks import LoopMark
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 from tests.emit_c.marked_trees import edge, marked, point, tile
+from tests.emit_c.nodes import blocks, on_a_copy, panels, shape
 
 Loops = Sequence[tuple[str, LoopMark]]
 
@@ -326,6 +328,7 @@ SIZES = [(3, 31, 2), (4, 32, 5), (5, 33, 1), (13, 67, 11), (8, 64, 0), (37, 41, 
 def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path) -> None:
     text = PROGRAMS[name][0]
     source = emitted(name, bits)
+    assert blocks(source.loops), "there is no register tile"
     assert "register tile" in source.text, "the tile was not printed as straight code"
     original = load(text, tmp_path, strict=False).f
     ours = load(splice(text, [source]), tmp_path).f
@@ -337,51 +340,54 @@ def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path)
 @pytest.mark.parametrize("name", ["packed operand", "packed and transposed operand", "both operands from one array",
                                   "lower triangle of a symmetric product"])
 def test_operands_are_packed_where_a_loop_reuses_them(name: str) -> None:
-    text = emitted(name).text
-    assert "_panel_memory[8][32] __attribute__((aligned(64)));" in text
-    assert "_panel" not in emitted("matrix product").text, "columns are not reused around their own loop"
+    source = emitted(name)
+    (panel,) = panels(source.loops).values()
+    assert panel.extents == (8, 32)
+    assert f"{panel.name}_memory[8][32] __attribute__((aligned(64)));" in source.text
+    assert not panels(emitted("matrix product").loops), "columns are not reused around their own loop"
 
 
 def test_tiles_pack_both_operands_once() -> None:
-    text = emitted("tiled").text
-    assert "double A_panel_memory[16][8] __attribute__((aligned(64)));" in text
-    assert "double B_panel_memory[4][8][16] __attribute__((aligned(64)));" in text
-    assert "B_panel_memory[4][8][16]" in emitted("tiled, rows first").text
+    extents = {name: panel.extents for name, panel in panels(emitted("tiled").loops).items()}
+    assert extents == {"A_panel": (16, 8), "B_panel": (4, 8, 16)}
+    assert panels(emitted("tiled, rows first").loops)["B_panel"].extents == (4, 8, 16)
 
 
 def test_what_the_loop_leaves_alone_of_an_array_that_it_writes_is_packed() -> None:
-    assert "double C_panel_memory[8][32]" in emitted("update by the border of the same matrix").text
-    solved = emitted("substitution for many right-hand sides").text
-    assert "C_panel" not in solved, "the rows above are solved in the loop that would read them from the panel"
+    assert panels(emitted("update by the border of the same matrix").loops)["C_panel"].extents == (8, 32)
+    solved = emitted("substitution for many right-hand sides").loops
+    assert not panels(solved), "the rows above are solved in the loop that would read them from the panel"
 
 
 def test_only_rows_that_exist_are_packed() -> None:
     """Tiles of 16 rows, 24 rows: the second tile has two register tiles of 4 rows and no cut one."""
-    text = emitted("cache tile that ends after some register tiles").text
-    assert "for (long i = 16 * i_tile; i < polysched_min(24, 16 * i_tile + 16); i++)" in text
-    assert "cut off" not in text
+    loops = emitted("cache tile that ends after some register tiles").loops
+    (rows, _) = panels(loops)["A_panel"].loops
+    assert (linear_text(rows.lower), linear_text(rows.upper)) == ("16*i_tile", "min(24, 16*i_tile + 16)")
+    assert not on_a_copy(loops)
 
 
 def test_one_piece_of_code_serves_all_tiles_that_are_cut_off() -> None:
     """Columns come from a panel with room for all of them, rows in place are read no further than the last one."""
-    text = emitted("packed operand").text
-    assert re.findall(r"register tile of [^*]*", text) == [
-        "register tile of 4 x 32 ", "register tile of 4 x 16, cut off: computed in full on a copy ",
-        "register tile of 4 x 32, cut off: computed in full on a copy "]
+    source = emitted("packed operand")
+    assert [shape(tile) for tile in blocks(source.loops)] == [(4, 32), (4, 16), (4, 32)]
+    assert [shape(tile) for tile in on_a_copy(source.loops)] == [(4, 16), (4, 32)]
+    text = source.text
     assert "const long i_3 = polysched_min(i + 3, i_end - 1);" in text
     assert "A[i_3][k]" in text
-    assert "cut off" not in emitted("matrix product").text, "B is read in place, and ends with its last column"
+    assert not on_a_copy(emitted("matrix product").loops), "B is read in place, and ends with its last column"
 
 
 def test_a_scaled_operand_is_computed_once_where_it_is_packed() -> None:
-    text = emitted("tiled and scaled").text
-    assert text.count("S[0] *") == 2, "in the copy: a vector, and single elements at the end"
+    source = emitted("tiled and scaled")
+    found = {name: arrays_of(source.scop, panel.statement, panel.value)
+             for name, panel in panels(source.loops).items()}
+    assert found == {"A_panel": {"S", "A"}, "B_panel": {"B"}}
+    assert source.text.count("S[0] *") == 2, "in the copy: a vector, and single elements at the end"
 
 
 def test_an_operand_of_one_side_of_a_choice_is_not_computed_ahead() -> None:
-    text = emitted("tiled, chosen by a condition").text
-    assert "B_panel" in text
-    assert "A_panel" not in text
+    assert set(panels(emitted("tiled, chosen by a condition").loops)) == {"B_panel"}
 
 
 def test_an_accumulator_needs_a_proof_that_nothing_else_touches_it() -> None:

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
+from polysched.emit_c.loop_ir.loops import Packed
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.emit_c.nodes import for_loops, panels
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=128, vector_registers=16, cores=2)
 EDGES = (16, 48, 8)
@@ -47,7 +48,7 @@ def emitted(name: str, *, fixed: bool = False, **options: object) -> tuple[str, 
         text = text.replace("int n, int m, int l, ", "")
         text = "".join(f"#define {size} {value}\n" for size, value in FIXED.items()) + text
     sizes = "auto" if "t = 0" in body else (1, *EDGES) if "b = 0" in body else EDGES
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=sizes))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=sizes))
     return text, emit(tiled, options=EmitOptions(vector_bits=128, **options))
 
 
@@ -72,9 +73,11 @@ def result(function, sizes: list[int], arrays: list[np.ndarray]) -> list[bytes]:
 def test_what_a_parallel_loop_leaves_alone_is_packed_once(name: str, tmp_path: Path) -> None:
     heads, _, once, per_tile = PROGRAMS[name]
     text, source = emitted(name)
-    shared = "".join(a for a in "AB" if f"/* {a}, packed once for all threads */" in source.text)
-    own = "".join(a for a in "AB" if f"/* {a}, packed */" in source.text)
-    assert (shared, own) == (once, per_tile), source.text
+    found = panels(source.loops).values()
+    shared, own = (sorted(p.name[0] for p in found if bool(p.shared) is by_all) for by_all in (True, False))
+    assert ("".join(shared), "".join(own)) == (once, per_tile), source.text
+    for panel in found:
+        assert f"/* {panel.name[0]}, packed {'once for all threads ' if panel.shared else ''}*/" in source.text
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     around = itertools.product((1, 16, 35), (47, 48, 97), (7, 9, 16))
     for sizes in [*around, (64, 96, 0), (0, 5, 4), (5, 0, 4), (90, 100, 40)]:
@@ -144,10 +147,11 @@ STARTED = ("for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) { C[i][j] = 
 def test_a_panel_that_the_tiles_inside_leave_alone_is_packed_in_front_of_them(tmp_path: Path) -> None:
     heads = "float C[n][m], float A[n][24], float B[24][m]"
     text = HEAD.format(arrays=heads, body=STARTED).replace("int l, ", "")
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=(48, 18, 24)))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=(48, 18, 24)))
     source = emit(tiled, options=EmitOptions(vector_bits=128))
-    packed, tiles = source.text.index("/* B, packed */"), source.text.index("for (long i_tile = 0")
-    assert packed < tiles < source.text.index("/* A, packed */"), source.text
+    of_b, of_a = (n for n in walk_nodes(source.loops) if isinstance(n, Packed))
+    assert (of_b.panel.name, of_a.panel.name) == ("B_panel", "A_panel")
+    assert "i_tile" in {loop.variable for loop in for_loops(of_b.body)} - {loop.variable for loop in for_loops(of_a)}
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
     for n, m in itertools.product((0, 1, 17, 18, 19, 37), (0, 1, 47, 48, 49, 97)):
         arrays = arguments(heads, {"n": n, "m": m})
@@ -160,9 +164,9 @@ def test_a_shared_panel_of_a_small_array_is_no_allocation(tmp_path: Path, extent
     text = HEAD.format(arrays=f"double C[n][{extent}], double A[n][{extent}], double B[{extent}][{extent}]",
                        body=PRODUCT.replace("< m", f"< {extent}").replace("< l", f"< {extent}").format(
                            term="A[i][k] * B[j][k]"))
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=(16, extent, extent)))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=(16, extent, extent)))
     source = emit(tiled, options=EmitOptions(vector_bits=128))
-    assert "B_panels[" in source.text
+    assert panels(source.loops)["B_panels"].shared
     assert ("aligned_alloc" not in source.text) is on_stack
     n = 67
     C, A, B = (np.random.default_rng(4).integers(-30, 30, shape) / 8 for shape in (

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
+from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c.loop_ir.index import constant
+from polysched.emit_c.loop_ir.loops import For
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.convolutions import ARRAYS, assert_convolves, convolution
+from tests.emit_c.nodes import around, blocks, on_a_copy, shape, shared_copies
+from tests.schedules import pluto_of
 
 
-def emitted(text: str, bits: int = 256) -> str:
+def emitted(text: str, bits: int = 256) -> CSource:
     target = Target(vector_bits=bits, vector_registers=bits // 16, cores=2)
-    return emit(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=target)),
+    return emit(tile(pluto_of(text), TilingOptions(target=target)),
                 options=EmitOptions(vector_bits=bits, vector_registers=bits // 16))
 
 
@@ -29,8 +29,9 @@ def emitted(text: str, bits: int = 256) -> str:
 ])
 def test_tiles_along_a_row_share_a_copy(wide: int, copy: str, whole_vectors: bool, tmp_path: Path) -> None:
     source = emitted(convolution(wide))
-    tiles = source.text.count("on a transposed copy")
-    assert tiles >= 1
+    (shared,) = shared_copies(source.loops)
+    assert shared.count == wide
+    assert all(tile.copied_from == constant(0) for tile in blocks(shared.body))
     assert source.text.count(f"float {copy}") == 1, source.text
     assert ("Y_rows" not in source.text) == whole_vectors
     assert_convolves(source, wide, tmp_path)
@@ -38,15 +39,15 @@ def test_tiles_along_a_row_share_a_copy(wide: int, copy: str, whole_vectors: boo
 
 def test_rows_of_whole_blocks_keep_a_copy_for_each_tile() -> None:
     """Four tiles of 14 rows have four blocks of 16 along the row, as one copy of 56 rows would have."""
-    text = emitted(convolution(56), 512).text
-    assert "Y_cut[16][32]" in text
-    assert "Y_cut[64]" not in text
+    loops = emitted(convolution(56), 512).loops
+    assert [shape(tile) for tile in on_a_copy(loops)] == [(14, 32)]
+    assert not shared_copies(loops)
 
 
 def test_a_long_row_does_not_stay_in_the_first_cache() -> None:
-    text = emitted(convolution(182)).text
-    assert "on a transposed copy" in text
-    assert not re.search(r"Y_cut\[1\d\d\]", text)
+    loops = emitted(convolution(182)).loops
+    assert [shape(tile) for tile in on_a_copy(loops)] == [(6, 16), (2, 16)]
+    assert not shared_copies(loops)
 
 
 @pytest.mark.parametrize(("signature", "kind"), [
@@ -82,10 +83,12 @@ def test_a_panel_that_the_next_tile_reads_again_is_not_fetched_ahead(columns_ins
     """Columns inside: every tile reads the next panel, whose rows lie behind those of this one."""
     target = Target(vector_bits=256, vector_registers=16, cores=2)
     edges = (96, 64, 512) if columns_inside else (96, 16, 512)
-    made = tile(pluto(analyse(from_c_text(PRODUCT.format(rows=768, columns=768)))),
+    made = tile(pluto_of(PRODUCT.format(rows=768, columns=768)),
                 TilingOptions(target=target, sizes=edges, order=(0, 2, 1), register=(6, 16)))
-    text = emit(made, options=EmitOptions(vector_bits=256)).text
-    sums = text[text.index("register tile of"):]
-    inner = re.findall(r"for \(long (\w+) = ", text[:text.index("register tile of")])[-1]
+    source = emit(made, options=EmitOptions(vector_bits=256))
+    block = blocks(source.loops)[0]
+    inner = [node.variable for node in around(source.loops, block) if isinstance(node, For)][-1]
     assert inner.startswith("j" if columns_inside else "i")
+    assert block.ahead == ("j" if columns_inside else "i")
+    sums = source.text[source.text.index("register tile of"):]
     assert ("__builtin_prefetch((const char *)&B_panel" in sums) == columns_inside

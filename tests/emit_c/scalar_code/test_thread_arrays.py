@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.thread_arrays import array_of_thread
-from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.target import Target, find_compiler
 from polysched.tiling import TilingOptions, tile
+from tests.schedules import pluto_of
 
 BATCHED = """void f(float A[12][101][131], float B[12][131][67], float C[12][101][67]) {
 #pragma scop
@@ -41,7 +40,7 @@ def test_the_declarations() -> None:
 def test_no_loop_of_a_sum_calls_anything(tmp_path: Path) -> None:
     compiler = find_compiler()
     machine = Target(vector_bits=256, vector_registers=16, cores=2)
-    tiled = tile(pluto(analyse(from_c_text(BATCHED))), TilingOptions(target=machine))
+    tiled = tile(pluto_of(BATCHED), TilingOptions(target=machine))
     text = splice(BATCHED, [emit(tiled, options=EmitOptions(vector_bits=256))])
     assert "_Thread_local" in text
     (tmp_path / "f.c").write_text(text)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
-from polysched.scheduling import original
-from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
+from tests.schedules import original_of
 
 TEXT = """void f(int n, float A[n][n], float B[n][n]) {
 #pragma scop
@@ -19,7 +17,7 @@ TEXT = """void f(int n, float A[n][n], float B[n][n]) {
 
 
 def test_macros_stand_for_pragmas_and_name_source_iterators() -> None:
-    schedule = original(analyse(from_c_text(TEXT)))
+    schedule = original_of(TEXT)
     source = emit(tile(schedule, TilingOptions(sizes="off")), options=EmitOptions(trace="TRACE", comments=False))
     assert source.text == """TRACE_begin(1);
 for (long i = 0; i < n; i++) {

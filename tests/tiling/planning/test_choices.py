@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.choices import band_choices
+from tests.schedules import pluto_of
 from tests.search.programs import COPY, MACHINE, PRODUCT
 
 SEIDEL = """\
@@ -23,7 +21,7 @@ void sweep(int t, int n, double a[n])
 
 
 def choices(text: str, **sizes: int):
-    schedule = pluto(analyse(from_c_text(text)))
+    schedule = pluto_of(text)
     return band_choices(schedule, TilingOptions(target=MACHINE, parameters=sizes))
 
 

@@ -9,11 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import pluto
 from polysched.scheduling.marks import LoopMark, Role
-from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.balance import first_share
@@ -21,6 +18,7 @@ from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, stays_near
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
     CacheLevel(level=1, size_bytes=1 << 15, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
@@ -38,7 +36,7 @@ PRODUCT = """void f(float C[{m}][{n}], float A[{m}][{k}], float B[{k}][{row}]) {
 
 def tiled_product(m: int, n: int, k: int, row: int = 0) -> tuple[str, TiledSchedule]:
     text = PRODUCT.format(m=m, n=n, k=k, row=row or n)
-    return text, tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))
+    return text, tile(pluto_of(text), TilingOptions(target=MACHINE))
 
 
 def plan_of(tiled: TiledSchedule) -> BandPlan:
@@ -67,7 +65,7 @@ def test_what_is_read_in_place(m: int, n: int, k: int, row: int, in_place: bool)
 
 def test_sizes_that_are_not_known_are_packed() -> None:
     text = PRODUCT.format(m="n", n="n", k="n", row="n").replace("f(float", "f(int n, float")
-    shape = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))).shape
+    shape = plan_of(tile(pluto_of(text), TilingOptions(target=MACHINE))).shape
     assert shape is not None
     assert not shape.in_place
 
@@ -119,7 +117,7 @@ def test_columns_to_themselves_suit_threads_whose_common_cache_holds_the_rows(
         m: int, n: int, k: int, cache_bytes: int, first: str) -> None:
     caches = (*MACHINE.caches[:2], CacheLevel(level=3, size_bytes=cache_bytes, ways=16, shared_by=2))
     text = PRODUCT.format(m=m, n=n, k=k, row=n)
-    plan = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=replace(MACHINE, caches=caches))))
+    plan = plan_of(tile(pluto_of(text), TilingOptions(target=replace(MACHINE, caches=caches))))
     assert plan.order[0] == ("rows", "columns").index(first)
 
 
@@ -145,7 +143,7 @@ NARROW = replace(MACHINE, vector_bits=256, vector_registers=16)
 def test_short_steps_do_not_wait_for_rows_from_the_last_cache(m: int, n: int, k: int, in_place: bool) -> None:
     """A block of 6 x 16 with AVX2 has six cycles of multiply-adds per row."""
     text = PRODUCT.format(m=m, n=n, k=k, row=n)
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))
+    tiled = tile(pluto_of(text), TilingOptions(target=NARROW))
     shape = plan_of(tiled).shape
     assert shape is not None
     assert shape.in_place == in_place
@@ -156,7 +154,7 @@ def test_short_steps_do_not_wait_for_rows_from_the_last_cache(m: int, n: int, k:
 def test_few_known_rows_have_blocks_of_whole_lines(m: int) -> None:
     """Rows that the last block leaves are a smaller block, so that no number of them asks for blocks of 8 x 8."""
     text = PRODUCT.format(m=m, n=1024, k=1024, row=1024)
-    shape = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))).shape
+    shape = plan_of(tile(pluto_of(text), TilingOptions(target=NARROW))).shape
     assert shape is not None
     assert shape.column_count == 16
 
@@ -164,7 +162,7 @@ def test_few_known_rows_have_blocks_of_whole_lines(m: int) -> None:
 @pytest.mark.parametrize(("m", "n", "k"), [(8, 1000, 33), (16, 1021, 40), (20, 48, 300), (31, 600, 600)])
 def test_blocks_of_few_known_rows_are_right(m: int, n: int, k: int, tmp_path: Path) -> None:
     text = PRODUCT.format(m=m, n=n, k=k, row=n)
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=NARROW))
+    tiled = tile(pluto_of(text), TilingOptions(target=NARROW))
     _check_sums(m, n, k, splice(text, [emit(tiled, options=EmitOptions(vector_bits=256))]), tmp_path)
 
 

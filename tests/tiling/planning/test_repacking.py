@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.repacking import packing_bytes
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
 TEXT = """void f(float C[768][768], float A[768][768], float B[768][768]) {
@@ -26,7 +24,7 @@ LINE = 64
 
 
 def planned(sizes: tuple[int, ...], order: tuple[int, ...]) -> BandPlan:
-    tiled = tile(pluto(analyse(from_c_text(TEXT))), TilingOptions(target=MACHINE, sizes=sizes, order=order))
+    tiled = tile(pluto_of(TEXT), TilingOptions(target=MACHINE, sizes=sizes, order=order))
     (band,) = tiled.bands
     assert band.plan is not None
     return band.plan

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.dependence import analyse
-from polysched.scheduling import pluto
 from polysched.scheduling.tree.loop_tree import from_isl
-from polysched.scop import from_c_file, from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.nest import nest_of
@@ -27,6 +24,7 @@ from polysched.tiling.planning.skewed_tiles import (
     wavefront_widths,
 )
 from polysched.tiling.tree.position import top
+from tests.schedules import pluto_of, pluto_of_file
 
 STENCIL = """
 void f(double A[{n}][{n}], double B[{n}][{n}]) {{
@@ -47,7 +45,7 @@ SMALL = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
 
 
 def schedule_of(n, steps):
-    return pluto(analyse(from_c_text(STENCIL.format(n=n, steps=steps))))
+    return pluto_of(STENCIL.format(n=n, steps=steps))
 
 
 def nest_at(n, steps):
@@ -60,7 +58,7 @@ def test_instances_are_counted_at_the_sizes_meant():
     """Few time steps beside long rows: at small sizes these loops at an angle leave most of their box empty."""
     text = STENCIL.replace("[{n}][{n}]", "[n][n]").replace("void f(", "void f(int n, int steps, ").replace(
         "{n}", "n").replace("{steps}", "steps").replace("{{", "{").replace("}}", "}")
-    schedule = pluto(analyse(from_c_text(text)))
+    schedule = pluto_of(text)
     tree = from_isl(schedule.tree)
     nest = nest_of(schedule.scop, top(schedule.dependences, tree.domain), tree.root.members, {"n": 600, "steps": 40})
     assert nest.density * nest.instances == pytest.approx(2 * 40 * 598 ** 2, rel=0.02)
@@ -149,19 +147,20 @@ def test_one_thread_leaves_a_stencil_alone_whose_tiles_would_save_no_time():
     assert band.untiled.reason == "they would save less than 10% of the projected time"
 
 
+HEAT = Path(__file__).parents[2] / "kernels" / "heat_3d.c"
+
+
 def test_one_thread_has_tiles_over_time_in_space_of_three_dimensions():
     """Whole planes of both grids lie in no cache near the core, so rows come in anew at every step without tiles."""
-    scop = from_c_file(str(Path(__file__).parents[2] / "kernels" / "heat_3d.c"))
     target = Target(cores=1, vector_bits=256, caches=(
         CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=512 << 10, ways=8),
         CacheLevel(level=3, size_bytes=32 << 20, ways=16)))
-    (band,) = tile(pluto(analyse(scop)), TilingOptions(target=target, parallel=False)).bands
+    (band,) = tile(pluto_of_file(HEAT), TilingOptions(target=target, parallel=False)).bands
     assert band.plan is not None
     assert len(band.plan.order) >= 3
     assert share_saved(band.plan, target) > 0.4
 
 
-HEAT = Path(__file__).parents[2] / "kernels" / "heat_3d.c"
 THREE_LEVELS = Target(cores=1, vector_bits=256, frequency_hz=2.4e9, caches=(
     CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=512 << 10, ways=8),
     CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
@@ -171,7 +170,7 @@ THREE_LEVELS = Target(cores=1, vector_bits=256, frequency_hz=2.4e9, caches=(
 def test_rows_in_space_of_three_dimensions_stay_whole_beyond_the_private_caches(cores):
     """Rows of 32 took 1.5 to 1.8 times as long at 100, 250 and 400 points a side (Zen 3, one thread)."""
     target = replace(THREE_LEVELS, cores=cores)
-    (band,) = tile(pluto(analyse(from_c_file(str(HEAT)))), TilingOptions(target=target)).bands
+    (band,) = tile(pluto_of_file(HEAT), TilingOptions(target=target)).bands
     assert band.plan.edges[3] is None or band.plan.edges[3] >= 1024
     assert band.plan.edges[0] is not None
 

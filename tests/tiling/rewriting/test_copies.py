@@ -10,16 +10,13 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.generation.ast_build import PLACEHOLDER
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.loop_ir.loops import Node, Packed
 from polysched.emit_c.loop_ir.traversal import walk_nodes
-from polysched.scheduling import pluto
 from polysched.scheduling.marks import Copy, LoopMark
-from polysched.scop import from_c_text
 from polysched.scop.body import Load
 from polysched.scop.body import walk as walk_expression
 from polysched.scop.scop import Access
@@ -27,6 +24,7 @@ from polysched.target.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile
 from polysched.tiling.copy_statements import with_copy_statements
 from polysched.tiling.rewriting.copies import copies_of
+from tests.schedules import pluto_of
 
 TARGET = Target(vector_bits=128, vector_registers=16, cores=2)
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -55,7 +53,7 @@ def tiled(name: str, **options: object) -> TiledSchedule:
     heads, body = PROGRAMS[name]
     text = f"void f(int n, int m, int l, {heads}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     given = {"target": TARGET, "sizes": "auto" if name == "convolution" else (16, 48, 8), **options}
-    return tile(pluto(analyse(from_c_text(text))), TilingOptions(**given))
+    return tile(pluto_of(text), TilingOptions(**given))
 
 
 def test_the_text_of_a_mark_says_everything() -> None:
@@ -93,7 +91,7 @@ def test_a_tree_without_a_copy_makes_no_buffer() -> None:
 
 @pytest.mark.parametrize("kernel", ["gemm", "mm2", "syrk", "symm", "cholesky", "trmm"])
 def test_every_buffer_is_a_copy_of_the_tree(kernel: str) -> None:
-    made = tile(pluto(analyse(from_c_text((KERNELS / f"{kernel}.c").read_text()))), TilingOptions(target=TARGET))
+    made = tile(pluto_of((KERNELS / f"{kernel}.c").read_text()), TilingOptions(target=TARGET))
     source = emit(made, options=EmitOptions(vector_bits=128))
     planned = [copy for _, copy in copies_of(made.tree)]
     panels = [node.panel for node in walk_nodes(source.loops) if isinstance(node, Packed)]

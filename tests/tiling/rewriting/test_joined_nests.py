@@ -12,11 +12,11 @@ from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit, emit_function, splice
 from polysched.scheduling import pluto
 from polysched.scheduling.tree.loop_tree import Sequence, from_isl
-from polysched.scop import from_c_text
 from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 PRODUCT = """
 void f(int n, int m, int l, float Y[n][m], float X[n][l], float W[l][m], float bias[m])
@@ -42,7 +42,7 @@ EDGES = (16, 48, 8)
 
 def emitted(start: str, end: str, **options: object) -> tuple[str, CSource]:
     text = PRODUCT.format(start=start, end=end)
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=EDGES, **options))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE, sizes=EDGES, **options))
     return text, emit(tiled, options=EmitOptions(vector_bits=512))
 
 

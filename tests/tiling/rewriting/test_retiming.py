@@ -13,6 +13,7 @@ from polysched.scop import from_c_text
 from polysched.target.target import CorePorts
 from polysched.tiling.rewriting import retiming
 from polysched.tiling.rewriting.retiming import retime
+from tests.schedules import original_of
 
 PROGRAM = """
 void f(int n, float a, float r[n], float y[n], float z[n]) {
@@ -35,7 +36,7 @@ def program(work: str = "y[i] + a * y[k - i - 1]", sum_type: str = "float", star
 
 
 def plain(text: str) -> Schedule:
-    return original(analyse(from_c_text(text)))
+    return original_of(text)
 
 
 def together(schedule: Schedule) -> list[int]:

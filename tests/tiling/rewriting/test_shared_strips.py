@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.scheduling import pluto
-from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.explain import explain_text, explanations
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
     CacheLevel(level=1, size_bytes=48 << 10, ways=12), CacheLevel(level=2, size_bytes=2 << 20, ways=16)))
@@ -36,7 +34,7 @@ ONCE = STEP.replace("for (int k = 0; k < n; k++) {", "{ const int k = 3;")
 @pytest.mark.parametrize(("body", "strips"), [(STEP, True), (ACROSS, False), (ONCE, False)])
 def test_neighbours_share_strips_that_keep_their_sums_in_registers(body: str, strips: bool, tmp_path: Path) -> None:
     text = HEAD + body + TAIL
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))
+    tiled = tile(pluto_of(text), TilingOptions(target=MACHINE))
     said = [explain_text(e) for e in explanations(tiled, MACHINE)]
     assert sum("in strips of 64 iterations that it shares" in e for e in said) == (2 if strips else 0), said
     source = emit(tiled, options=EmitOptions(vector_bits=512))

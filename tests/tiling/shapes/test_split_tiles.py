@@ -6,17 +6,14 @@ import itertools
 import random
 import re
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import islpy as isl
 import pytest
 
 from polysched import PipelineOptions, optimize
-from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, printed
 from polysched.pipeline.way import lowered_with_fallbacks
-from polysched.scheduling import Schedule, pluto
 from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop import from_c_text
 from polysched.target import host
@@ -34,6 +31,7 @@ from polysched.tiling.shapes.diamond import faces_of
 from polysched.tiling.shapes.split_tiles import BEGIN, BORDER, END, MOST_PIECES, pieces_of
 from polysched.tiling.tree.position import top
 from tests.emit_c.compiled import load
+from tests.schedules import pluto_of
 from tests.tiers import and_campaign
 from tests.tiling import kernels
 from tests.tiling.planning.test_skewed_tiles import SMALL, STENCIL, schedule_of
@@ -168,7 +166,7 @@ def test_the_option_reaches_the_tiles():
 def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path, sizes: tuple[int, ...],
              **options: bool):
     """What split tiles and the source compute, with the tiled schedule in front."""
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
+    tiled = tile(pluto_of(text), TilingOptions(
         sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits), **options))
     head = text[:text.index("#pragma")]
     ours = load(f"{head}{emit(tiled).text}}}\n", folder, flags=("-O1", "-fopenmp")).f
@@ -208,7 +206,7 @@ CUBE = """void f(double A[{n}][{m}][{k}], double B[{n}][{m}][{k}]) {{
 
 
 def cube(n: int, m: int, steps: int):
-    return pluto(analyse(from_c_text(CUBE.format(n=n, m=m, k=20, steps=steps))))
+    return pluto_of(CUBE.format(n=n, m=m, k=20, steps=steps))
 
 
 def test_gaps_are_cut_along_another_loop_and_have_tiles_over_time():
@@ -272,7 +270,7 @@ SYMBOLIC = STENCIL.replace("[{n}][{n}]", "[n][n]").replace("void f(", "void f(in
 @pytest.fixture(scope="module")
 def symbolic():
     """Two arrays in turn, whose size is a parameter."""
-    return pluto(analyse(from_c_text(SYMBOLIC)))
+    return pluto_of(SYMBOLIC)
 
 
 @pytest.mark.parametrize("cores", [2, 3])
@@ -371,11 +369,6 @@ def test_at_every_size_the_source_is_computed(program, cores, tmp_path):
             assert run(ours, arrays, (steps, *sizes)) == run(source, arrays, (steps, *sizes)), (n, steps)
 
 
-@cache
-def pluto_of(text: str) -> Schedule:
-    return pluto(analyse(from_c_text(text)))
-
-
 def compiled_at_any_size(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path):
     """The tiled schedule, the split tiles compiled, and the source compiled."""
     tiled = tile(pluto_of(text), TilingOptions(
@@ -448,13 +441,13 @@ def test_random_stencils_compute_what_the_source_does(seeds, least, tmp_path):
 
 
 def test_a_size_that_the_user_names_is_what_the_model_counts_with():
-    given = tile(pluto(analyse(from_c_text(SYMBOLIC))), TilingOptions(target=MACHINE, parameters={"n": 120}))
-    typical = tile(pluto(analyse(from_c_text(SYMBOLIC))), TilingOptions(target=MACHINE))
+    given = tile(pluto_of(SYMBOLIC), TilingOptions(target=MACHINE, parameters={"n": 120}))
+    typical = tile(pluto_of(SYMBOLIC), TilingOptions(target=MACHINE))
     nests = [made.bands[0].plan.nest for made in (given, typical)]
     assert [n.parameters["n"] for n in nests] == [120, 1024]
     assert [any(n.fixed) for n in nests] == [False, False]
     assert nests[0].expected == (False, False, False), "space is skewed by the steps, which nobody named"
-    both = tile(pluto(analyse(from_c_text(SYMBOLIC))),
+    both = tile(pluto_of(SYMBOLIC),
                 TilingOptions(target=MACHINE, parameters={"n": 120, "steps": 1000}))
     assert both.bands[0].plan.nest.expected == (True, True, True)
     assert_legal(both)
@@ -463,13 +456,13 @@ def test_a_size_that_the_user_names_is_what_the_model_counts_with():
 def test_a_size_that_arrays_bound_counts_as_one_that_the_user_names():
     """Programs whose arrays have sizes of their own mostly fill them; the code stays right for all smaller ones."""
     declared = SYMBOLIC.replace("[n][n]", "[120][120]")
-    nest = tile(pluto(analyse(from_c_text(declared))), TilingOptions(target=MACHINE)).bands[0].plan.nest
+    nest = tile(pluto_of(declared), TilingOptions(target=MACHINE)).bands[0].plan.nest
     assert nest.parameters == {"n": 120, "steps": 1024}
     assert not any(nest.fixed)
-    with_steps = tile(pluto(analyse(from_c_text(declared.replace("int steps, ", "").replace("t < steps", "t < 500")))),
+    with_steps = tile(pluto_of(declared.replace("int steps, ", "").replace("t < steps", "t < 500")),
                       TilingOptions(target=MACHINE))
     assert with_steps.bands[0].plan.nest.expected == (True, True, True)
-    smaller = tile(pluto(analyse(from_c_text(declared))), TilingOptions(target=MACHINE, parameters={"n": 50}))
+    smaller = tile(pluto_of(declared), TilingOptions(target=MACHINE, parameters={"n": 50}))
     assert smaller.bands[0].plan.nest.parameters["n"] == 50, "what the user says comes first"
     assert_legal(with_steps)
 
@@ -479,7 +472,7 @@ def test_gaps_step_by_step_go_along_the_rows_of_arrays():
     heads, body, edges = PROGRAMS["fields that drive each other"]
     text = f"void f(int steps, int n, int m, {heads.format(element='double')}) {{\n#pragma scop\n{body}\n" \
            "#pragma endscop\n}\n"
-    tiled = tile(pluto(analyse(from_c_text(text))), plain(sizes=edges, split=True))
+    tiled = tile(pluto_of(text), plain(sizes=edges, split=True))
     assert tiled.bands[0].pieces == 2
     lines = emit(tiled, options=EmitOptions(vector_bits=0)).text.split("step by step */")[1].splitlines()
     heads_of = {}

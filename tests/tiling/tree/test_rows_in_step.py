@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.dependence import analyse
-from polysched.scheduling import original, pluto
 from polysched.scheduling.tree.loop_tree import from_isl
-from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.nest import nest_of
 from polysched.tiling.planning.tile_problem import waiting_cycles
 from polysched.tiling.tree.position import top
 from polysched.tiling.tree.rows_in_step import ROWS
+from tests.schedules import original_of, pluto_of
 
 PROGRAM = """
 void f(double A[400][400], double c) {{
@@ -41,7 +39,7 @@ MACHINE = Target(vector_bits=256, vector_registers=16, cores=1, caches=(
 
 
 def nest_as_written(above):
-    schedule = original(analyse(from_c_text(PROGRAM.format(above=above))))
+    schedule = original_of(PROGRAM.format(above=above))
     tree = from_isl(schedule.tree)
     members = (*tree.root.members, *tree.root.child.members)
     return nest_of(schedule.scop, top(schedule.dependences, tree.domain), members, {})
@@ -73,7 +71,7 @@ def test_long_rows_in_step_wait_less_and_short_ones_hardly_share():
 
 
 def test_tiles_leave_rows_in_step_long_and_of_a_whole_number_of_blocks():
-    band = tile(pluto(analyse(from_c_text(SWEEPS))), TilingOptions(
+    band = tile(pluto_of(SWEEPS), TilingOptions(
         sizes="auto", target=MACHINE, parallel=False)).bands[0]
     assert band.plan.edges[2] is None or band.plan.edges[2] >= 128
     assert band.plan.edges[1] % ROWS == 0

@@ -222,6 +222,9 @@ def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
         if named is not None:
             return named
     dtype = _SPECIFIERS.get(tuple(sorted(words)))
+    if "_Complex" in words:
+        return Unsupported("complex numbers are not read, since C multiplies them by a call where a part is not a "
+                           "number; keep real and imaginary parts as members or arrays of their own")
     if dtype is None:
         return Unsupported(f"the type `{' '.join(words)}` is not supported")
     return Scalar(dtype, own_type=words.count("long") < 2)

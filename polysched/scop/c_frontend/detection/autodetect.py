@@ -156,8 +156,9 @@ class _Search:
         text_region = self.text_region(items, start, end)
         if text_region is None:
             last = items[end - 1]
-            self.reasons.setdefault(last, UnsupportedScopError(
-                "a macro or a directive hides where the loop begins or ends", where=place(self.source.path, last)))
+            problem = "a label stands in front of the loop" if len(path) > 1 and isinstance(path[-2], c_ast.Label) \
+                else "a macro or a directive hides where the loop begins or ends"
+            self.reasons.setdefault(last, UnsupportedScopError(problem, where=place(self.source.path, last)))
             return None
         region = SyntaxRegion(text_region=text_region, function=function, path=path, before=tuple(items[:start]),
                               items=tuple(items[start:end]), after=tuple(items[end:]))

@@ -22,7 +22,7 @@ def left_loops(node: c_ast.Node, is_own: Callable[[c_ast.Node], bool], taken: Se
     """
     if node in taken:
         return
-    if not isinstance(node, LOOPS) or not is_own(node):
+    if not isinstance(node, LOOPS) or _is_block(node) or not is_own(node):
         for _, child in node.children():
             yield from left_loops(child, is_own, taken, reasons)
         return
@@ -34,6 +34,11 @@ def left_loops(node: c_ast.Node, is_own: Callable[[c_ast.Node], bool], taken: Se
         return
     found = [reason for below in everything(node) if (reason := reasons.get(below))]
     yield _line(node, "stays as it is", _deepest(node, reasons) if found else None)
+
+
+def _is_block(node: c_ast.Node) -> bool:
+    """Whether a node is `do ... while (0)`: a block as macros write it, and no loop."""
+    return isinstance(node, c_ast.DoWhile) and isinstance(node.cond, c_ast.Constant) and node.cond.value == "0"
 
 
 def _deepest(node: c_ast.Node, reasons: Mapping[c_ast.Node, PolyschedError]) -> PolyschedError | None:

@@ -50,3 +50,14 @@ def test_every_loop_is_told_where_nothing_is_found(caplog: pytest.LogCaptureFixt
     with pytest.raises(Exception, match="nothing in the file can be represented"):
         told(caplog, "for (int i = 0; i < n; i++) printf(\"x\");\nwhile (a[0]) a[0] /= 2;")
     assert [record.getMessage().split(":")[1] for record in caplog.records] == ["3", "4"]
+
+
+def test_a_block_that_a_macro_writes_as_a_loop_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    assert told(caplog, f"{FOUND}\n#define CHECK(x) do {{ printf(\"%d\", x); }} while (0)\nCHECK(n);\n") == []
+    (line,) = told(caplog, f"{FOUND}\n#define ALL(x) do {{ while (x) printf(\"x\"); }} while (0)\nALL(a[0]);\n")
+    assert line.startswith("in.c:5: the loop stays as it is: ")
+
+
+def test_a_label_in_front_of_a_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    (line,) = told(caplog, f"{FOUND}\nif (n > 7) goto out;\nn = n / 2;\nout:\n{FOUND}")
+    assert line == "in.c:7: the loop stays as it is: a label stands in front of the loop"

@@ -1,0 +1,98 @@
+"""What compilers make during a test run: with few optimisations where that shows the same, and once for the same text.
+
+Both hold in the processes of pytest, whose caches are folders of the run.  Commands that tests run have processes of
+their own, and build as users do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polysched
+from polysched.measure.processes.building import DEFAULT_FLAGS
+from polysched.target import Compiler
+
+LESS = ("-O1", "-march=native")
+READ_MORE = ("-I", "-include", "-isystem", "-iquote", "-M", "-fprofile", "-save-temps", "-g", "-x", "@")
+"""Options with which the output is not that of one file, or names the file."""
+OWN = f"-I{Path(polysched.__file__).parent}"
+"""How folders of the program's own headers are named, which do not change during a run."""
+ENVIRONMENT = ("PATH", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
+_OWN_HEADER = re.compile(r'^\s*#\s*include\s*"|__FILE__|__DATE__|__TIME__|\.incbin', re.MULTILINE)
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def with_less(arguments: Sequence[str]) -> Sequence[str]:
+    """What `compile_shared` asks for with `DEFAULT_FLAGS`, in half of the time; what else is asked for as it is."""
+    count = len(DEFAULT_FLAGS)
+    usual = tuple(arguments[:count]) == DEFAULT_FLAGS and "-fvisibility=hidden" in arguments
+    return [*LESS, *arguments[count:]] if usual else arguments
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One C file that becomes one file of output."""
+
+    key: str
+    output: Path
+
+    @staticmethod
+    def of(compiler: Compiler, arguments: Sequence[str], source: str | None, folder: Path | None) -> Compilation | None:
+        """None where a compiler is asked for something else, or reads more than the file and the system's headers."""
+        if source is not None or arguments.count("-o") != 1 or any(
+                a.startswith(READ_MORE) and not a.startswith(OWN) for a in arguments):
+            return None
+        at = arguments.index("-o")
+        inputs = [a for k, a in enumerate(arguments) if not a.startswith("-") and k not in (at, at + 1)]
+        if at + 1 == len(arguments) or len(inputs) != 1 or not inputs[0].endswith(".c"):
+            return None
+        here = folder or Path()
+        file, output = here / inputs[0], here / arguments[at + 1]
+        if not file.is_file() or _OWN_HEADER.search(text := file.read_text(errors="surrogateescape")):
+            return None
+        others = [a for k, a in enumerate(arguments) if a != inputs[0] and k != at + 1]
+        return Compilation(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
+                                    text]), output)
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+@dataclass
+class Compilations:
+    """Stands in the place of `Compiler.run`.
+
+    Parameters
+    ----------
+    run : the method itself.
+    folder : where outputs are kept; several processes may have the same.
+    in_full : whether compilers now do all that users let them do.
+    """
+
+    run: Run
+    folder: Path
+    in_full: bool = False
+
+    def __call__(self, compiler: Compiler, arguments: Sequence[str], *, source: str | None = None,
+                 folder: Path | None = None, timeout_seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
+        asked = arguments if self.in_full else with_less(arguments)
+        found = Compilation.of(compiler, asked, source, folder)
+        if found is not None and (kept := self.folder / found.key).exists():
+            found.output.unlink(missing_ok=True)   # a process may have the earlier one loaded
+            shutil.copy(kept, found.output)
+            return subprocess.CompletedProcess([*compiler.command, *asked], 0, "", "")
+        done = self.run(compiler, asked, source=source, folder=folder, timeout_seconds=timeout_seconds)
+        if found is not None and done.returncode == 0 and not done.stdout + done.stderr and found.output.is_file():
+            with tempfile.TemporaryDirectory(dir=self.folder) as place:
+                os.replace(shutil.copy(found.output, place), self.folder / found.key)
+        return done
