@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from polysched.version import __version__
 
-ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(Path(__file__).parent))
+from collected import collect, on_the_site
 
 project = "polysched"
 version = release = __version__
 root_doc = "index"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "_templates", "README.md"]
+nb_execution_mode = "off"   # notebooks are shown as they were run; tests run them
 templates_path = ["_templates"]
 autosummary_generate = True   # a page a module of api.md, in docs/api/
 autosummary_imported_members = False
@@ -32,38 +34,26 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-suppress_warnings = ["ref.python"]   # `bytes` in a signature is Python's, not one of our properties of that name
+# `bytes` in a signature is Python's, not one of our properties of that name; widgets are shown as text.
+suppress_warnings = ["ref.python", "mystnb.unknown_mime_type"]
 
 _INCLUDE = re.compile(r"```\{include\} (\S+)\n```\n")
-_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def with_included_pages(app: Any, name: str, source: list[str]) -> None:
     """Put READMEs of the repository in place of `{include}`, and let their links lead to the pages of the site.
 
-    Links in the repository are relative to the file; on the site the README of a room is `rooms/ROOM`, and other files
-    outside docs/ are no pages, so only their text stays.
+    Links in the repository are relative to the file (`collected.on_the_site`).
     """
-    docs = Path(app.srcdir)
-    page = docs / f"{name}.md"
+    page = Path(app.srcdir) / f"{name}.md"
+    if not page.exists():
+        return
     text, folder = source[0], page.parent
     if included := _INCLUDE.search(text):
         file = (page.parent / included.group(1)).resolve()
         app.env.note_dependency(str(file))
         text, folder = text.replace(included.group(), file.read_text()), file.parent
-    source[0] = _LINK.sub(lambda link: _on_the_site(link, folder, page.parent, docs), text)
-
-
-def _on_the_site(link: re.Match[str], written_in: Path, shown_in: Path, docs: Path) -> str:
-    label, path, anchor = link.group(1), link.group(2), link.group(3) or ""
-    if "://" in path:
-        return link.group()
-    target = (written_in / path).resolve()
-    if target.name == "README.md" and target.parent.parent == ROOT / "polysched":
-        target = docs / "rooms" / f"{target.parent.name}.md"
-    if not target.is_relative_to(docs):
-        return label
-    return f"[{label}]({os.path.relpath(target, shown_in)}{anchor})"
+    source[0] = on_the_site(text, folder, page.parent)
 
 
 def with_sections(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
@@ -99,5 +89,6 @@ def _in_code(lines: list[str]) -> bool:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    collect()
     app.connect("source-read", with_included_pages)
     app.connect("autodoc-process-docstring", with_sections)

@@ -31,7 +31,7 @@ from polysched.cli import (
     tune,
 )
 from polysched.cli.python_programs import block
-from polysched.cli.questions import explain
+from polysched.cli.questions import draw, explain
 
 
 class Command(Protocol):
@@ -49,5 +49,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, block, run, tune, db, compare, bench, report, machine, extract, deps, explain, schedule, tile, passes,
-    match, onnx, place, fuzz, doctor, completion)
+    demo, c2c, block, run, tune, db, compare, bench, report, machine, extract, deps, explain, draw, schedule, tile,
+    passes, match, onnx, place, fuzz, doctor, completion)

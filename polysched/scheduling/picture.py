@@ -11,7 +11,20 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import ORDERING, Instance, dependent_instances, draw_dependences
+from polysched.errors import UsageError
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tiles_of import (
+    Tile,
+    TileLoop,
+    between_tiles,
+    bodies,
+    fibre,
+    member_values,
+    polygons,
+    tile_loops,
+    tile_of,
+    turns,
+)
 from polysched.scheduling.tree.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scop.html import drawing
 from polysched.scop.picture import (
@@ -19,17 +32,20 @@ from polysched.scop.picture import (
     Picture,
     Place,
     Point,
+    Turn,
     in_slice,
+    slice_axes,
     slice_points,
     small_parameters,
     svg_document,
 )
-from polysched.scop.points import fix_parameters, pairs_of, points_of
+from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Statement
 from polysched.scop.shown import Shown
 
 ROW = 24
 INDENT = 26
+THREADS = 4  # that share the tiles of a picture where the reader names no number
 INKS = ("#222222", "#aa3377", "#1f5fa8", "#228833", "#b05a00")
 """Of statements' dots, dark enough to be seen on every tile's colour."""
 
@@ -128,25 +144,80 @@ def _statements(keep: isl.UnionSet) -> str:
 
 
 def draw_tiles(dependences: Dependences, tree: isl.Schedule, *, parameters: Mapping[str, int] | None = None,
-               axes: tuple[str, str] | None = None) -> Picture:
-    """The iteration domains with dependence arrows; instances of one tile share a colour.
+               axes: tuple[str, str] | None = None, threads: int = THREADS) -> Picture:
+    """The iteration domains with dependence arrows, and tiles with outlines, numbers, and when they run.
 
     Parameters
     ----------
     tree : a tree whose tile loops carry `LoopMark` marks with role tile.
     parameters, axes : as for `draw_dependences`.
+    threads : among how many threads the tiles of a parallel loop are shared (`Picture.coloured("thread")`).
     """
-    values = dict(parameters) if parameters is not None else small_parameters(dependences.scop)
+    if threads < 1:
+        raise UsageError(f"{threads} threads cannot run tiles", hint="give one or more")
+    scop = dependences.scop
+    values = dict(parameters) if parameters is not None else small_parameters(scop)
     picture = draw_dependences(dependences, parameters=values, axes=axes)
-    statements = dependences.scop.statements
-    tiles = {s.name: _tile_of(tree, s.domain, values) for s in statements}
+    placed = placed_tiles(dependences, tree, values, threads)
+    if not placed.numbers:
+        return picture
+    panels = tuple(_with_tiles(panel, statement, axes, values, placed)
+                   for statement, panel in zip(scop.statements, picture.panels, strict=True))
+    return replace(picture, panels=panels, turns=placed.turns, order=placed.order)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlacedTiles:
+    """The tiles of a tree at given sizes.
+
+    Parameters
+    ----------
+    loops : the loops around tiles.
+    tiles : by statement, the tile of every instance that is in one.
+    numbers : of the tiles, in the order in which one thread runs them.
+    turns, order : when each number runs and where, and in words which order that is.
+    """
+
+    loops: tuple[TileLoop, ...]
+    tiles: Mapping[str, Mapping[Point, Tile]]
+    numbers: Mapping[Tile, int]
+    turns: Mapping[int, Turn]
+    order: str
+
+
+def placed_tiles(dependences: Dependences, tree: isl.Schedule, parameters: Mapping[str, int],
+                 threads: int) -> PlacedTiles:
+    """The tiles of a tree: by its marks for threads or, where it has none, by all dependences between tiles."""
+    loops = tile_loops(from_isl(tree))
+    tiles = {s.name: tile_of(loops, s.domain, parameters) for s in dependences.scop.statements}
     numbers = {tile: n for n, tile in enumerate(sorted({t for found in tiles.values() for t in found.values()}))}
-    panels = []
-    for statement, panel in zip(statements, picture.panels, strict=True):
-        points, _, _ = slice_points(statement, values, axes)
-        found = tiles[statement.name]
-        panels.append(replace(panel, colours={points[p]: numbers[found[p]] for p in points if p in found}))
-    return replace(picture, panels=tuple(panels))
+    instances = {(name, point): tile for name, found in tiles.items() for point, tile in found.items()}
+    ordering = [d for d in dependences.pairs if d.kind in ORDERING]
+    asked = bool(numbers) and not any(loop.parallel for loop in loops)
+    pairs = dependent_instances(ordering, parameters, set(instances)) if asked else ()
+    when, order = turns(loops, numbers, instances, pairs, threads=threads) if numbers else ({}, "")
+    return PlacedTiles(loops=loops, tiles=tiles, numbers=numbers, turns=when, order=order)
+
+
+def _with_tiles(panel: Panel, statement: Statement, axes: tuple[str, str] | None, parameters: Mapping[str, int],
+                placed: PlacedTiles) -> Panel:
+    """A panel with its tiles: the places of each, and its polygons where two iterators are drawn."""
+    tiles, numbers = placed.tiles[statement.name], placed.numbers
+    points, _, cut = slice_points(statement, parameters, axes)
+    colours = {points[p]: numbers[tiles[p]] for p in points if p in tiles}
+    if statement.depth < 2:
+        return replace(panel, colours=colours)
+    horizontal, vertical = slice_axes(statement, axes)
+    drawn = (horizontal, vertical) if vertical is not None else (horizontal,)
+    fixed = {statement.iterators.index(name): value for name, value in cut.items()}
+    inside: dict[Tile, set[Point]] = {}
+    for point in points:
+        if point in tiles:
+            inside.setdefault(tiles[point], set()).add(point)
+    domain = fix_parameters(statement.domain, parameters)
+    shapes = {numbers[tile]: polygons(bodies(fibre(placed.loops, tile, statement.domain, parameters), domain, drawn,
+                                             fixed, expected)) for tile, expected in inside.items()}
+    return replace(panel, colours=colours, shapes={number: shape for number, shape in shapes.items() if shape})
 
 
 def draw_schedule(dependences: Dependences, tree: isl.Schedule, *, tiles: isl.Schedule | None = None,
@@ -190,10 +261,10 @@ def _times(tree: isl.Schedule, statement: Statement, parameters: Mapping[str, in
     first = -1
     found: dict[Point, Point] = dict.fromkeys(points_of(fix_parameters(statement.domain, parameters)), ())
     for number, node in enumerate(walk(from_isl(tree).root)):
-        if not isinstance(node, Band) or _between_tiles(node):
+        if not isinstance(node, Band) or between_tiles(node):
             continue
         for member in node.members:
-            values = dict(_member_values(member, statement.domain, parameters))
+            values = dict(member_values(member, statement.domain, parameters))
             if values:
                 first = number if first < 0 else first
                 found = {point: (*time, *values[point]) for point, time in found.items()}
@@ -222,8 +293,8 @@ def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequenc
 def _colours(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str], places: Mapping[Instance, Place],
              parameters: Mapping[str, int]) -> dict[tuple[int, int], int]:
     """The number of the tile around each place."""
-    scop = dependences.scop
-    tiles = {(n, p): tile for n in names for p, tile in _tile_of(tree, scop.statement(n).domain, parameters).items()
+    scop, loops = dependences.scop, tile_loops(from_isl(tree))
+    tiles = {(n, p): tile for n in names for p, tile in tile_of(loops, scop.statement(n).domain, parameters).items()
              if (n, p) in places}
     numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
     return {(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()}
@@ -251,25 +322,3 @@ def _places(times: Mapping[Instance, Point], names: Sequence_[str]) -> dict[Inst
 def _aside(number: int, count: int) -> float:
     """How far a statement's dots are moved within their cell, so that those of all statements are seen."""
     return 0.0 if count == 1 else -0.22 + 0.44 * number / (count - 1)
-
-
-def _tile_of(tree: isl.Schedule, domain: isl.Set, parameters: Mapping[str, int]) -> dict[Point, Point]:
-    """The tile of every instance that is in one: the number of its outermost tile loop, and its coordinates."""
-    found: dict[Point, Point] = {}
-    for number, node in enumerate(walk(from_isl(tree).root)):
-        if isinstance(node, Band) and _between_tiles(node):
-            for point, value in _member_values(node.members[0], domain, parameters):
-                found[point] = (*found.get(point, (number,)), *value)
-    return found
-
-
-def _between_tiles(band: Band) -> bool:
-    return band.mark is not None and band.mark.role in (Role.TILE, Role.WAVEFRONT)
-
-
-def _member_values(member: isl.UnionPwAff, domain: isl.Set, parameters: Mapping[str, int]
-                   ) -> list[tuple[Point, Point]]:
-    """The instances of a domain that a loop has, each with the loop's value."""
-    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(isl.UnionSet.from_set(domain))
-    pieces = values.get_map_list()
-    return [pair for i in range(pieces.n_map()) for pair in pairs_of(fix_parameters(pieces.get_at(i), parameters))]

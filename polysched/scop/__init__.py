@@ -18,7 +18,11 @@ __all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file",
            "from_tir"]
 
 PROVIDED = {
-    "Picture.tikz": "tikz:tikz_of",
+    "Picture.live": "pictures.page:Live",
+    "Picture.page": "pictures.page:page_of",
+    "Picture.svg": "pictures.svg:svg_of",
+    "Picture.tikz": "pictures.tikz:tikz_of",
+    "Solid.tikz": "pictures.tikz:tikz_of_solid",
     "Scop.__str__": "text:scop_text",
     "Scop._repr_html_": "display:scop_html",
 }

@@ -7,10 +7,9 @@ rooms add arrows and groups; this file only knows points.
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import hypot
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import islpy as isl
 
@@ -21,11 +20,10 @@ from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 
-CELL = 26
-RADIUS = 4
+if TYPE_CHECKING:
+    from polysched.scop.pictures.page import Live
+
 MARGIN = 34
-LEGEND = 16
-MANY_ARROWS = 100
 MOST_POINTS = 2500
 MOST_POINTS_OF_BOX = 40 * MOST_POINTS  # of a domain's bounding box, before its points are listed
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
@@ -33,6 +31,15 @@ PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 
 Point = tuple[int, ...]
 Place = tuple[float, float]
+COLOURED_BY = ("tile", "thread", "step")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """When a tile runs and where: its step, and its thread; None where no loop around tiles is parallel."""
+
+    step: int
+    thread: int | None = None
 
 
 def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif", font_size: float = 12,
@@ -62,6 +69,7 @@ class Panel:
     arrows : pairs of such points, from source to sink.
     colours : the group, for instance the tile, of a whole place; neighbouring groups get different colours, and a
         group has the same one in all panels.
+    shapes : the convex polygons that a group covers in the slice; the cells of its places where it has none.
     inks : colours of the dots that are not black, by point.
     legend : what the dots' colours mean: (colour, text).
     """
@@ -71,6 +79,7 @@ class Panel:
     points: tuple[Place, ...]
     arrows: tuple[tuple[Place, Place], ...] = ()
     colours: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    shapes: Mapping[int, tuple[tuple[Place, ...], ...]] = field(default_factory=dict)
     inks: Mapping[Place, str] = field(default_factory=dict)
     legend: tuple[tuple[str, str], ...] = ()
 
@@ -93,38 +102,56 @@ class Picture(Shown):
     ----------
     links : arrows between panels.
     note : what a reader must know, below the picture.
+    turns : when each group runs, and on which thread; empty where that is not known.
+    order : in words, which order the turns are.
+    colour_by : what the colours of groups tell: `tile`, `thread` or `step`.
     """
 
     panels: tuple[Panel, ...]
     links: tuple[Link, ...] = ()
     note: str = ""
+    turns: Mapping[int, Turn] = field(default_factory=dict)
+    order: str = ""
+    colour_by: str = "tile"
 
     @property
     def svg(self) -> str:
         """A self-contained SVG document."""
-        grids, parts, x, tallest = [], [], 0, 0
-        paint = painted(self)
-        for panel in self.panels:
-            grid = _Grid(panel)
-            parts.append(f'<g transform="translate({x},0)">{_draw(panel, grid, paint)}</g>')
-            grids.append((x, grid))
-            x, tallest = x + grid.width, max(tallest, grid.height)
-        parts.append('<g fill="none" stroke="#aa3377" stroke-width="1.2" marker-end="url(#link)">')
-        for link in self.links:
-            (x1, first), (x2, second) = grids[link.source_panel], grids[link.sink_panel]
-            source, sink = first.at(link.source), second.at(link.sink)
-            parts.append(_curve((x1 + source[0], source[1]), (x2 + sink[0], sink[1])))
-        parts.append("</g>")
-        if self.note:
-            parts.append(f'<text x="{MARGIN}" y="{tallest + 12}" fill="#555">{html.escape(self.note)}</text>')
-            tallest, x = tallest + 22, max(x, MARGIN + 7 * len(self.note))
-        return svg_document(_ARROW_HEADS + "".join(parts), width=x, height=tallest)
+        text: str = provided("scop", "Picture.svg")(self)
+        return text
 
     @property
     def tikz(self) -> str:
         """The picture as TikZ, for papers."""
         text: str = provided("scop", "Picture.tikz")(self)
         return text
+
+    @property
+    def page(self) -> str:
+        """The picture as an HTML page without network, where a pointer lifts one dependence and tiles run in order."""
+        text: str = provided("scop", "Picture.page")(self)
+        return text
+
+    def live(self) -> Live:
+        """For notebooks: the page in a frame, instead of an image."""
+        live: Live = provided("scop", "Picture.live")(page=self.page, text=str(self))
+        return live
+
+    def coloured(self, by: str) -> Picture:
+        """With tiles coloured by `tile`, `thread` or `step`.
+
+        Raises
+        ------
+        UsageError : there is no such colouring, or this picture does not know it.
+        """
+        if by not in COLOURED_BY:
+            raise UsageError(f"no colouring by {by!r}", hint=f"one of {', '.join(COLOURED_BY)}")
+        if by != "tile" and not self.turns:
+            raise UsageError(f"the picture has no tiles to colour by {by}")
+        if by == "thread" and all(turn.thread is None for turn in self.turns.values()):
+            raise UsageError("no loop around the tiles is parallel: one thread runs them all",
+                             hint="tile with parallel loops, or colour by step")
+        return replace(self, colour_by=by)
 
     def _repr_html_(self) -> str:
         return drawing(self.svg, alt=str(self))
@@ -135,114 +162,6 @@ class Picture(Shown):
                  f"{len(set(p.colours.values()))} tiles" for p in self.panels]
         between = [f"{len(self.links)} arrows between statements"] if self.links else []
         return "".join(f"{line}\n" for line in (*lines, *between, *([self.note] if self.note else [])))
-
-
-_ARROW_HEADS = "<defs>" + "".join(
-    f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
-    f'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{colour}"/></marker>'
-    for name, colour in (("head", "#555"), ("link", "#aa3377"))) + "</defs>"
-
-
-class _Grid:
-    """Where the points of a panel lie in its drawing."""
-
-    def __init__(self, panel: Panel) -> None:
-        xs, ys = [round(p[0]) for p in panel.points] or [0], [round(p[1]) for p in panel.points] or [0]
-        self.left, self.bottom = min(xs), min(ys)
-        self.columns, self.rows = max(xs) - self.left + 1, max(ys) - self.bottom + 1
-        self.width = max(self.columns * CELL + 2 * MARGIN, 7 * len(panel.title) + MARGIN + 8)
-        self.height = self.rows * CELL + 2 * MARGIN + LEGEND * len(panel.legend)
-
-    def at(self, point: Place) -> Place:
-        """The middle of a point's place."""
-        return (MARGIN + (point[0] - self.left) * CELL + CELL / 2,
-                MARGIN + (self.rows - 1 - point[1] + self.bottom) * CELL + CELL / 2)
-
-
-def _draw(panel: Panel, grid: _Grid, paint: Mapping[int, str]) -> str:
-    if not panel.points:
-        return f'<text x="{MARGIN}" y="16">{html.escape(panel.title)}: no instance</text>'
-    parts = [f'<text x="{MARGIN}" y="16" font-weight="bold">{html.escape(panel.title)}</text>']
-    for place, group in panel.colours.items():
-        x, y = grid.at(place)
-        parts.append(f'<rect x="{x - CELL / 2:g}" y="{y - CELL / 2:g}" width="{CELL}" height="{CELL}" '
-                     f'fill="{paint[group]}" fill-opacity="0.35"/>')
-    faint = ' stroke-opacity="0.55"' if len(panel.arrows) > MANY_ARROWS else ""
-    parts += [f'<g stroke="#555"{faint} marker-end="url(#head)">',
-              *(_arrow(grid.at(source), grid.at(sink)) for source, sink in panel.arrows), '</g><g fill="#222">']
-    for point in panel.points:
-        x, y = grid.at(point)
-        ink = f' fill="{panel.inks[point]}"' if point in panel.inks else ""
-        parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS}"{ink}><title>{_place_text(point)}</title></circle>')
-    parts.append("</g>")
-    return "".join([*parts, *_axes(panel, grid), *_legend(panel, grid)])
-
-
-def _place_text(point: Place) -> str:
-    return f"({round(point[0])}, {round(point[1])})"
-
-
-def _legend(panel: Panel, grid: _Grid) -> list[str]:
-    top = grid.rows * CELL + 2 * MARGIN
-    return [f'<circle cx="{MARGIN + 4}" cy="{top + LEGEND * n + 4}" r="{RADIUS}" fill="{colour}"/>'
-            f'<text x="{MARGIN + 14}" y="{top + LEGEND * n + 8}">{html.escape(text)}</text>'
-            for n, (colour, text) in enumerate(panel.legend)]
-
-
-def _curve(source: Place, sink: Place) -> str:
-    """An arrow that rises over what lies between its ends."""
-    (x1, y1), (x2, y2) = source, sink
-    bend = min(x2 - x1, 60.0) if x2 > x1 else max(x2 - x1, -60.0)
-    middle = (x1 + x2) / 2, (y1 + y2) / 2 - abs(bend) / 2
-    length = hypot(x2 - middle[0], y2 - middle[1]) or 1.0
-    x3, y3 = (x2 - (x2 - middle[0]) / length * RADIUS, y2 - (y2 - middle[1]) / length * RADIUS)
-    return f'<path d="M{x1:g},{y1:g} Q{middle[0]:g},{middle[1]:g} {x3:.1f},{y3:.1f}"/>'
-
-
-def _arrow(source: Place, sink: Place) -> str:
-    """From the edge of one dot to the edge of the other, so that the head is seen."""
-    (x1, y1), (x2, y2) = source, sink
-    length = hypot(x2 - x1, y2 - y1)
-    dx, dy = ((x2 - x1) / length * RADIUS, (y2 - y1) / length * RADIUS) if length else (0.0, 0.0)
-    return f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}"/>'
-
-
-def painted(picture: Picture) -> dict[int, str]:
-    """The colour of every group of a picture."""
-    return _paint([panel.colours for panel in picture.panels])
-
-
-def _paint(panels: Sequence[Mapping[tuple[int, int], int]]) -> dict[int, str]:
-    """A colour per group, one for all panels: the first that no group beside it has anywhere, while there is one."""
-    beside: dict[int, set[int]] = {}
-    for groups in panels:
-        for (x, y), group in groups.items():
-            near = {groups.get((x + dx, y + dy), group) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
-            beside.setdefault(group, set()).update(near - {group})
-    chosen: dict[int, str] = {}
-    for group in sorted(beside):
-        taken = {chosen[other] for other in beside[group] if other in chosen}
-        free = [colour for colour in PALETTE if colour not in taken]
-        chosen[group] = free[0] if free else PALETTE[group % len(PALETTE)]
-    return chosen
-
-
-def _axes(panel: Panel, grid: _Grid) -> list[str]:
-    every_x, every_y = max(1, grid.columns // 10), max(1, grid.rows // 10)
-    below = MARGIN + grid.rows * CELL + 14
-    parts = []
-    for i in range(0, grid.columns, every_x):
-        x = MARGIN + i * CELL + CELL // 2
-        parts.append(f'<text x="{x}" y="{below}" text-anchor="middle" fill="#777">{grid.left + i}</text>')
-    for j in range(0, grid.rows, every_y):
-        y = MARGIN + (grid.rows - 1 - j) * CELL + CELL // 2 + 4
-        parts.append(f'<text x="{MARGIN - 6}" y="{y}" text-anchor="end" fill="#777">{grid.bottom + j}</text>')
-    along, up = panel.axes
-    place = (f'x="{MARGIN + grid.columns * CELL + 6}" y="{below}"' if len(along) < 4 else
-             f'x="{MARGIN + grid.columns * CELL // 2}" y="{below + 14}" text-anchor="middle"')
-    parts.append(f'<text {place}>{html.escape(along)}</text>')
-    parts.append(f'<text x="6" y="{MARGIN - 6}">{html.escape(up)}</text>')
-    return parts
 
 
 def small_parameters(scop: Scop, *, size: int = 7) -> dict[str, int]:

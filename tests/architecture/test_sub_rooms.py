@@ -13,7 +13,7 @@ ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
     "target": ["scratchpads"],
     "scop": ["construction", "c_frontend", "openscop", "expression", "python_frontend", "block_frontend",
-             "mlir_frontend", "tir_frontend"],
+             "mlir_frontend", "tir_frontend", "pictures"],
     "dependence": ["reductions", "reordering", "questions"],
     "scheduling": ["tree", "primitives", "solving", "fusion", "interchange"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],

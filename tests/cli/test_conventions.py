@@ -31,10 +31,10 @@ from polysched.cli.options import tiled_options
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
-READING_C = ("c2c", "run", "tune", "extract", "deps", "explain", "schedule", "tile", "passes", "match")
-WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule", "explain")
+READING_C = ("c2c", "run", "tune", "extract", "deps", "explain", "draw", "schedule", "tile", "passes", "match")
+WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule", "explain", "draw")
 WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match", "explain")
-WITHOUT_JSON = ("demo", "report", "completion")   # they write C, a page, a script
+WITHOUT_JSON = ("demo", "report", "completion", "draw")   # they write C, a page, a script, a picture
 
 ROOT = Path(__file__).parents[2]
 

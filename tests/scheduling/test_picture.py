@@ -97,11 +97,34 @@ def test_neighbouring_tiles_have_different_colours():
     tiled = steps.apply(stencil(), Skew(loop="i", by="t", factor=1), Tile(loops=("t", "i"), sizes=(2, 2)))
     picture = draw_tiles(tiled.dependences, tiled.tree, parameters={"N": 20})
     groups = picture.panels[0].colours
-    squares = ElementTree.fromstring(picture.svg).findall(f".//{SVG}rect")
-    paint = dict(zip(groups.items(), (square.get("fill") for square in squares), strict=True))
-    colour = {point: fill for (point, _), fill in paint.items()}
+    tiles = [g for g in ElementTree.fromstring(picture.svg).findall(f".//{SVG}g") if g.get("class") == "tile"]
+    fill = {int(tile.get("data-tile")): tile.get("fill") for tile in tiles}
+    assert set(fill) == set(groups.values())
+    colour = {point: fill[group] for point, group in groups.items()}
     pairs = [(p, q) for p in groups for q in ((p[0] + 1, p[1]), (p[0], p[1] + 1), (p[0] + 1, p[1] + 1)) if q in groups]
     assert all((colour[p] == colour[q]) == (groups[p] == groups[q]) for p, q in pairs)
+
+
+def test_tiles_have_numbers_outlines_and_turns():
+    tiled = steps.apply(stencil(), Skew(loop="i", by="t", factor=1), Tile(loops=("t", "i"), sizes=(2, 3)))
+    picture = draw_tiles(tiled.dependences, tiled.tree, parameters={"N": 7})
+    panel = picture.panels[0]
+    groups = set(panel.colours.values())
+    root = ElementTree.fromstring(picture.svg)
+    assert {text.text for text in root.findall(f".//{SVG}text") if text.get("data-tile")} == set(map(str, groups))
+    assert set(panel.shapes) == groups, "every tile of a skewed box is a polygon"
+    assert set(picture.turns) == groups
+    assert "earliest" in picture.order
+    corners = {corner for polygons in panel.shapes.values() for polygon in polygons for corner in polygon}
+    assert any(abs(x - round(x * 2) / 2) < 1e-6 for x, _ in corners)
+    with pytest.raises(UsageError, match="one thread runs them all"):
+        picture.coloured("thread")
+    with pytest.raises(UsageError, match="no colouring by 'mood'"):
+        picture.coloured("mood")
+    assert len({fill.get("fill") for fill in ElementTree.fromstring(picture.coloured("step").svg).iter()
+                if fill.get("class") == "tile"}) == 1 + max(turn.step for turn in picture.turns.values())
+    with pytest.raises(UsageError, match="0 threads cannot run tiles"):
+        draw_tiles(tiled.dependences, tiled.tree, parameters={"N": 5}, threads=0)
 
 
 def test_arrows_end_at_the_edge_of_the_dots():

@@ -53,7 +53,7 @@ def test_a_picture_is_one_self_contained_document() -> None:
     assert "A &lt; B" in svg
     assert "empty: no instance" in svg
     assert svg.count("<circle") == 3, "two points, one in the legend"
-    fills = [part.split('"')[1] for part in svg.split("<rect")[1:] for part in part.split("fill=")[1:2]]
+    fills = [part.split('"')[1] for part in svg.split('class="tile"')[1:] for part in part.split("fill=")[1:2]]
     assert len(set(fills)) == 2, "neighbouring groups differ"
     assert str(picture) == "A < B: 2 instances, 1 arrows, 2 tiles\nempty: 0 instances, 0 arrows, 0 tiles\n" \
                            "1 arrows between statements\na note\n"

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from polysched.dependence import analyse
 from polysched.scheduling import pluto
 from polysched.scheduling.picture import draw_tiles
 from polysched.scop import from_c_text
 from polysched.scop.picture import Link, Panel, Picture
-from polysched.scop.tikz import outlines
 from polysched.tiling import TilingOptions, tile
 
 
 def balanced(text: str) -> bool:
     bare = re.sub(r"\\\\[{}]", "", text)
     return bare.count("{") == bare.count("}") and text.count(r"\begin{scope}") == text.count(r"\end{scope}")
-
-
-def test_the_outline_of_a_square_and_of_its_neighbour() -> None:
-    square = {(x, y): 0 for x in (0, 1) for y in (0, 1)}
-    assert len(outlines(square)) == 8
-    assert len(outlines({**square, (2, 0): 1})) == 8 + 3
-    assert outlines({}) == set()
 
 
 def test_panels_links_and_text() -> None:
@@ -50,5 +43,10 @@ def test_a_tiled_program_has_its_tiles() -> None:
     text = picture.tikz
     assert balanced(text)
     assert text.count("circle (1.6pt)") == len(picture.panels[0].points) == 36
-    assert text.count("rectangle +(1,1)") == 36
-    assert text.count("fill=white") == len(set(picture.panels[0].colours.values()))
+    tiles = set(picture.panels[0].colours.values())
+    assert text.count("opacity=0.35") == text.count(r"\draw[thick]") == len(tiles)
+    assert text.count("fill=white") == len(tiles)
+    assert balanced(picture.coloured("step").tikz)
+    cells = replace(picture, panels=tuple(replace(panel, shapes={}) for panel in picture.panels)).tikz
+    assert cells.count("rectangle +(1,1)") == 36
+    assert balanced(cells)

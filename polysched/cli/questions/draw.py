@@ -1,0 +1,201 @@
+"""`polysched draw`: pictures of a region for a page, a paper or a browser."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from polysched.cli.conventions import STANDARD, add_size
+from polysched.cli.options import (
+    add_scheduling,
+    add_source,
+    add_tiling,
+    known_sizes,
+    read_regions,
+    scheduling_options,
+    tiled_options,
+)
+from polysched.cli.shown.output import prepared, refuse_same_file
+from polysched.cli.shown.progress import Progress, progress
+from polysched.errors import UsageError
+
+if TYPE_CHECKING:
+    from polysched.dependence.dependences import Dependences
+    from polysched.scheduling.schedule import Schedule
+    from polysched.scop.scop import Scop
+    from polysched.tiling.tiled_schedule import TiledSchedule
+
+NAME = "draw"
+EDGE = 4
+VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "explorer")
+COLOURS = ("tile", "thread", "step")
+FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
+HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
+EPILOG = f"""\
+examples:
+  polysched draw stencil.c -o tiles.svg                      tiles with outlines, numbers, dependences
+  polysched draw stencil.c -o tiles.html                     the same, with a slider over the wavefronts
+  polysched draw stencil.c --concurrent-start 1 -o diamonds.tex    as TikZ, for a paper
+  polysched draw stencil.c --colour thread --threads 2 -o threads.svg
+  polysched draw gemm.c --view solid -o space.html           three loops in space, to turn
+  polysched draw gemm.c --view lines --tile 8 --size n=24 -o lines.html    elements and cache lines of each tile
+  polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
+
+tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;
+.svg, .tex and .html choose the form; no page loads anything"""
+
+
+class _Drawn(Protocol):
+    """What every picture offers."""
+
+    @property
+    def svg(self) -> str:
+        """As SVG."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html", default=STANDARD,
+                        help="the file to write; its name chooses the form (default: SVG on standard output)")
+    parser.add_argument("--view", choices=VIEWS, default="tiles",
+                        help="tiles on the iteration domains; one statement in space; cache lines of each tile; the "
+                             "new order of fused statements; dependences; the schedule tree; or the explorer "
+                             "(default: %(default)s)")
+    parser.add_argument("--function", metavar="NAME", help="of a file with several regions, the one in this function")
+    parser.add_argument("--statement", metavar="NAME", help="with --view solid: which statement")
+    parser.add_argument("--axes", metavar="I,J[,K]",
+                        help="iterators to the right and upwards (solid: to the right, to the back, upwards); others "
+                             "are cut in the middle (default: the innermost)")
+    parser.add_argument("--colour", choices=COLOURS, default="tile",
+                        help="what the colours of tiles tell (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=4, metavar="N",
+                        help="that share the tiles of a step (default: %(default)s)")
+    parser.add_argument("--shown-tile", type=int, metavar="NUMBER",
+                        help="with --view lines: the tile that is drawn at first (default: the middle one)")
+    parser.add_argument("--line-bytes", type=int, metavar="N",
+                        help="with --view lines: bytes of a cache line (default: the target's)")
+    add_size(parser, "of the picture; small ones by default")
+    add_scheduling(parser)
+    add_tiling(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw one region."""
+    refuse_same_file(arguments.source, arguments.output)
+    form = _form(arguments.output)
+    with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.source}")
+        scops = read_regions(arguments)
+        scop = _chosen(scops, arguments.function)
+        sizes = known_sizes(arguments.size, [scop], arguments.source)
+        text = _text(_picture(arguments, scop, sizes, shown), form, arguments)
+        if output is not None:
+            output.write(text)
+    return 0
+
+
+def _form(name: str) -> str:
+    if name == STANDARD:
+        return "svg"
+    suffix = Path(name).suffix
+    if suffix not in FORMS:
+        raise UsageError("the name of the picture does not choose a form", where=name,
+                         hint=f"let it end in {', '.join(FORMS)}")
+    return FORMS[suffix]
+
+
+def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
+    names = ", ".join(dict.fromkeys(scop.name for scop in scops))
+    if function is not None:
+        scops = tuple(scop for scop in scops if scop.name == function)
+        if not scops:
+            raise UsageError(f"no region in a function {function!r}", witness=names)
+    if len(scops) != 1:
+        raise UsageError("a picture is of one region", witness=names, hint="name its function with --function")
+    return scops[0]
+
+
+def _text(picture: _Drawn, form: str, arguments: argparse.Namespace) -> str:
+    """The picture in a form; refuses forms that it does not have."""
+    text = getattr(picture, form, None)
+    if not isinstance(text, str):
+        raise UsageError(f"--view {arguments.view} has no such form", where=arguments.output,
+                         hint=f"let the name end in {', '.join(s for s, f in FORMS.items() if hasattr(picture, f))}")
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
+    from polysched.pipeline import analysed, scheduled
+    from polysched.scop.picture import small_parameters
+    options = scheduling_options(arguments)
+    shown.step(f"finding the dependences of {scop.name}")
+    dependences = analysed(scop, expand=options.expand).dependences
+    values = {**small_parameters(dependences.scop), **sizes}
+    if arguments.view == "dependences":
+        from polysched.dependence.picture import draw_dependences
+        return draw_dependences(dependences, parameters=values, axes=_two(arguments.axes))
+    shown.step(f"scheduling {scop.name}")
+    schedule = scheduled(dependences, options)
+    if arguments.view == "explorer":
+        from polysched.notebook.exploration import begin
+        from polysched.notebook.explorer_page import ExplorerPage
+        return ExplorerPage(begin=begin(schedule, parameters=values, axes=_two(arguments.axes)), said=shown.step)
+    shown.step(f"tiling {scop.name}")
+    return _of_tiles(arguments, dependences, schedule, _tiled(arguments, schedule), values)
+
+
+def _tiled(arguments: argparse.Namespace, schedule: Schedule) -> TiledSchedule:
+    """With tiles that fit a picture where none are given."""
+    from dataclasses import replace
+
+    from polysched.tiling import tile
+    chosen = tiled_options(arguments)
+    options = chosen.tiling_options()
+    if chosen.tile == "auto" and not arguments.bands:
+        options = replace(options, sizes=EDGE)
+    return tile(schedule, replace(options, register=options.register if arguments.register_block else False))
+
+
+def _of_tiles(arguments: argparse.Namespace, dependences: Dependences, schedule: Schedule, tiled: TiledSchedule,
+              values: Mapping[str, int]) -> _Drawn:
+    from polysched.scheduling.cache_lines import draw_cache_lines
+    from polysched.scheduling.picture import draw_schedule, draw_tiles, draw_tree
+    from polysched.scheduling.solids import draw_solid
+    threads = arguments.threads
+    match arguments.view:
+        case "tree":
+            return draw_tree(tiled.tree)
+        case "order":
+            return draw_schedule(dependences, schedule.tree, tiles=tiled.tree, parameters=values)
+        case "lines":
+            line = arguments.line_bytes or tiled_options(arguments).target().line_bytes
+            return draw_cache_lines(dependences, tiled.tree, parameters=values, threads=threads,
+                                    tile=arguments.shown_tile, line_bytes=line)
+        case "solid":
+            return draw_solid(dependences, tiled.tree, parameters=values, statement=arguments.statement,
+                              axes=_three(arguments.axes), threads=threads).coloured(arguments.colour)
+    return draw_tiles(dependences, tiled.tree, parameters=values, axes=_two(arguments.axes),
+                      threads=threads).coloured(arguments.colour)
+
+
+def _two(axes: str | None) -> tuple[str, str] | None:
+    names = _names(axes, 2)
+    return (names[0], names[1]) if names else None
+
+
+def _three(axes: str | None) -> tuple[str, str, str] | None:
+    names = _names(axes, 3)
+    return (names[0], names[1], names[2]) if names else None
+
+
+def _names(axes: str | None, count: int) -> list[str]:
+    if axes is None:
+        return []
+    names = [name.strip() for name in axes.split(",")]
+    if len(names) != count:
+        raise UsageError(f"this picture has {count} axes, not {len(names)}", witness=axes, hint="--axes i,j"
+                         + (",k" if count > 2 else ""))
+    return names

@@ -1,0 +1,1 @@
+"""How pictures are drawn: as SVG, as TikZ, and as pages that a reader moves."""

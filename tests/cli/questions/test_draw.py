@@ -1,0 +1,72 @@
+"""`polysched draw`: every view in every form that it has, and refusals in words."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tests.cli.command import is_refusal, polysched
+
+HEAT = """\
+void heat(int T, int n, double a[restrict T + 1][n])
+{
+#pragma scop
+  for (int t = 0; t < T; t++)
+    for (int i = 1; i < n - 1; i++)
+      a[t + 1][i] = 0.33 * (a[t][i - 1] + a[t][i] + a[t][i + 1]);
+#pragma endscop
+}
+"""
+SPACE = """\
+void space(int n, double a[restrict n][n][n])
+{
+#pragma scop
+  for (int i = 1; i < n; i++)
+    for (int j = 1; j < n; j++)
+      for (int k = 1; k < n; k++)
+        a[i][j][k] = a[i - 1][j][k] + a[i][j - 1][k] + a[i][j][k - 1];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "heat.c").write_text(HEAT)
+    (tmp_path / "space.c").write_text(SPACE)
+    return tmp_path
+
+
+def test_tiles_go_to_standard_output_as_svg(folder):
+    done = polysched("draw", "heat.c", "--size", "T=6", "n=9", "--colour", "thread", "--threads", "2", folder=folder)
+    assert done.returncode == 0, done.stderr
+    root = ElementTree.fromstring(done.stdout)
+    assert [part for part in root.iter() if part.get("class") == "tile"]
+
+
+@pytest.mark.parametrize(("view", "program", "name", "holds"), [
+    ("tiles", "heat.c", "a.tex", r"\begin{tikzpicture}"), ("tiles", "heat.c", "a.html", 'id="step"'),
+    ("solid", "space.c", "a.html", 'id="azimuth"'), ("solid", "space.c", "a.tex", "tikzpicture"),
+    ("lines", "heat.c", "a.html", "data-element"), ("order", "heat.c", "a.svg", "<svg"),
+    ("dependences", "heat.c", "a.html", "data-from"), ("tree", "heat.c", "a.svg", "<svg")])
+def test_views_and_forms(folder, view, program, name, holds):
+    done = polysched("draw", program, "--view", view, "--tile", "3", "-o", name, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert holds in (folder / name).read_text()
+
+
+@pytest.mark.parametrize(("words", "problem"), [
+    (("heat.c", "-o", "a.png"), "does not choose a form"),
+    (("heat.c", "--view", "tree", "-o", "a.tex"), "--view tree has no such form"),
+    (("heat.c", "--view", "solid"), "no statement of heat has three loops"),
+    (("heat.c", "--axes", "i"), "this picture has 2 axes, not 1"),
+    (("heat.c", "--function", "cold"), "no region in a function 'cold'"),
+    (("heat.c", "--size", "n=9000"), "too many to draw"),
+    (("heat.c", "--threads", "0"), "0 threads cannot run tiles"),
+    (("heat.c", "--scheduler", "original", "--tile", "off", "--colour", "step"), "no tiles to colour"),
+    (("heat.c", "-o", "heat.c"), "the output is the input file")])
+def test_refusals(folder, words, problem):
+    done = polysched("draw", *words, folder=folder)
+    assert problem in done.stderr
+    assert is_refusal(done)
