@@ -96,7 +96,7 @@ class Island:
         runtime, evaluator = self._evaluator
         given = {name: np.asarray(values[name]) for name, _ in self.inputs}
         failures: tuple[type[Exception], ...] = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError,
-                                                 *_failures())
+                                                 *runtime_failures())
         try:
             found = evaluator.run(list(self.outputs), given)
         except failures as error:
@@ -240,7 +240,7 @@ def _region(region: Graph, op: str) -> Any:
                              [numpy_helper.from_array(np.asarray(a), n) for n, a in region.constants.items()])
 
 
-def _failures() -> tuple[type[Exception], ...]:
+def runtime_failures() -> tuple[type[Exception], ...]:
     """What ONNX Runtime raises where it refuses something."""
     try:
         from onnxruntime.capi import onnxruntime_pybind11_state as state
@@ -259,7 +259,7 @@ def _session(proto: Any) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    failures: tuple[type[Exception], ...] = (RuntimeError, ValueError, *_failures())
+    failures: tuple[type[Exception], ...] = (RuntimeError, ValueError, *runtime_failures())
     try:
         return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except failures:

@@ -14,6 +14,7 @@ from polysched.errors import UsageError, WrongResultError
 from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.passes.widening import widened, widened_array
 from polysched.graph.values.graph import Graph
+from polysched.model.island import runtime_failures
 from polysched.model.limits import LIMITS
 
 Arrays = Mapping[str, np.ndarray]
@@ -48,7 +49,7 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
 
     Raises
     ------
-    UsageError : the package is not there.
+    UsageError : the package is not there, or refuses the model.
     """
     try:
         import onnxruntime
@@ -56,14 +57,26 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
         raise UsageError("the package onnxruntime is missing", hint="python -m pip install onnxruntime") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except (RuntimeError, *runtime_failures()) as failure:
+        raise _refused(model, failure) from None
     names = [o.name for o in session.get_outputs()]
     wanted = {i.name for i in session.get_inputs()}
 
     def run(arrays: Arrays) -> dict[str, np.ndarray]:
-        results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
+        try:
+            results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
+        except (RuntimeError, *runtime_failures()) as failure:
+            raise _refused(model, failure) from None
         return dict(zip(names, results, strict=True))
     return run
+
+
+def _refused(model: str | Path, failure: Exception) -> UsageError:
+    return UsageError("ONNX Runtime does not run the model", where=str(model),
+                      witness=str(failure).strip()[:300],
+                      hint="--verify reference compares with the operators' references instead")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,15 @@
 """Differences of outputs: tolerances, NaN, types, times."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from polysched.errors import WrongResultError
+from polysched.errors import UsageError, WrongResultError
 from polysched.graph import from_text
 from polysched.model.verification import (
     by_interpreter,
+    by_onnxruntime,
     check,
     check_beside,
     check_loss,
@@ -87,3 +90,18 @@ def test_too_large_a_loss_is_refused(value: float) -> None:
     assert check_loss({"y": np.full(3, 0.96, np.float32)}, wanted, "the reference")
     with pytest.raises(WrongResultError, match="not near what the reference computes"):
         check_loss({"y": np.array([1, 1, value], np.float32)}, wanted, "the reference")
+
+
+def test_what_onnx_runtime_refuses_is_said_in_its_words(tmp_path: Path) -> None:
+    helper = pytest.importorskip("onnx").helper
+    pytest.importorskip("onnxruntime")
+    (tmp_path / "no.onnx").write_bytes(b"nothing")
+    with pytest.raises(UsageError, match="ONNX Runtime does not run the model"):
+        by_onnxruntime(tmp_path / "no.onnx", 1)
+    pool = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER")
+    x, y = (helper.make_tensor_value_info(n, 1, s) for n, s in (("x", [1, 1, 9]), ("y", None)))
+    model = helper.make_model(helper.make_graph([pool], "g", [x], [y]), ir_version=9,
+                              opset_imports=[helper.make_opsetid("", 19)])
+    (tmp_path / "pool.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(UsageError, match="padding values must be non-negative"):
+        by_onnxruntime(tmp_path / "pool.onnx", 1)({"x": np.zeros((1, 1, 9), np.float32)})

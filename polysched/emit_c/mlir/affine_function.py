@@ -102,14 +102,14 @@ class _Writer:
     def _condition(self, node: If) -> Iterator[str]:
         values, operands = integer_set(node.condition, self.symbols)
         types = ", ".join(["index"] * (operands.count("%")))
-        yield f'"affine.if"({operands}) <{{condition = {values}}}> ({{'
+        yield f'"affine.if"({operands}) ({{'
         yield from (f"  {line}" for line in self.lines(node.then))
         yield "  affine.yield"
         yield "}, {"
         if node.otherwise is not None:
             yield from (f"  {line}" for line in self.lines(node.otherwise))
             yield "  affine.yield"
-        yield f"}}) : ({types}) -> ()"
+        yield f"}}) {{condition = {values}}} : ({types}) -> ()"
 
     def _name(self, loop_variable: str) -> str:
         """A loop variable that is no parameter's and no array's name."""

@@ -94,6 +94,17 @@ def test_mlir_takes_it() -> None:
         assert "func.func @f" in through_mlir(text, "--affine-simplify-structures")
 
 
+@needs_mlir
+def test_mlir_takes_conditions() -> None:
+    skewed = scop_of("int t_end, int n, float a[n], float b[n]",
+                     "for (int t = 0; t < t_end; t++) { for (int i = 1; i < n - 1; i++) b[i] = a[i-1] + a[i] + a[i+1];"
+                     " for (int i = 1; i < n - 1; i++) a[i] = b[i]; }")
+    schedule = pluto(analyse(skewed))
+    text = affine_text(TiledSchedule(schedule=schedule, tree=schedule.tree))
+    assert text.count("affine.if") > 1
+    assert through_mlir(text).count("affine.if") == text.count("affine.if")
+
+
 @pytest.mark.parametrize(("declarations", "loops", "message"), [
     ("int n, double a[n]", "for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = 1;", "a condition or loop on data of S0"),
     ("int n, double a[n], int k[n]", "for (int i = 0; i < n; i++) a[k[i]] = 1;", "an access that is no function of S0"),
