@@ -57,9 +57,10 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
         raise UsageError("the package onnxruntime is missing", hint="python -m pip install onnxruntime") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
+    failures: tuple[type[Exception], ...] = (RuntimeError, *runtime_failures())
     try:
         session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except (RuntimeError, *runtime_failures()) as failure:
+    except failures as failure:
         raise _refused(model, failure) from None
     names = [o.name for o in session.get_outputs()]
     wanted = {i.name for i in session.get_inputs()}
@@ -67,7 +68,7 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
     def run(arrays: Arrays) -> dict[str, np.ndarray]:
         try:
             results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
-        except (RuntimeError, *runtime_failures()) as failure:
+        except failures as failure:
             raise _refused(model, failure) from None
         return dict(zip(names, results, strict=True))
     return run
