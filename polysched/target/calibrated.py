@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from polysched.target.costs import SHIPPED
 from polysched.target.json_record import read_record
 from polysched.target.target import Target
 
+logger = logging.getLogger(__name__)
 FORMAT_VERSION = 1
 HINT = "polysched machine --calibrate FILE writes one"
 
@@ -70,7 +72,7 @@ class Calibrated:
 
 
 def read_calibrated(path: Path) -> Calibrated:
-    """The value of a file.
+    """The value of a file; a warning where it was measured beside other programs.
 
     Raises
     ------
@@ -91,6 +93,8 @@ def read_calibrated(path: Path) -> Calibrated:
         raise UsageError("the file holds no costs of a machine", where=str(path), witness=str(error),
                          hint=HINT) from None
     _check(found, path)
+    if found.disturbed:
+        logger.warning("%s: these costs were measured while other programs used the cores", path)
     return found
 
 

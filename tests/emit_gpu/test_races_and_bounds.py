@@ -92,7 +92,7 @@ def test_blocks_that_reduce_together_need_each_of_their_barriers(barrier: int | 
     assert len(places) == 4
     if not is_here():
         pytest.skip("no Oclgrind: install the package oclgrind")
-    needs_device(tmp_path)
+    needs_device()
     if barrier is None:
         assert said_of(tmp_path / "f.c", text, 1000) == ""
     else:

@@ -88,7 +88,7 @@ def test_shuffles_do_the_levels_of_a_warp(tmp_path: Path, monkeypatch: pytest.Mo
 def test_several_blocks_for_a_value_compute_the_same(name: str, shares: int, device: str, tmp_path: Path,
                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     if device == "opencl":
-        needs_device(tmp_path)
+        needs_device()
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
     text, sizes = INTEGERS[name]
     (tmp_path / "f.c").write_text(text)

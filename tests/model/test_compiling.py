@@ -6,6 +6,7 @@ import pytest
 import polysched
 from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text, interpret
+from polysched.graph.builder import GraphBuilder
 from polysched.model.compiling import compile_graph
 from polysched.model.verification import check_loss
 
@@ -70,3 +71,14 @@ def test_storage_that_there_is_not() -> None:
         polysched.compile(LAYERS, stored="int8")
     with pytest.raises(UsageError, match="plans are measured of float32 models"):
         polysched.compile(LAYERS, sizes={"N": 2}, stored="float16", measure_plans=True)
+
+
+def test_a_fill_too_large_to_be_folded_takes_no_memory() -> None:
+    build = GraphBuilder("filled")
+    x = build.input("x", "float32", (2, 5000))
+    weights = build.op("ConstantOfShape", build.constant(np.array([5000, 5000], np.int64)), value=0.5)
+    model = compile_graph(build.graph(y=x @ weights))
+    assert model.plan.arena.bytes == 0
+    value = np.arange(10_000, dtype=np.float32).reshape(2, 5000) / 10_000
+    wanted = np.broadcast_to(0.5 * value.sum(axis=1, dtype=np.float64)[:, None], (2, 5000))
+    np.testing.assert_allclose(model(x=value)["y"], wanted, rtol=1e-4, atol=1e-2)

@@ -25,6 +25,13 @@ def test_a_file_gives_back_the_value(tmp_path: Path) -> None:
     assert read_calibrated(written(tmp_path, FOUND.as_json())) == FOUND
 
 
+def test_costs_measured_beside_other_programs_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    read_calibrated(written(tmp_path, FOUND.as_json()))
+    assert not caplog.records
+    read_calibrated(written(tmp_path, replace(FOUND, disturbed=True).as_json()))
+    assert "while other programs used the cores" in caplog.text
+
+
 def test_measured_costs_replace_shipped_ones() -> None:
     target = FOUND.of_target(Target())
     assert target.costs == replace(Target().costs, row_cycles=12.0)

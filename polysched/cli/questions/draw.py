@@ -32,6 +32,8 @@ EDGE = 4
 VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "explorer")
 COLOURS = ("tile", "thread", "step")
 FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
+FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "explorer": (".svg", ".html")}
+"""Views that have not all forms, and the endings of those that they have."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
 examples:
@@ -85,25 +87,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw one region."""
     refuse_same_file(arguments.source, arguments.output)
-    form = _form(arguments.output)
+    form = _form(arguments.output, arguments.view)
     with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         scop = _chosen(scops, arguments.function)
         sizes = known_sizes(arguments.size, [scop], arguments.source)
-        text = _text(_picture(arguments, scop, sizes, shown), form, arguments)
+        text = getattr(_picture(arguments, scop, sizes, shown), form)
+        text = text if text.endswith("\n") else f"{text}\n"
         if output is not None:
             output.write(text)
     return 0
 
 
-def _form(name: str) -> str:
+def _form(name: str, view: str) -> str:
+    """The form that the name of a picture chooses; refused before anything is computed."""
     if name == STANDARD:
         return "svg"
-    suffix = Path(name).suffix
+    suffix, forms = Path(name).suffix, FEWER_FORMS.get(view, tuple(FORMS))
     if suffix not in FORMS:
         raise UsageError("the name of the picture does not choose a form", where=name,
-                         hint=f"let it end in {', '.join(FORMS)}")
+                         hint=f"let it end in {', '.join(forms)}")
+    if suffix not in forms:
+        raise UsageError(f"--view {view} has no such form", where=name, hint=f"let the name end in {', '.join(forms)}")
     return FORMS[suffix]
 
 
@@ -118,22 +124,17 @@ def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
     return scops[0]
 
 
-def _text(picture: _Drawn, form: str, arguments: argparse.Namespace) -> str:
-    """The picture in a form; refuses forms that it does not have."""
-    text = getattr(picture, form, None)
-    if not isinstance(text, str):
-        raise UsageError(f"--view {arguments.view} has no such form", where=arguments.output,
-                         hint=f"let the name end in {', '.join(s for s, f in FORMS.items() if hasattr(picture, f))}")
-    return text if text.endswith("\n") else f"{text}\n"
-
-
 def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
     from polysched.pipeline import analysed, scheduled
     from polysched.scop.picture import small_parameters
+    from polysched.scop.points import fix_parameters
     options = scheduling_options(arguments)
     shown.step(f"finding the dependences of {scop.name}")
     dependences = analysed(scop, expand=options.expand).dependences
     values = {**small_parameters(dependences.scop), **sizes}
+    if arguments.view != "tree" and all(fix_parameters(own.domain, values).is_empty()
+                                        for own in dependences.scop.statements):
+        raise UsageError("nothing runs at these sizes", where=scop.name, hint="give larger ones with --size")
     if arguments.view == "dependences":
         from polysched.dependence.picture import draw_dependences
         return draw_dependences(dependences, parameters=values, axes=_two(arguments.axes))
@@ -171,7 +172,8 @@ def _of_tiles(arguments: argparse.Namespace, dependences: Dependences, schedule:
         case "order":
             return draw_schedule(dependences, schedule.tree, tiles=tiled.tree, parameters=values)
         case "lines":
-            line = arguments.line_bytes or tiled_options(arguments).target().line_bytes
+            asked = arguments.line_bytes
+            line = tiled_options(arguments).target().line_bytes if asked is None else asked
             return draw_cache_lines(dependences, tiled.tree, parameters=values, threads=threads,
                                     tile=arguments.shown_tile, line_bytes=line)
         case "solid":
@@ -198,4 +200,6 @@ def _names(axes: str | None, count: int) -> list[str]:
     if len(names) != count:
         raise UsageError(f"this picture has {count} axes, not {len(names)}", witness=axes, hint="--axes i,j"
                          + (",k" if count > 2 else ""))
+    if len(set(names)) < count:
+        raise UsageError("an iterator cannot be two axes", witness=axes)
     return names

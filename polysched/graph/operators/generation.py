@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -66,6 +67,12 @@ def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
     return filled
 
 
+def _filled(site: Site, build: Builder, shape: str) -> str:
+    """One number, spread over the shape: no element of it needs to stand in memory."""
+    dtype = to_numpy(BY_NAME[site.attribute("dtype", "float32")])
+    return build.op("Expand", build.constant(np.array(site.attribute("value", 0), dtype)), shape)
+
+
 def _range_types(site: Site) -> tuple[TensorType, ...]:
     start, limit, step = (site.value(p).ravel()[0] for p in range(3))
     if step == 0:
@@ -110,6 +117,7 @@ def by_shape(site: Site) -> np.ndarray | None:
 OPERATORS = (
     Operator(name="Shape", kind=Kind.OPAQUE, types=_shape_types, reference=_np_shape),
     Operator(name="Size", kind=Kind.OPAQUE, types=_size_types, reference=lambda site, x: np.array(x.size, np.int64)),
-    Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,)),
+    Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,),
+             composition=_filled),
     Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2)),
     Operator(name="EyeLike", kind=Kind.OPAQUE, types=_eye_types, reference=_np_eye))

@@ -6,6 +6,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from polysched.cli.questions.draw import FEWER_FORMS, FORMS
+from polysched.notebook.explorer_page import ExplorerPage
+from polysched.scop.picture import Picture
+from polysched.scop.pictures.memory import MemoryPicture
+from polysched.scop.pictures.solid import Solid
 from tests.cli.command import is_refusal, polysched
 
 HEAT = """\
@@ -59,10 +64,15 @@ def test_views_and_forms(folder, view, program, name, holds):
 @pytest.mark.parametrize(("words", "problem"), [
     (("heat.c", "-o", "a.png"), "does not choose a form"),
     (("heat.c", "--view", "tree", "-o", "a.tex"), "--view tree has no such form"),
+    (("heat.c", "--view", "lines", "-o", "a.tex"), "--view lines has no such form"),
     (("heat.c", "--view", "solid"), "no statement of heat has three loops"),
     (("heat.c", "--axes", "i"), "this picture has 2 axes, not 1"),
+    (("heat.c", "--axes", "i,i"), "an iterator cannot be two axes"),
+    (("heat.c", "--view", "lines", "--line-bytes", "0"), "a cache line has no 0 bytes"),
     (("heat.c", "--function", "cold"), "no region in a function 'cold'"),
     (("heat.c", "--size", "n=9000"), "too many to draw"),
+    (("heat.c", "--size", "n=0"), "nothing runs at these sizes"),
+    (("heat.c", "--view", "dependences", "--size", "T=0"), "nothing runs at these sizes"),
     (("heat.c", "--threads", "0"), "0 threads cannot run tiles"),
     (("heat.c", "--scheduler", "original", "--tile", "off", "--colour", "step"), "no tiles to colour"),
     (("heat.c", "-o", "heat.c"), "the output is the input file")])
@@ -70,3 +80,16 @@ def test_refusals(folder, words, problem):
     done = polysched("draw", *words, folder=folder)
     assert problem in done.stderr
     assert is_refusal(done)
+
+
+def test_a_missing_form_is_refused_before_anything_is_read(folder):
+    done = polysched("draw", "heat.c", "--view", "explorer", "-o", "a.tex", folder=folder)   # its states took a minute
+    assert "--view explorer has no such form" in done.stderr
+    assert "reading" not in done.stderr
+    assert is_refusal(done)
+
+
+def test_views_have_the_forms_that_are_named():
+    for view, kind in (("lines", MemoryPicture), ("explorer", ExplorerPage), ("tiles", Picture), ("solid", Solid)):
+        endings = tuple(ending for ending, form in FORMS.items() if hasattr(kind, form))
+        assert endings == FEWER_FORMS.get(view, tuple(FORMS))
