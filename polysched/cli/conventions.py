@@ -80,13 +80,13 @@ def add_size(container: argparse._ActionsContainer, effect: str, *, ranges: bool
     effect : what the command does with a fixed value.
     ranges : one may be a range, `NAME=64..2048`; its value is a text then.
     """
-    container.add_argument("--size", type=size_or_range if ranges else size, action=OncePerName, default=[],
+    container.add_argument("--size", type=size_or_range if ranges else size, action="append", default=[],
                            metavar="NAME=VALUE", help=f"fix the value of a parameter, may be repeated: {effect}")
 
 
 def add_assume(container: argparse._ActionsContainer) -> None:
     """`--assume`."""
-    container.add_argument("--assume", type=size, action=OncePerName, default=[], metavar="NAME=VALUE",
+    container.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
                            help="the value that the model takes for a parameter, may be repeated; the result is right "
                                 "for all values (default: what arrays of constant extents admit, else a typical size)")
 

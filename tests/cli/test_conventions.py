@@ -17,10 +17,10 @@ from polysched.cli.commands import COMMANDS
 from polysched.cli.completion import subcommands
 from polysched.cli.conventions import (
     COMPILER_HELP,
+    OncePerName,
     Parser,
-    add_assume,
-    add_size,
     json_file,
+    likely_sizes,
     meant,
     separate_sizes,
     size,
@@ -279,14 +279,12 @@ def test_a_command_leaves_the_collection_of_garbage_as_it_was(capsys):
     assert "generic" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--size", "--assume"])
-def test_a_name_with_two_values_is_a_mistake_of_usage(option, capsys) -> None:
+def test_a_name_with_two_values_is_a_mistake_of_usage(capsys) -> None:
     parser = argparse.ArgumentParser(prog="p")
-    add_size(parser, "it is so")
-    add_assume(parser)
-    taken = parser.parse_args([option, "n=5", option, "m=5", option, "n=5"])
-    assert dict(vars(taken)[option[2:]]) == {"n": 5, "m": 5}
-    assert parser.parse_args([]).size == []
+    parser.add_argument("--likely", type=likely_sizes, action=OncePerName, default=[])
+    assert dict(parser.parse_args(["--likely", "n=5", "--likely", "m=5,6", "--likely", "n=5"]).likely) == {
+        "n": (5,), "m": (5, 6)}
+    assert parser.parse_args([]).likely == []
     with pytest.raises(SystemExit):
-        parser.parse_args([option, "n=5", option, "n=7"])
-    assert "n is given twice, as 5 and 7" in capsys.readouterr().err
+        parser.parse_args(["--likely", "n=5", "--likely", "n=7,8"])
+    assert "n is given twice, as 5 and 7,8" in capsys.readouterr().err

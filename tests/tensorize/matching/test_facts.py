@@ -47,6 +47,6 @@ def test_operands_of_another_type(elements: str, text: str, rewrite: str) -> Non
                    "for (int i = 0; i < 8; i++) for (int k = 0; k < 12; k++) y[i] += A[i][k] * x[k];")
     made = matched(scop, WHOLE)
     assert not made.matches
-    told = str(made)
+    told = "".join(map(str, made.explanations))
     assert any(part in told for part in text.split("|")), told
     assert rewrite in told
