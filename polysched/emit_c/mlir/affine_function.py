@@ -23,7 +23,8 @@ from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementI
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.lowering import scan
 from polysched.emit_c.mlir.affine_maps import Operands, affine_map, bound, expression, integer_set, of_function
-from polysched.emit_c.mlir.arithmetic import Body, array_name, type_text
+from polysched.emit_c.mlir.arithmetic import Body, type_text
+from polysched.emit_c.mlir.names import array_name, distinct_names, free_prefix
 from polysched.errors import UnsupportedScopError
 from polysched.scop.scop import Array, Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -54,9 +55,9 @@ class _Writer:
         self.scop = scop
         self.symbols = [p.name for p in scop.parameters]
         self.arrays = {array.name: _memref(array) for array in scop.arrays}
-        taken = {*self.symbols, *map(array_name, self.arrays)}
-        self.loop_prefix = _free_prefix("i", taken)
-        value_prefix = _free_prefix("v", taken)
+        taken = distinct_names((*self.symbols, *self.arrays), array_name, scop.name)
+        self.loop_prefix = free_prefix("i", taken)
+        value_prefix = free_prefix("v", taken)
         self.values = (f"{value_prefix}{number}" for number in itertools.count())
 
     def extents(self) -> str:
@@ -114,12 +115,6 @@ class _Writer:
     def _name(self, loop_variable: str) -> str:
         """A loop variable that is no parameter's and no array's name."""
         return f"{self.loop_prefix}{loop_variable.removeprefix(PLACEHOLDER)}"
-
-
-def _free_prefix(letter: str, taken: set[str]) -> str:
-    """A letter with as many underscores as it takes that none of some names begins with it."""
-    return next(prefix for k in itertools.count() if not any(
-        name.startswith(prefix := letter + "_" * k) for name in taken))
 
 
 def _extents_map(array: Array, symbols: Sequence[str]) -> str | None:

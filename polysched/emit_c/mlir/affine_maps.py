@@ -22,6 +22,7 @@ from polysched.emit_c.loop_ir.index import (
     quotient,
 )
 from polysched.errors import UnsupportedScopError
+from polysched.scop.scop import Statement
 
 
 class Operands:
@@ -120,6 +121,34 @@ def of_function(function: isl.Aff, iterators: Sequence[Linear]) -> Linear:
             numerator = of_function(inside.scale_val(inside.get_denominator_val()), iterators)
             total = total + quotient(numerator, divisor, truncates=False) * factor
     return total
+
+
+def element_of(statement: Statement, reference: str, iterators: Sequence[Linear], *, where: str
+               ) -> tuple[str, list[Linear]]:
+    """The array of a reference and its subscripts.
+
+    Parameters
+    ----------
+    iterators : the value of each iterator of the statement.
+
+    Raises
+    ------
+    UnsupportedScopError : they are no quasi-affine functions, for instance data.
+    """
+    access = statement.access(reference)
+    place = f"{access.array} in line {statement.line}"
+    if not access.exact or not access.relation.is_single_valued():
+        raise UnsupportedScopError(f"an access of {statement.name} is no function", where=where, witness=place,
+                                   hint="emit C instead")
+    function = isl.PwMultiAff.from_map(access.relation)
+    forms = []
+    for position in range(access.relation.dim(isl.dim_type.out)):
+        pieces = function.get_pw_aff(position).coalesce().get_pieces()
+        if len(pieces) != 1:
+            raise UnsupportedScopError(f"an access of {statement.name} is in pieces", where=where, witness=place,
+                                       hint="emit C instead")
+        forms.append(of_function(pieces[0][1], iterators))
+    return access.array, forms
 
 
 def _whole(value: isl.Val) -> int:

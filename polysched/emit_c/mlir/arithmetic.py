@@ -11,7 +11,8 @@ from typing import NoReturn
 import islpy as isl
 
 from polysched.emit_c.loop_ir.index import Linear, Variable
-from polysched.emit_c.mlir.affine_maps import affine_map, of_function
+from polysched.emit_c.mlir.affine_maps import affine_map, element_of
+from polysched.emit_c.mlir.names import array_name
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import (
     COMPARISON,
@@ -99,18 +100,8 @@ class Body:
 
     def _element(self, reference: str) -> str:
         """`%A[...] : memref<...>`: an element of an array."""
-        access = self.statement.access(reference)
-        if not access.exact or not access.relation.is_single_valued():
-            self._refuse("an access that is no function", f"{access.array} in line {self.statement.line}")
-        function = isl.PwMultiAff.from_map(access.relation)
-        forms = []
-        for position in range(access.relation.dim(isl.dim_type.out)):
-            pieces = function.get_pw_aff(position).coalesce().get_pieces()
-            if len(pieces) != 1:
-                self._refuse("an access in pieces", f"{access.array} in line {self.statement.line}")
-            forms.append(of_function(pieces[0][1], self.iterators))
-        subscripts = ", ".join(map(self._index, forms))
-        return f"%{array_name(access.array)}[{subscripts}] : {self.arrays[access.array]}"
+        array, forms = element_of(self.statement, reference, self.iterators, where="mlir")
+        return f"%{array_name(array)}[{', '.join(map(self._index, forms))}] : {self.arrays[array]}"
 
     def _index(self, form: Linear) -> str:
         """A form as a value of type `index`; a variable is one already."""
@@ -221,11 +212,6 @@ class Body:
     def _refuse(self, what: str, witness: str) -> NoReturn:
         raise UnsupportedScopError(f"{what} of {self.statement.name} has no form in the affine dialect", where="mlir",
                                    witness=witness, hint="emit C instead")
-
-
-def array_name(name: str) -> str:
-    """The name of an array as a value of MLIR."""
-    return "".join(character if character.isalnum() or character == "_" else "_" for character in name)
 
 
 def _conversion(before: DType, after: DType) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polysched.emit_c.loop_ir.index import Linear
-from polysched.emit_c.tir.indices import index
+from polysched.emit_c.tir.indices import index, plain
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import (
     COMPARISON,
@@ -30,7 +30,9 @@ from polysched.scop.scop import Statement
 _FUNCTIONS = {name: name for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan",
                                       "tanh", "sinh", "cosh", "asin", "acos", "atan", "erf", "floor", "ceil", "trunc",
                                       "pow", "atan2", "hypot", "copysign")} | {"fabs": "fabs", "rint": "nearbyint"}
+"""`fmax` and `fmin` are none: `T.max` may give either side where one is no number."""
 _SAME = ("+", "-", "*", "&", "|", "^", "<<", ">>")
+_WRAPS = ("+", "-", "*", "<<")
 _OF_INTEGERS = {"/": "truncdiv", "%": "truncmod"}
 
 
@@ -62,7 +64,7 @@ class Values:
                 at = self.iterators[self.statement.iterators.index(value.name)]
                 return f'T.Cast("{value.dtype.name}", {index(at)})'
             case ParameterRef():
-                return f'T.Cast("{value.dtype.name}", {value.name})'
+                return f'T.Cast("{value.dtype.name}", {plain(value.name)})'
             case Cast():
                 return self.converted(value.operand, value.dtype)
             case Unary():
@@ -107,13 +109,23 @@ class Values:
             case "+":
                 return operand
             case "-":
+                self._refuse_wrapping(value)
                 return f"({operand} * {literal(-1, value.dtype)})"
             case _:
-                return f"({operand} ^ {literal(-1, value.dtype)})"
+                ones = -1 if value.dtype.is_signed else (1 << value.dtype.bits) - 1
+                return f"({operand} ^ {literal(ones, value.dtype)})"
+
+    def _refuse_wrapping(self, value: Unary | Binary) -> None:
+        """Unsigned numbers wrap in C; TVM takes them not to: its simplifier makes `0 - x` zero."""
+        if value.op in _WRAPS and value.dtype.is_integer and not value.dtype.is_signed:
+            raise UnsupportedScopError(f"unsigned arithmetic of {self.statement.name} has no form in tensor IR, which "
+                                       "takes it not to wrap", where="tir", witness=f"{value.op} of {value.dtype.c_name}",
+                                       hint="compute in a signed type")
 
     def _binary(self, value: Binary) -> str:
         if value.op in COMPARISON | LOGICAL:
             return self.converted(value, value.dtype)
+        self._refuse_wrapping(value)
         left, right = self.converted(value.left, value.dtype), self.converted(value.right, value.dtype)
         if value.op in _SAME or (value.op == "/" and value.dtype.is_float):
             return f"({left} {value.op} {right})"
@@ -121,8 +133,6 @@ class Values:
 
     def _call(self, value: Call) -> str:
         name = value.function.removesuffix("f") if value.function.removesuffix("f") in _FUNCTIONS else value.function
-        if name in ("fmax", "fmin"):   # of numbers: T.max may give either side where one is none
-            name = ""
         if name not in _FUNCTIONS:
             raise UnsupportedScopError(f"a function of {self.statement.name} has no form in tensor IR", where="tir",
                                        witness=value.function)
@@ -130,10 +140,17 @@ class Values:
 
 
 def literal(value: int | float, dtype: DType) -> str:
-    """A constant of a type."""
+    """A constant of a type.
+
+    Raises
+    ------
+    UnsupportedScopError : it is too large.
+    """
     if dtype == BOOL:
         return f"T.bool({bool(value)})"
     if not dtype.is_float:
+        if value >= 1 << 63:
+            raise UnsupportedScopError("TVM holds constants in 64 bits with a sign", where="tir", witness=str(value))
         return f"T.{dtype.name}({int(value)})"
     text = repr(float(value))
     return f'T.{dtype.name}("{text}")' if text.strip("-") in ("inf", "nan") else f"T.{dtype.name}({text})"

@@ -12,7 +12,6 @@ and so does `scop.tir_frontend.from_tir` behind that.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import islpy as isl
@@ -22,9 +21,10 @@ from polysched.emit_c.loop_ir.index import Linear, variable
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.lowering import scan
-from polysched.emit_c.mlir.affine_maps import of_function
+from polysched.emit_c.mlir.affine_maps import element_of, of_function
+from polysched.emit_c.mlir.names import distinct_names, free_prefix
 from polysched.emit_c.tir.expressions import Values
-from polysched.emit_c.tir.indices import index, number, test
+from polysched.emit_c.tir.indices import index, number, plain, test
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Assign, Binary, Load
 from polysched.scop.dtypes import usual_conversion
@@ -45,7 +45,7 @@ def tir_text(tiled: TiledSchedule) -> str:
     """
     scop = tiled.schedule.scop
     writer = _Writer(scop)
-    arguments = [*(f"{p.name}: T.int64" for p in scop.parameters), *map(writer.argument, scop.arrays)]
+    arguments = [*(f"{plain(p.name)}: T.int64" for p in scop.parameters), *map(writer.argument, scop.arrays)]
     lines = [f"def {plain(scop.name)}({', '.join(arguments)}):",
              *(f"    {line}" for line in writer.lines(scan(tiled).loops))]
     return HEAD + "\n".join(lines) + "\n"
@@ -56,9 +56,8 @@ class _Writer:
 
     def __init__(self, scop: Scop) -> None:
         self.scop = scop
-        taken = {"T", *(p.name for p in scop.parameters), *(plain(a.name) for a in scop.arrays)}
-        self.prefix = next(prefix for k in itertools.count() if not any(
-            name.startswith(prefix := "i" + "_" * k) for name in taken))
+        names = (*(p.name for p in scop.parameters), *(a.name for a in scop.arrays))
+        self.prefix = free_prefix("i", distinct_names(names, plain, scop.name))
 
     def argument(self, array: Array) -> str:
         """`A: T.Buffer((n, T.int64(8)), "float32")`; an extent that nobody knows is a variable of its own."""
@@ -133,21 +132,5 @@ class _Writer:
             yield f"{element(item.target)} = {values.converted(value, item.dtype)}"
 
     def _element(self, statement: Statement, reference: str, iterators: tuple[Linear, ...]) -> str:
-        access = statement.access(reference)
-        if not access.exact or not access.relation.is_single_valued():
-            raise UnsupportedScopError(f"an access of {statement.name} is no function", where=self.scop.name,
-                                       witness=f"{access.array} in line {statement.line}")
-        function = isl.PwMultiAff.from_map(access.relation)
-        subscripts = []
-        for position in range(access.relation.dim(isl.dim_type.out)):
-            pieces = function.get_pw_aff(position).coalesce().get_pieces()
-            if len(pieces) != 1:
-                raise UnsupportedScopError(f"an access of {statement.name} is in pieces", where=self.scop.name,
-                                           witness=f"{access.array} in line {statement.line}")
-            subscripts.append(index(of_function(pieces[0][1], iterators)))
-        return f"{plain(access.array)}[{', '.join(subscripts) or '()'}]"
-
-
-def plain(name: str) -> str:
-    """The name of an array as one of Python's."""
-    return "".join(character if character.isalnum() or character == "_" else "_" for character in name)
+        array, forms = element_of(statement, reference, iterators, where=self.scop.name)
+        return f"{plain(array)}[{', '.join(map(index, forms)) or '()'}]"

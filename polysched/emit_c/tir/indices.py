@@ -6,6 +6,7 @@ Source: Apache TVM, TVMScript's printer: `//` is `FloorDiv`, `%` is `FloorMod`.
 from __future__ import annotations
 
 from functools import reduce
+from keyword import iskeyword
 
 from polysched.emit_c.loop_ir.index import (
     Comparison,
@@ -16,7 +17,14 @@ from polysched.emit_c.loop_ir.index import (
     Remainder,
     Variable,
 )
+from polysched.emit_c.mlir.names import array_name
 from polysched.errors import UnsupportedScopError
+
+
+def plain(name: str) -> str:
+    """The name of an array or parameter as one of Python's; `T` is that of TVMScript itself."""
+    own = array_name(name)
+    return f"{own}_" if own == "T" or iskeyword(own) else own
 
 
 def number(value: int) -> str:
@@ -57,7 +65,7 @@ def _scaled(text: str, factor: int) -> str:
 def _atom(atom: object) -> str:
     match atom:
         case Variable(name=name):
-            return name
+            return plain(name)
         case Quotient(numerator=numerator, divisor=divisor):
             return f"(({index(numerator)}) // {number(divisor)})"
         case Remainder(numerator=numerator, divisor=divisor):

@@ -82,6 +82,20 @@ def floor_divide(left: Value, right: Value) -> Value:
     return Value(narrowed(expr, dtype), dtype, weak, _affine_floor(left, right) if weak or dtype == INT64 else None)
 
 
+def ceil_divide(left: Value, right: Value) -> Value:
+    """The quotient rounded towards plus infinity; no sign is turned around on data, where the smallest has no other."""
+    if left.affine is not None:
+        return negate(floor_divide(negate(left), right))
+    floor = floor_divide(left, right)
+    return arithmetic("+", floor, cast(compare("!=", modulo(left, right), cast(number(0), right.dtype)), floor.dtype))
+
+
+def reciprocal_root(value: Value) -> Value:
+    """`1 / sqrt(value)`, of floats."""
+    root = call("sqrt", (value,))
+    return divide(Value(float_literal(1.0, root.dtype), root.dtype), root)
+
+
 def modulo(left: Value, right: Value) -> Value:
     """`left % right`: the sign is the divisor's."""
     x, y = constant_of(left), constant_of(right)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scop.construction.affine_sets import affine_of
-from polysched.scop.construction.functions import floor_divide, modulo
-from polysched.scop.construction.values import Value, affine_constant, arithmetic, negate, number
+from polysched.scop.construction.functions import ceil_divide, floor_divide, modulo
+from polysched.scop.construction.values import Value, affine_constant, arithmetic, number
 from polysched.scop.mlir_frontend.words import Words
 
 _SUMS = ("+", "-")
@@ -48,7 +48,7 @@ class Form:
             case "floordiv":
                 return floor_divide(left, right)
             case "ceildiv":
-                return negate(floor_divide(negate(left), right))
+                return ceil_divide(left, right)
             case "mod":
                 return modulo(left, right)
             case _:

@@ -16,7 +16,9 @@ from polysched.scop.construction.functions import (
     absolute,
     bitwise,
     call,
+    ceil_divide,
     floor_divide,
+    reciprocal_root,
     truncated_quotient,
     truncated_remainder,
 )
@@ -30,8 +32,8 @@ _PREDICATES_F = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq"
                  "uno", "true")
 _PREDICATES_I = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _MATH_H = {"absf": "fabs", "powf": "pow", "roundeven": "rint"}
-_EXACT_INDEX = ("addi", "subi", "muli", "floordivsi", "divsi", "remsi", "maxsi", "minsi", "cmpi", "select",
-                "index_cast", "index_castui", "ceildivsi")
+_EXACT_INDEX = ("addi", "subi", "muli", "floordivsi", "divsi", "remsi", "maxsi", "minsi", "select", "index_cast",
+                "index_castui", "ceildivsi")
 
 Operator = Callable[[Value, Value], Value]
 _BINARY: Mapping[str, Operator] = {
@@ -40,15 +42,21 @@ _BINARY: Mapping[str, Operator] = {
     **{name: partial(bitwise, op) for name, op in
        {"andi": "&", "ori": "|", "xori": "^", "shli": "<<", "shrsi": ">>"}.items()},
     "divf": values.divide, "remf": lambda a, b: call("fmod", (a, b)),
-    "divsi": truncated_quotient, "remsi": truncated_remainder, "floordivsi": floor_divide,
-    "ceildivsi": lambda a, b: values.negate(floor_divide(values.negate(a), b)),
-    "maximumf": lambda a, b: values.extremum("max", a, b, propagate_nan=True),
-    "minimumf": lambda a, b: values.extremum("min", a, b, propagate_nan=True),
+    "divsi": truncated_quotient, "remsi": truncated_remainder, "floordivsi": floor_divide, "ceildivsi": ceil_divide,
+    "maximumf": partial(values.extremum, "max", propagate_nan=True),
+    "minimumf": partial(values.extremum, "min", propagate_nan=True),
     "maxnumf": lambda a, b: call("fmax", (a, b)), "minnumf": lambda a, b: call("fmin", (a, b)),
-    "maxsi": lambda a, b: values.extremum("max", a, b), "minsi": lambda a, b: values.extremum("min", a, b)}
+    "maxsi": partial(values.extremum, "max"), "minsi": partial(values.extremum, "min")}
 _OF_UNSIGNED: Mapping[str, Operator] = {
-    "divui": truncated_quotient, "remui": truncated_remainder, "shrui": lambda a, b: bitwise(">>", a, b),
-    "maxui": lambda a, b: values.extremum("max", a, b), "minui": lambda a, b: values.extremum("min", a, b)}
+    "divui": truncated_quotient, "remui": truncated_remainder, "ceildivui": ceil_divide,
+    "shrui": partial(bitwise, ">>"), "maxui": partial(values.extremum, "max"), "minui": partial(values.extremum, "min")}
+
+
+_CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
+          "index_castui", "bitcast")
+OPERANDS: Mapping[str, int] = {**dict.fromkeys((*_BINARY, *_OF_UNSIGNED, "cmpf", "cmpi"), 2), "select": 3,
+                               **dict.fromkeys((*_CASTS, "negf"), 1)}
+"""How many each operation of `arith` has, but for `constant`."""
 
 
 def computed(operation: Operation, operands: Sequence[Value]) -> Value:
@@ -56,7 +64,7 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
 
     Raises
     ------
-    CannotExpress : a body has no form for it.
+    CannotExpress : a body has no form for it, or it has other operands than such an operation.
     """
     dialect, _, name = operation.name.partition(".")
     kind = operation.types[0]
@@ -64,14 +72,18 @@ def computed(operation: Operation, operands: Sequence[Value]) -> Value:
         raise CannotExpress(f"{operation.name} of values of type index")
     if dialect == "math":
         return _function(name, operands)
+    if name not in OPERANDS:
+        raise CannotExpress(operation.name)
+    if len(operands) != OPERANDS[name]:
+        raise CannotExpress(f"{operation.name} of {len(operands)} operands")
     if name in ("cmpi", "cmpf"):
         return _compared(operation, *operands)
     if name == "select":
-        return values.select(operands[0], operands[1], operands[2])
+        return values.select(*operands)
     if name == "negf":
         return values.negate(operands[0])
     if name in _BINARY:
-        return _BINARY[name](operands[0], operands[1])
+        return _BINARY[name](*operands)
     if name in _OF_UNSIGNED:
         return values.cast(_OF_UNSIGNED[name](*(_unsigned(v) for v in operands)), _type(kind))
     return _converted(name, operands[0], kind)
@@ -172,9 +184,7 @@ def _compared_floats(predicate: str, left: Value, right: Value) -> Value:
 
 
 def _function(name: str, operands: Sequence[Value]) -> Value:
-    if name == "absi":
-        return absolute(operands[0])
-    if name == "rsqrt":
-        one = Value(values.float_literal(1.0, operands[0].dtype), operands[0].dtype)
-        return values.divide(one, call("sqrt", (operands[0],)))
+    of_one = {"absi": absolute, "rsqrt": reciprocal_root}
+    if name in of_one and len(operands) == 1:
+        return of_one[name](*operands)
     return call(_MATH_H.get(name, name), tuple(operands))

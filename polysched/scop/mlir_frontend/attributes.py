@@ -74,9 +74,8 @@ def read_attributes(words: Words, aliases: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(words: Words) -> int | float:
     """A number; its type is passed."""
-    negative = words.accept("-")
-    text = words.of_kind("number", "a number")
-    value: int | float = float(text) if "." in text else int(text, 0)
+    negative, text = words.accept("-"), words.word
+    value: int | float = float(words.next()) if words.kind == "number" and "." in text else words.integer("a number")
     if words.accept(":"):
         kind = read_type(words)
         if text.startswith("0x") and kind[0] in "fb":

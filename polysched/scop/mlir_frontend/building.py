@@ -8,21 +8,20 @@ to be apart, as passes over the affine dialect take it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from typing import Any, NoReturn
 
 import islpy as isl
 
-from polysched.errors import BudgetExceededError, SourceLocation, UnsupportedScopError, UsageError
-from polysched.scop.budget import in_words, with_budget
+from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
 from polysched.scop.construction import values
-from polysched.scop.construction.region import OutOfBounds, Region
+from polysched.scop.construction.reading import plain_name, refusing, within_budget
+from polysched.scop.construction.region import Region
 from polysched.scop.construction.updates import as_update
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, INT64, DType
-from polysched.scop.limits import LIMITS
 from polysched.scop.mlir_frontend.affine_forms import AffineMap, AffineSet
 from polysched.scop.mlir_frontend.arithmetic import computed, constant
 from polysched.scop.mlir_frontend.custom_forms import CUSTOM
@@ -73,15 +72,10 @@ def all_from_mlir(text: str, *, path: str = "MLIR") -> tuple[Scop, ...]:
 
 
 def _scop(function: Operation, path: str) -> Scop:
-    """The Scop of a function; isl's work on it is limited, as that on a region of C."""
-    scop = with_budget(LIMITS.reading_isl_operations, lambda: _Function(function, path).scop(),
-                       seconds=LIMITS.reading_seconds)
-    if scop is None:
-        raise BudgetExceededError(
-            f"reading the function takes more than {in_words(LIMITS.reading_isl_operations, LIMITS.reading_seconds)}",
-            where=SourceLocation(path, function.line), witness=str(function.attributes.get("sym_name", "")),
-            hint="give the loops before they are tiled, or fewer of floordiv, mod, min and max inside one another")
-    return scop
+    return within_budget(
+        lambda: _Function(function, path).scop(), SourceLocation(path, function.line),
+        witness=str(function.attributes.get("sym_name", "")),
+        hint="give the loops before they are tiled, or fewer of floordiv, mod, min and max inside one another")
 
 
 class _Function:
@@ -112,16 +106,8 @@ class _Function:
         raise UnsupportedScopError(problem, where=SourceLocation(self.path, operation.line), witness=operation.name,
                                    hint=hint)
 
-    @contextmanager
-    def _refusing(self, operation: Operation) -> Iterator[None]:
-        """Say where something was refused that has no place of its own."""
-        try:
-            yield
-        except CannotExpress as error:
-            self._refuse(operation, error.problem, hint=error.hint)
-        except OutOfBounds as error:
-            raise UnsupportedScopError(f"{error.array} is accessed outside its extents", witness=error.witness,
-                                       where=SourceLocation(self.path, operation.line)) from None
+    def _refusing(self, operation: Operation) -> AbstractContextManager[None]:
+        return refusing(SourceLocation(self.path, operation.line), lambda: operation.name)
 
     def _arguments(self, body: Block) -> None:
         pairs = list(zip(body.arguments, body.types, strict=True))
@@ -140,21 +126,21 @@ class _Function:
         for (name, text), given in zip(memrefs, extents, strict=True):
             self._declare(name, text, Storage.ARGUMENT, given)
 
-    def _extents(self, sizes: list[Value], count: int) -> list[list[Value] | None]:
+    def _extents(self, sizes: list[Value], count: int) -> list[list[Value]]:
         maps = self.function.attributes.get(EXTENTS)
         if maps is None:
-            return [None] * count
+            return [[] for _ in range(count)]
         if not isinstance(maps, list) or len(maps) != count or not all(
                 isinstance(m, AffineMap) and m.arguments == len(sizes) for m in maps):
             self._refuse(self.function, f"`{EXTENTS}` has no map over the arguments of type index for each memref")
         return [m.of(sizes) for m in maps]
 
-    def _declare(self, name: str, text: str, storage: Storage, known: Sequence[Value] | None) -> None:
+    def _declare(self, name: str, text: str, storage: Storage, known: Sequence[Value]) -> None:
         """An array for a memref.
 
         Parameters
         ----------
-        known : its extents, but for leading ones that nobody knows; else each `?` is a parameter of its own.
+        known : its extents, but for leading ones that nobody knows: each such `?` is a parameter of its own.
         """
         found = memref_of(text)
         if found is None or found[1] not in TYPES or found[2]:
@@ -162,12 +148,14 @@ class _Function:
                                 f"memrefs of {', '.join(TYPES)} in the plain layout are read, and numbers of these")
         own = self._fresh(name)
         extents = []
-        for position, size in enumerate(found[0]):
-            behind = None if known is None else position - (len(found[0]) - len(known))
+        given = [None] * (len(found[0]) - len(known)) + [*known]
+        if len(given) != len(found[0]):
+            raise CannotExpress(f"{len(known)} extents for a value of type {text}")
+        for position, (size, extent) in enumerate(zip(found[0], given, strict=True)):
             if size is not None:
                 extents.append(values.number(size))
-            elif known is not None and behind is not None and behind >= 0:
-                extents.append(known[behind])
+            elif extent is not None:
+                extents.append(extent)
             else:
                 extents.append(self.region.parameter(self.region.fresh(f"{own}_{position}"), at_least=0))
         if any(extent.affine is None or self._iterators_of(extent) for extent in extents):
@@ -181,7 +169,7 @@ class _Function:
                    if (position := value.affine.find_dim_by_name(isl.dim_type.param, loop.symbol)) >= 0)
 
     def _fresh(self, name: str) -> str:
-        return self.region.fresh(_plain(name))
+        return self.region.fresh(plain_name(name))
 
     def _block(self, block: Block, targets: tuple[str, ...]) -> None:
         """Operations in their order.
@@ -190,6 +178,8 @@ class _Function:
         ----------
         targets : the variables that take what the block gives.
         """
+        if targets and not (block.operations and block.operations[-1].name == "affine.yield"):
+            raise CannotExpress("a region gives no value")
         for operation in block.operations:
             with self._refusing(operation):
                 self._operation(operation, targets)
@@ -215,7 +205,7 @@ class _Function:
                 if operation.operands:
                     self._refuse(operation, "the function gives a result", hint="store it into a memref")
             case _:
-                self._define(operation, self._result(operation))
+                self._define(operation)
 
     def _result(self, operation: Operation) -> Value:
         """The result of an operation without regions."""
@@ -234,10 +224,10 @@ class _Function:
             case _:
                 return self._refuse(operation, f"{operation.name} has no form in a region")
 
-    def _define(self, operation: Operation, value: Value) -> None:
+    def _define(self, operation: Operation) -> None:
         if len(operation.results) != 1:
-            self._refuse(operation, f"{operation.name} has one result")
-        name = operation.results[0]
+            self._refuse(operation, f"{operation.name} with {len(operation.results)} results has no form in a region")
+        name, value = operation.results[0], self._result(operation)
         if name in self.kept and value.affine is None and value.condition is None:
             variable = self._variable(name, value.dtype)
             self.region.assign(variable, (), values.converted(value, value.dtype), line=operation.line)
@@ -286,12 +276,13 @@ class _Function:
         if not operands or operands[0] not in self.arrays:
             self._refuse(operation, f"%{operands[0] if operands else ''} is no memref here")
         array = self.arrays[operands[0]]
-        subscripts = ([self._value(operation, name) for name in operands[1:]]
-                      if operation.name.startswith("memref.") and _is_plain(operation.attributes.get("map"))
-                      else self._map(operation, "map", operands[1:]) if self.region.arrays[array].extents else [])
-        if len(subscripts) != len(self.region.arrays[array].extents):
-            self._refuse(operation, f"%{operands[0]} has {len(self.region.arrays[array].extents)} dimensions, "
-                                    f"not {len(subscripts)}")
+        count = len(self.region.arrays[array].extents)
+        if operation.name.startswith("memref."):
+            subscripts = [self._value(operation, name) for name in operands[1:]]
+        else:
+            subscripts = self._map(operation, "map", operands[1:]) if count else []
+        if len(subscripts) != count:
+            self._refuse(operation, f"%{operands[0]} has {count} dimensions, not {len(subscripts)}")
         return array, subscripts
 
     def _store(self, operation: Operation) -> None:
@@ -312,6 +303,8 @@ class _Function:
         self._declare(operation.results[0], operation.types[0], Storage.LOCAL, extents)
 
     def _dim(self, operation: Operation) -> Value:
+        if len(operation.operands) != 2:
+            self._refuse(operation, "memref.dim has two operands")
         array = self.region.arrays.get(self.arrays.get(operation.operands[0], ""))
         position = values.constant_of(self._value(operation, operation.operands[-1]))
         if array is None or not isinstance(position, int) or not 0 <= position < len(array.extents):
@@ -339,8 +332,8 @@ class _Function:
     def _parts(self, operation: Operation) -> tuple[list[int], int, Block]:
         """How many operands are of the lower bound, of the upper bound and carried; the step; the body."""
         sizes = operation.attributes.get("operandSegmentSizes", self._segments(operation))
-        if not isinstance(sizes, list) or len(sizes) != _SEGMENTS or min(sizes) < 0 or sum(sizes) != len(
-                operation.operands):
+        if not isinstance(sizes, list) or len(sizes) != _SEGMENTS or not all(
+                isinstance(size, int) and size >= 0 for size in sizes) or sum(sizes) != len(operation.operands):
             self._refuse(operation, "the loop has other bounds than operands")
         step = operation.attributes.get("step", 1)
         if not isinstance(step, int) or step <= 0:
@@ -357,7 +350,7 @@ class _Function:
         return [*counts, len(operation.operands) - sum(counts)] if len(counts) == len(maps) else None
 
     def _iterator(self, name: str) -> str:
-        return _plain(name) if name[0].isalpha() and not name.startswith("arg") else f"i{len(self.region.loops)}"
+        return plain_name(name) if name[0].isalpha() and not name.startswith("arg") else f"i{len(self.region.loops)}"
 
     def _condition(self, operation: Operation) -> None:
         condition = operation.attributes.get("condition")
@@ -407,14 +400,3 @@ class _Function:
 
 def _extreme(kind: str, found: Sequence[Value]) -> Value:
     return reduce(lambda left, right: values.extremum(kind, left, right), found)
-
-
-def _is_plain(own: Any) -> bool:
-    """Whether subscripts are the operands themselves."""
-    return own is None or (isinstance(own, AffineMap) and own.dimensions == tuple(form.name for form in own.results))
-
-
-def _plain(name: str) -> str:
-    """A name of MLIR as one of C's."""
-    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return letters if letters[:1].isalpha() else f"v{letters}"

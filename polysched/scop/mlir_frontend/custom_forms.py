@@ -9,16 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from polysched.scop.mlir_frontend.affine_forms import AffineMap, AffineSet, Form, read_form
+from polysched.scop.mlir_frontend.arithmetic import OPERANDS
 from polysched.scop.mlir_frontend.attributes import read_attribute, read_attributes, read_type, result_types
 from polysched.scop.mlir_frontend.grammar import CustomForm, Grammar
 from polysched.scop.mlir_frontend.operations import Block, Operation
 
 Applied = TypeVar("Applied", AffineMap, AffineSet)
-CASTS = ("extf", "truncf", "extsi", "extui", "trunci", "sitofp", "uitofp", "fptosi", "fptoui", "index_cast",
-         "index_castui", "bitcast")
-LISTED = ("addf", "subf", "mulf", "divf", "remf", "negf", "maximumf", "minimumf", "maxnumf", "minnumf", "cmpf", "addi",
-          "subi", "muli", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui", "shli", "shrsi",
-          "shrui", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui", "cmpi", "select")
 FUNCTIONS = ("absf", "absi", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
              "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2",
              "powf", "roundeven", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc")
@@ -245,12 +241,16 @@ def _access(grammar: Grammar, name: str, results: tuple[str, ...], line: int) ->
         words.expect(",")
     array = grammar.value()
     words.expect("[")
-    found, operands = _indices(grammar, "]")
+    attributes: dict[str, object] = {}
+    if name.startswith("affine."):
+        attributes["map"], operands = _indices(grammar, "]")
+    else:
+        operands = tuple(words.listed("]", grammar.value))
     if words.word == "{":
         read_attributes(words, grammar.aliases)
     words.expect(":")
     kind = read_type(words)
-    return Operation(name=name, results=results, operands=(*stored, array, *operands), attributes={"map": found},
+    return Operation(name=name, results=results, operands=(*stored, array, *operands), attributes=attributes,
                      operand_types=(kind,), line=line)
 
 
@@ -287,6 +287,6 @@ CUSTOM: Mapping[str, CustomForm] = {
     **{f"{dialect}.{name}": _access for dialect in ("affine", "memref") for name in ("load", "store")},
     "memref.alloc": _alloc, "memref.alloca": _alloc, "memref.dealloc": _with_types, "memref.dim": _with_types,
     **dict.fromkeys(("return", "func.return", "affine.yield"), _with_types),
-    "arith.constant": _constant, **{f"arith.{name}": _listed for name in (*CASTS, *LISTED)},
+    "arith.constant": _constant, **{f"arith.{name}": _listed for name in OPERANDS},
     **{f"math.{name}": _listed for name in FUNCTIONS}}
 """How operations are read that are not in the generic form."""

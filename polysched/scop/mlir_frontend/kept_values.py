@@ -94,5 +94,4 @@ def _between(load: _Place, store: _Place, use: _Place) -> bool:
     """Whether a store can happen behind a load and before a use of what it read."""
     if load.number < store.number < use.number:
         return True
-    again = set(store.loops) & set(use.loops) - set(load.loops)
-    return bool(again)
+    return bool(set(store.loops) & set(use.loops) - set(load.loops))

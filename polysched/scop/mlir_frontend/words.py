@@ -22,6 +22,8 @@ _WORD = re.compile(r"""
 """, re.VERBOSE)
 MOST_NESTED = 100
 """Brackets of a text inside each other; more is no program."""
+MOST_DIGITS = 40
+"""Of a whole number; the largest of a type has 20."""
 END = ""
 Item = TypeVar("Item")
 
@@ -96,7 +98,10 @@ class Words:
         sign = -1 if self.accept("-") else 1
         if self.kind != "number" or "." in self.word:
             self.refuse(f"{what} was expected, a whole number")
-        return sign * int(self.next(), 0)
+        if len(self.word) > MOST_DIGITS:
+            self.refuse(f"a number has more than {MOST_DIGITS} digits")
+        digits = self.next()
+        return sign * int(digits, 16 if digits.startswith("0x") else 10)
 
     def listed(self, closing: str, item: Callable[[], Item]) -> list[Item]:
         """Items with commas between them, up to a bracket, which is passed; the opening one is passed already."""

@@ -8,19 +8,19 @@ first values.  Integers of sizes and loop variables are taken not to wrap, as TV
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, NoReturn
 
 import islpy as isl
 
-from polysched.errors import BudgetExceededError, UnsupportedScopError, UsageError
-from polysched.scop.budget import in_words, with_budget
+from polysched.errors import UnsupportedScopError, UsageError
 from polysched.scop.construction import values
-from polysched.scop.construction.region import OutOfBounds, Region
+from polysched.scop.construction.reading import plain_name, refusing, within_budget
+from polysched.scop.construction.region import Region
 from polysched.scop.construction.updates import as_update
 from polysched.scop.construction.values import CannotExpress, Value
-from polysched.scop.limits import LIMITS
 from polysched.scop.scop import Scop, Storage
 from polysched.scop.tir_frontend.expressions import Reader
 from polysched.scop.tir_frontend.nodes import (
@@ -56,13 +56,7 @@ def from_tir(function: Any, *, name: str | None = None) -> Scop:
                          hint="te.create_prim_func makes one of tensor expressions")
     symbol = getattr(function, "attrs", None) and function.attrs.get("global_symbol", None)
     own = name or str(symbol or "main")
-    scop = with_budget(LIMITS.reading_isl_operations, lambda: _Function(function, own).scop(),
-                       seconds=LIMITS.reading_seconds)
-    if scop is None:
-        raise BudgetExceededError(
-            f"reading the function takes more than {in_words(LIMITS.reading_isl_operations, LIMITS.reading_seconds)}",
-            where=own, hint="give the loops before they are tiled")
-    return scop
+    return within_budget(lambda: _Function(function, own).scop(), own, hint="give the loops before they are tiled")
 
 
 class _Function:
@@ -71,15 +65,15 @@ class _Function:
     def __init__(self, function: Any, name: str) -> None:
         self.function, self.name = function, name
         self.region = Region("f")
-        self.region.name = "f" if name == "main" else self.region.fresh(_plain(name))   # TVM's own name for a function
+        self.region.name = "f" if name == "main" else self.region.fresh(plain_name(name))   # C has a main of its own
         self.values: dict[Any, Value] = {}
         self.arrays: dict[Any, str] = {}
         self.reader = Reader(self._variable, self._load)
 
     def scop(self) -> Scop:
-        mapped = dict(getattr(self.function, "buffer_map", None) or {})
+        mapped = {key(p): buffer for p, buffer in dict(getattr(self.function, "buffer_map", None) or {}).items()}
         for parameter in self.function.params:
-            buffer = next((b for p, b in mapped.items() if key(p) == key(parameter)), None)
+            buffer = mapped.get(key(parameter))
             with self._refusing(parameter):
                 if buffer is not None or is_buffer(parameter):
                     self._declare(parameter if buffer is None else buffer, Storage.ARGUMENT)
@@ -92,25 +86,16 @@ class _Function:
         return scop
 
     def _refuse(self, problem: str, node: Any, hint: str | None = None) -> NoReturn:
-        raise UnsupportedScopError(problem, where=self.name, hint=hint,
-                                   witness=" ".join(str(node).split("# Metadata")[0].split())[:80])
+        raise UnsupportedScopError(problem, where=self.name, hint=hint, witness=_words(node))
 
-    @contextmanager
-    def _refusing(self, node: Any) -> Iterator[None]:
-        """Say where something was refused that has no place of its own."""
-        try:
-            yield
-        except CannotExpress as error:
-            self._refuse(error.problem, node, error.hint)
-        except OutOfBounds as error:
-            raise UnsupportedScopError(f"{error.array} is accessed outside its extents", where=self.name,
-                                       witness=error.witness) from None
+    def _refusing(self, node: Any) -> AbstractContextManager[None]:
+        return refusing(self.name, partial(_words, node))
 
     def _scalar(self, variable: Any) -> None:
         dtype = dtype_of(variable)
         if dtype is None:
             raise CannotExpress(f"a parameter of type {type_name(variable)}")
-        name = self.region.fresh(_plain(variable.name))
+        name = self.region.fresh(plain_name(variable.name))
         if dtype.is_integer:
             self.values[key(variable)] = self.region.parameter(name, dtype=dtype)
             return
@@ -122,14 +107,14 @@ class _Function:
         if dtype is None or has_strides(buffer):
             raise CannotExpress(f"a buffer of {type_name(buffer)}, or with strides")
         extents = [self._extent(size) for size in shape_of(buffer)]
-        name = self.region.fresh(_plain(buffer.name))
+        name = self.region.fresh(plain_name(buffer.name))
         self.arrays[key(buffer)] = name
         self.region.declare(name, dtype, extents, storage=storage)
 
     def _extent(self, size: Any) -> Value:
         """An extent; a variable that is no parameter of the function is one of the Scop."""
         if kind(size) == "Var" and key(size) not in self.values:
-            self.values[key(size)] = self.region.parameter(self.region.fresh(_plain(size.name)), at_least=0)
+            self.values[key(size)] = self.region.parameter(self.region.fresh(plain_name(size.name)), at_least=0)
         value = self.reader.value(size)
         if value.affine is None:
             raise CannotExpress("an extent is no affine function of the parameters")
@@ -183,7 +168,7 @@ class _Function:
             self._refuse("a loop bound to threads, or without a positive step", node, "give it before it is scheduled")
         start = self._affine(node.min, "the start of a loop")
         stop = values.arithmetic("+", start, self._affine(node.extent, "the extent of a loop"))
-        with self.region.loop(_plain(node.loop_var.name), start, stop, step) as value:
+        with self.region.loop(plain_name(node.loop_var.name), start, stop, step) as value:
             self.values[key(node.loop_var)] = value
             self._statement(node.body)
 
@@ -236,7 +221,6 @@ class _Function:
         self.region.assign(array, subscripts, written, op=op)
 
 
-def _plain(name: str) -> str:
-    """A name of TVM as one of C's."""
-    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return letters if letters[:1].isalpha() else f"v{letters}"
+def _words(node: Any) -> str:
+    """A part of a function, as TVM writes it."""
+    return " ".join(str(node).split("# Metadata")[0].split())[:80]

@@ -15,11 +15,12 @@ from polysched.scop.construction.functions import (
     call,
     floor_divide,
     modulo,
+    reciprocal_root,
     truncated_quotient,
     truncated_remainder,
 )
 from polysched.scop.construction.values import CannotExpress, Value
-from polysched.scop.dtypes import BOOL, DType
+from polysched.scop.dtypes import BOOL, INT32, INT64, DType
 from polysched.scop.tir_frontend.nodes import called, dtype_of, kind, type_name
 
 Operator = Callable[[Value, Value], Value]
@@ -99,8 +100,8 @@ class Reader:
     def _cast(self, value: Value, dtype: DType | None, name: str) -> Value:
         if dtype is None:
             raise CannotExpress(f"a value of type {name}")
-        if dtype.is_integer and dtype != BOOL and value.weak and value.affine is not None:
-            return value   # sizes and loop variables, whatever their width
+        if dtype in (INT32, INT64) and value.weak and value.affine is not None:
+            return value   # sizes and loop variables
         return values.cast(value, dtype)
 
     def _call(self, name: str, node: Any) -> Value:
@@ -109,12 +110,11 @@ class Reader:
             return values.select(*operands)
         if name in _CALLED_BITS:
             return bitwise(_CALLED_BITS[name], *operands)
-        if name == "sigmoid" and dtype_of(node) is not None:
+        if name == "sigmoid":
             one = Value(values.float_literal(1.0, operands[0].dtype), operands[0].dtype)
             return values.divide(one, values.arithmetic("+", one, call("exp", (values.negate(operands[0]),))))
         if name == "rsqrt":
-            one = Value(values.float_literal(1.0, operands[0].dtype), operands[0].dtype)
-            return values.divide(one, call("sqrt", (operands[0],)))
+            return reciprocal_root(*operands)
         if name not in _FUNCTIONS:
             raise CannotExpress(f"a call of {name}")
         return call(_MATH_H.get(name, name), tuple(operands))

@@ -107,7 +107,7 @@ def test_mlir_takes_conditions() -> None:
 
 @pytest.mark.parametrize(("declarations", "loops", "message"), [
     ("int n, double a[n]", "for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = 1;", "a condition or loop on data of S0"),
-    ("int n, double a[n], int k[n]", "for (int i = 0; i < n; i++) a[k[i]] = 1;", "an access that is no function of S0"),
+    ("int n, double a[n], int k[n]", "for (int i = 0; i < n; i++) a[k[i]] = 1;", "an access of S0 is no function"),
     ("int n, long double a[n]", "for (int i = 0; i < n; i++) a[i] = 1;", "no such type of elements\n.*long double"),
     ("int n, double a[n]", "for (int i = 0; i < n; i++) a[i] = erf(a[i]);", "a function of S0 .*\n  witness: erf"),
 ])

@@ -42,6 +42,14 @@ def f(n: T.int64, C: T.Buffer((n, n), "float64"), A: T.Buffer((n, n), "float64")
 """
 
 
+def test_names_are_those_of_python() -> None:
+    scop = scop_of("int in, double T[in], int is[in]", "for (int i = 0; i < in; i++) T[i] = is[i];")
+    schedule = original(analyse(scop))
+    assert tir_text(TiledSchedule(schedule=schedule, tree=schedule.tree)).splitlines()[2:] == [
+        'def f(in_: T.int64, is_: T.Buffer((in_,), "int32"), T_: T.Buffer((in_,), "float64")):',
+        "    for i_0 in T.serial(T.int64(0), in_):", '        T_[i_0] = T.Cast("float64", is_[i_0])']
+
+
 @pytest.mark.parametrize("tiles", ["off", 4])
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("scheduler", [original, pluto])

@@ -36,6 +36,7 @@ def test_the_place_of_a_refusal() -> None:
     ("x " + "(" * 200, "brackets inside each other"),
     ("x 1.5", "a whole number\n  witness: `1.5`"),
     ("x", "a whole number\n  witness: the text ends here"),
+    ("x " + "9" * 5000, "a number has more than 40 digits"),
 ])
 def test_refusals(text: str, message: str) -> None:
     def read() -> None:
@@ -48,6 +49,11 @@ def test_refusals(text: str, message: str) -> None:
 
     with pytest.raises(SourceSyntaxError, match=message):
         read()
+
+
+def test_zeros_ahead_of_a_number_say_nothing() -> None:
+    words = Words("010 -007 0x1F", "t.mlir")
+    assert [words.integer("a number") for _ in range(3)] == [10, -7, 31]
 
 
 def test_balanced_brackets() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from polysched.scop.construction.values import CannotExpress, Value, constant_of, number
-from polysched.scop.dtypes import FLOAT32, INT64
+from polysched.scop.construction.values import CannotExpress, Value, constant_of, iterator, number
+from polysched.scop.dtypes import FLOAT32, INT8, INT64
 from polysched.scop.tir_frontend.expressions import Reader
 from tests.scop.tir_frontend.standins import binary, buffer, call, load, node, var
 from tests.scop.tir_frontend.standins import number as literal
@@ -55,3 +55,13 @@ def test_types() -> None:
 def test_refusals(given: Any, message: str) -> None:
     with pytest.raises(CannotExpress, match=message):
         READER.value(given)
+
+
+def test_a_loop_variable_wraps_in_a_byte() -> None:
+    reader = Reader(lambda _: iterator("i", "i"), element)
+
+    def cast(dtype: str) -> Value:
+        return reader.value(node("Cast", value=var("i"), ty=dtype))
+
+    assert cast("int32").weak
+    assert (cast("int8").weak, cast("int8").dtype) == (False, INT8)
