@@ -6,8 +6,8 @@ const show = number => {
   byId("steps").textContent = now.said.length ? now.said.join("; ") : "no step yet";
   document.querySelector(".drawing").innerHTML = now.svg;
   data.names = now.names;
-  data.turns = now.turns || {};
-  data.hint = Object.keys(now.names).length ? "Point at an arrow or a dot, or tap it, to lift what depends." : "";
+  data.turns = now.turns;
+  data.hint = now.hint;
   byId("cost").innerHTML = now.cost;
   byId("c").innerHTML = now.c;
   const nexts = byId("nexts"), before = nexts.options[nexts.selectedIndex];

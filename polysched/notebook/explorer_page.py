@@ -15,7 +15,7 @@ from polysched.notebook.exploration import Exploration, size_count, sizes_of, wi
 from polysched.scheduling.primitives import Step
 from polysched.scop.html import c_code, paragraph, table
 from polysched.scop.picture import Picture
-from polysched.scop.pictures.page import drawing_of, page
+from polysched.scop.pictures.page import HINT, drawing_of, instance_names, page
 
 NEAR = ("tile", "skew", "interchange", "fuse", "distribute")
 MOST_STATES = 30  # of a page: some 30 KB each, and a second to make one where loops are deep
@@ -68,7 +68,7 @@ class ExplorerPage:
             earlier.append(earlier[-1].back())
         found: dict[str, tuple[Exploration, dict[str, Step]]] = {}
         waiting: list[tuple[int, int, Callable[[], Exploration]]] = [
-            (0, number, lambda s=state: s) for number, state in enumerate(earlier)]   # type: ignore[misc]
+            (0, number, partial(_itself, state)) for number, state in enumerate(earlier)]
         pushed = len(waiting)
         while waiting and len(found) < self.most_states:
             far, _, reached = heapq.heappop(waiting)
@@ -111,13 +111,18 @@ Grey steps lead out of it.</p>
 
 def _drawn(draw: Callable[[], Picture]) -> dict[str, Any]:
     """The picture with the names of its instances, or why there is none."""
-    from polysched.scop.pictures.page import instance_names
     try:
         picture = draw()
     except UsageError as refusal:
-        return {"svg": paragraph(f"no picture: {refusal.problem}"), "names": {}}
-    return {"svg": picture.svg, "names": instance_names(picture),
+        return {"svg": paragraph(f"no picture: {refusal.problem}"), "names": {}, "hint": "", "turns": {}}
+    names = instance_names(picture)
+    return {"svg": picture.svg, "names": names, "hint": HINT if names else "",
             "turns": {group: [turn.step, turn.thread] for group, turn in picture.turns.items()}}
+
+
+def _itself(state: Exploration) -> Exploration:
+    """A state that is reached already."""
+    return state
 
 
 def _key(state: Exploration) -> str:

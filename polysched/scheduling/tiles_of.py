@@ -21,7 +21,7 @@ Tiles compare in the order in which they run: of one loop by its values, of seve
 """
 MOST_POINTS_OF_HULL = 60  # of a tile whose outline is made from its points
 AS_THE_CODE_RUNS = "Steps as the code runs them: all threads wait after each one."
-THREADS_IN_EQUAL_PARTS = "Threads: the tiles of a step in equal parts, as schedule(static) hands them out."
+THREADS_IN_EQUAL_PARTS = "Threads: the tiles of a step in equal parts, as libgomp hands out schedule(static)."
 EARLIEST = "No loop around the tiles is parallel. Steps: the earliest that the dependences between tiles allow."
 ONE_BY_ONE = "Steps: one tile after the other; the dependences between these tiles are circular."
 
@@ -147,15 +147,23 @@ def turns(loops: tuple[TileLoop, ...], numbers: Mapping[Tile, int], tiles: Mappi
         return {numbers[tile]: Turn(step) for tile, step in steps.items()}, EARLIEST
     before = {tile: _before_threads(tile, parallel) for tile in numbers}
     steps_of = {prefix: step for step, prefix in enumerate(sorted(set(before.values())))}
-    shared: dict[Tile, list[int]] = {}
+    shared: dict[Tile, set[int]] = {}
     for tile in numbers:
-        shared.setdefault(before[tile], []).append(_shared_value(tile, parallel))
-    found = {}
-    for tile, number in numbers.items():
-        values = sorted(set(shared[before[tile]]))
-        thread = values.index(_shared_value(tile, parallel)) * threads // len(values)
-        found[number] = Turn(steps_of[before[tile]], thread)
-    return found, f"{AS_THE_CODE_RUNS} {THREADS_IN_EQUAL_PARTS}"
+        shared.setdefault(before[tile], set()).add(_shared_value(tile, parallel))
+    thread_of = {prefix: {value: _thread(rank, len(values), threads) for rank, value in enumerate(sorted(values))}
+                 for prefix, values in shared.items()}
+    return {number: Turn(steps_of[before[tile]], thread_of[before[tile]][_shared_value(tile, parallel)])
+            for tile, number in numbers.items()}, f"{AS_THE_CODE_RUNS} {THREADS_IN_EQUAL_PARTS}"
+
+
+def _thread(rank: int, count: int, threads: int) -> int:
+    """The thread of one of some iterations: equal parts, the first ones longer by one.
+
+    Source: GCC, libgomp/iter.c, `gomp_iter_static_next`; OpenMP leaves the parts of `schedule(static)` open.
+    """
+    least, longer = divmod(count, threads)
+    border = longer * (least + 1)
+    return rank // (least + 1) if rank < border else longer + (rank - border) // least
 
 
 def _before_threads(tile: Tile, parallel: set[int]) -> Tile:

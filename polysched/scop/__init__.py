@@ -5,6 +5,7 @@ The functions that read C or MLIR are loaded on first use: the parsers take time
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from polysched.scop.mlir_frontend import all_from_mlir, from_mlir
     from polysched.scop.tir_frontend import from_tir
 
-_OF_MLIR = ("all_from_mlir", "from_mlir")
-_OF_TIR = ("from_tir",)
+_HOME = {**dict.fromkeys(("all_from_c_file", "all_from_c_text", "from_c_file", "from_c_text"), "c_frontend.frontend"),
+         **dict.fromkeys(("all_from_mlir", "from_mlir"), "mlir_frontend"), "from_tir": "tir_frontend"}
+
 __all__ = ["all_from_c_file", "all_from_c_text", "all_from_mlir", "from_c_file", "from_c_text", "from_mlir",
            "from_tir"]
 
@@ -30,13 +32,6 @@ PROVIDED = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _OF_MLIR:
-        from polysched.scop import mlir_frontend
-        return getattr(mlir_frontend, name)
-    if name in _OF_TIR:
-        from polysched.scop import tir_frontend
-        return getattr(tir_frontend, name)
-    from polysched.scop.c_frontend import frontend
-    return getattr(frontend, name)
+    return getattr(importlib.import_module(f"polysched.scop.{_HOME[name]}"), name)

@@ -13,7 +13,7 @@ from polysched.scheduling import SchedulerOptions, pluto, steps
 from polysched.scheduling.picture import draw_tiles
 from polysched.scheduling.primitives import Skew, Tile
 from polysched.scheduling.schedule import Schedule
-from polysched.scheduling.tiles_of import bodies, fibre, sliced, tile_loops, tile_of, turns
+from polysched.scheduling.tiles_of import TileLoop, bodies, fibre, sliced, tile_loops, tile_of, turns
 from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop.points import fix_parameters, points_of
 from polysched.tiling import TilingOptions, tile
@@ -87,6 +87,15 @@ def test_threads_share_the_tiles_of_a_step_in_equal_parts() -> None:
     for step in {turn.step for turn in found.values()}:
         threads = [turn.thread for turn in found.values() if turn.step == step]
         assert abs(threads.count(0) - threads.count(1)) <= 1
+
+
+@pytest.mark.parametrize(("count", "expected"), [
+    (2, [0, 1]), (4, [0, 1, 2, 3]), (6, [0, 0, 1, 1, 2, 3]), (7, [0, 0, 1, 1, 2, 2, 3]), (8, [0, 0, 1, 1, 2, 2, 3, 3]),
+])
+def test_which_thread_gets_which_tile(count: int, expected: list[int]) -> None:
+    loop = TileLoop(0, isl.UnionPwAff("{ S0[i] -> [(i)] }"), True)
+    found, _ = turns((loop,), {((0, n),): n for n in range(count)}, {}, (), threads=4)
+    assert [found[n].thread for n in range(count)] == expected
 
 
 def test_tiles_that_wait_for_each_other_run_one_by_one() -> None:

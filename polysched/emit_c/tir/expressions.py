@@ -118,9 +118,9 @@ class Values:
     def _refuse_wrapping(self, value: Unary | Binary) -> None:
         """Unsigned numbers wrap in C; TVM takes them not to: its simplifier makes `0 - x` zero."""
         if value.op in _WRAPS and value.dtype.is_integer and not value.dtype.is_signed:
-            raise UnsupportedScopError(f"unsigned arithmetic of {self.statement.name} has no form in tensor IR, which "
-                                       "takes it not to wrap", where="tir", witness=f"{value.op} of {value.dtype.c_name}",
-                                       hint="compute in a signed type")
+            raise UnsupportedScopError(
+                f"unsigned arithmetic of {self.statement.name} has no form in tensor IR, which takes it not to wrap",
+                where="tir", witness=f"{value.op} of {value.dtype.c_name}", hint="compute in a signed type")
 
     def _binary(self, value: Binary) -> str:
         if value.op in COMPARISON | LOGICAL:

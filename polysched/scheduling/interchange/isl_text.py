@@ -35,14 +35,14 @@ def read_tree(text: str) -> isl.Schedule:
     ------
     UsageError : it is none; the witness is the first part that is wrong.
     """
-    fault = _unbalanced(text) or fault_of_syntax(text)
-    try:
-        if fault:
-            raise isl.Error(fault)
-        return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
-    except isl.Error:
-        raise UsageError("the schedule tree cannot be read", witness=_fault_of_tree(text),
-                         hint="Schedule.to_text writes one; isl's own notation is read too") from None
+    fault = _unbalanced(text) or fault_of_syntax(text)   # before isl reads it, which crashes on some
+    if not fault:
+        try:
+            return isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, text)
+        except isl.Error:
+            fault = _fault_of_parts(text)
+    raise UsageError("the schedule tree cannot be read", witness=fault,
+                     hint="Schedule.to_text writes one; isl's own notation is read too")
 
 
 def read_map(text: str) -> isl.UnionMap:
@@ -59,9 +59,7 @@ def read_map(text: str) -> isl.UnionMap:
                          hint="for instance [n] -> { S0[i, j] -> [j, i]; S1[i] -> [i, 0] }") from None
 
 
-def _fault_of_tree(text: str) -> str:
-    if fault := _unbalanced(text) or fault_of_syntax(text):
-        return fault
+def _fault_of_parts(text: str) -> str:
     for key, value in _QUOTED.findall(text):
         what, reader = _READERS.get(key, ("", None))
         if reader is not None and not _reads(reader, value):

@@ -10,12 +10,12 @@ Source: isl, isl_schedule_read.c: the keys of a node and what each of them holds
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _KINDS = {**dict.fromkeys(("domain", "schedule", "filter", "context", "guard", "extension", "contraction", "expansion",
                            "options", "mark"), "text"),
           "permutable": "number", "anchored": "number", "coincident": "numbers", "child": "map", "sequence": "maps",
           "set": "maps"}
-KEYS = tuple(_KINDS)
 MOST_NESTED = 200
 """Nodes inside each other."""
 _WORD = re.compile(r'\s*("[^"]*"|\w+|[^\s\w])')
@@ -87,8 +87,7 @@ class _Flow:
         else:
             _plain(key, kind, self.next())
 
-    def list_of(self, key: str, item: object) -> None:
-        assert callable(item)
+    def list_of(self, key: str, item: Callable[[], None]) -> None:
         self.expect("[", f"`{key}`")
         while True:
             item()

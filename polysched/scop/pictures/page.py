@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from polysched.scop.picture import COLOURED_BY, Panel, Picture, Place, Turn
-from polysched.scop.pictures.paint import groups_of, neighbours, painted_by
+from polysched.scop.pictures.paint import groups_of, neighbours, painted_by, place_name
 from polysched.scop.shown import Shown
 
 HINT = "Point at an arrow or a dot, or tap it, to lift what depends."
@@ -53,8 +53,8 @@ def page_of(picture: Picture) -> str:
 
 def instance_names(picture: Picture) -> dict[str, str]:
     """What a reader calls each dot, by what arrows call it."""
-    return {f"{number}:{x:g},{y:g}": _instance_text(panel, (x, y))
-            for number, panel in enumerate(picture.panels) for x, y in panel.points}
+    return {place_name(number, place): _instance_text(panel, place)
+            for number, panel in enumerate(picture.panels) for place in panel.points}
 
 
 def _instance_text(panel: Panel, place: Place) -> str:

@@ -91,6 +91,11 @@ def label_place(cells: Sequence[tuple[int, int]]) -> Place:
     return nearest[0] + (0.3 if x >= nearest[0] else -0.3), nearest[1] + (0.3 if y >= nearest[1] else -0.3)
 
 
+def place_name(panel: int, place: Place) -> str:
+    """What arrows and pages call a dot of a panel."""
+    return f"{panel}:{place[0]:g},{place[1]:g}"
+
+
 def groups_of(panels: Iterable[Panel]) -> list[int]:
     """Every group that some panel shows."""
     return sorted({group for panel in panels for group in panel.colours.values()})

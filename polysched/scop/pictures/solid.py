@@ -28,7 +28,7 @@ from polysched.scop.pictures.page import (
 )
 from polysched.scop.pictures.paint import colour_legend, painted_by
 from polysched.scop.pictures.polytopes import Corner, Polygon
-from polysched.scop.pictures.svg import ARROW_HEADS, LEGEND
+from polysched.scop.pictures.svg import ARROW_HEADS, BOX, colour_boxes
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
 
@@ -221,13 +221,10 @@ def _svg(solid: Solid) -> str:
     for point in sorted(solid.points, key=view.near):
         right, down = at(point).split(",")
         parts.append(f'<circle cx="{right}" cy="{down}" r="{RADIUS}" fill="#222" data-name="{_name(point)}"/>')
-    bottom = round(view.height * SCALE + 2 * MARGIN)
-    for colour, text in colour_legend(solid.colour_by, solid.turns, sorted(set(solid.tiles.values()))):
-        parts.append(f'<rect x="{MARGIN}" y="{bottom - 12}" width="12" height="12" fill="{colour}" fill-opacity="0.5" '
-                     f'stroke="#444"/><text x="{MARGIN + 18}" y="{bottom - 1}">{text}</text>')
-        bottom += LEGEND + 2
+    legend, bottom = colour_boxes(colour_legend(solid.colour_by, solid.turns, sorted(set(solid.tiles.values()))),
+                                  round(view.height * SCALE + 2 * MARGIN) - BOX)
     width = max(round(view.width * SCALE + 2 * MARGIN), MARGIN + 8 * len(solid.title))
-    return svg_document("".join([*parts, *names]), width=width, height=bottom)
+    return svg_document("".join([*parts, *legend, *names]), width=width, height=bottom + BOX)
 
 
 def _name(point: Spot) -> str:

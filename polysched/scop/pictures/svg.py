@@ -6,7 +6,7 @@ Every arrow and tile carries what a page needs to find it (`data-` attributes); 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import hypot
 
 from polysched.scop.picture import MARGIN, PALETTE, Panel, Picture, Place, Turn, svg_document
@@ -17,11 +17,13 @@ from polysched.scop.pictures.paint import (
     label_place,
     outlines,
     painted,
+    place_name,
 )
 
 CELL = 26
 RADIUS = 4
 LEGEND = 16
+BOX = 12   # of a colour that is explained, in pixels
 MANY_ARROWS = 100
 LETTER = 7  # the width of a letter of the titles, in pixels, somewhat above the mean
 
@@ -47,14 +49,22 @@ def svg_of(picture: Picture) -> str:
         ends = f'data-from="{first.name(link.source)}" data-to="{second.name(link.sink)}"'
         parts.append(_curve((x1 + source[0], source[1]), (x2 + sink[0], sink[1]), ends))
     parts.append("</g>")
-    for colour, text in colour_legend(picture.colour_by, picture.turns, groups_of(picture.panels)):
-        parts.append(f'<rect x="{MARGIN}" y="{tallest}" width="12" height="12" fill="{colour}" fill-opacity="0.5" '
-                     f'stroke="#444"/><text x="{MARGIN + 18}" y="{tallest + 11}">{text}</text>')
-        tallest += LEGEND + 2
+    legend, tallest = colour_boxes(colour_legend(picture.colour_by, picture.turns, groups_of(picture.panels)), tallest)
+    parts += legend
     if picture.note:
         parts.append(f'<text x="{MARGIN}" y="{tallest + 12}" fill="#555">{html.escape(picture.note)}</text>')
         tallest, x = tallest + 22, max(x, MARGIN + LETTER * len(picture.note))
     return svg_document(ARROW_HEADS + "".join(parts), width=x, height=tallest)
+
+
+def colour_boxes(meanings: Iterable[tuple[str, str]], top: int) -> tuple[list[str], int]:
+    """What the colours of groups mean, a line each, and where that ends."""
+    parts = []
+    for colour, text in meanings:
+        parts.append(f'<rect x="{MARGIN}" y="{top}" width="{BOX}" height="{BOX}" fill="{colour}" fill-opacity="0.5" '
+                     f'stroke="#444"/><text x="{MARGIN + 18}" y="{top + BOX - 1}">{text}</text>')
+        top += LEGEND + 2
+    return parts, top
 
 
 class _Grid:
@@ -78,7 +88,7 @@ class _Grid:
 
     def name(self, point: Place) -> str:
         """What arrows call a point."""
-        return f"{self.number}:{point[0]:g},{point[1]:g}"
+        return place_name(self.number, point)
 
 
 def _panel(panel: Panel, grid: _Grid, paint: Mapping[int, str], turns: Mapping[int, Turn]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from polysched.scop.picture import PALETTE, Panel, Picture, Place
 from polysched.scop.pictures.paint import (
@@ -30,11 +30,7 @@ def tikz_of(picture: Picture) -> str:
     paint = painted(picture)
     inks = {ink for panel in picture.panels for ink in (*panel.inks.values(), *(c for c, _ in panel.legend))}
     meanings = colour_legend(picture.colour_by, picture.turns, groups_of(picture.panels))
-    used = sorted({*inks, *paint.values(), *(colour for colour, _ in meanings)})
-    names = {colour: f"polysched{at}" for at, colour in enumerate(dict.fromkeys([*PALETTE, *used]))}
-    lines = [r"% made by polysched; needs \usepackage{tikz}",
-             *(rf"\definecolor{{{name}}}{{HTML}}{{{_hexadecimal(colour)}}}" for colour, name in names.items()),
-             rf"\begin{{tikzpicture}}[x={STEP_CM}cm, y={STEP_CM}cm, >=stealth]"]
+    names, lines = _begin({*inks, *paint.values(), *(colour for colour, _ in meanings)})
     left, corners = 0.0, []
     for panel in picture.panels:
         xs = [round(x) for x, _ in panel.points] or [0]
@@ -51,6 +47,14 @@ def tikz_of(picture: Picture) -> str:
         lines.append(rf"\filldraw[fill={names[colour]}, fill opacity=0.5] (0,{lowest - at:g}) rectangle +(0.5,0.5) "
                      rf"node[below right, opacity=1, font=\scriptsize] {{{_text(text)}}};")
     return "\n".join([*lines, r"\end{tikzpicture}", ""])
+
+
+def _begin(used: Set[str]) -> tuple[dict[str, str], list[str]]:
+    """The names of colours, and the lines ahead of what is drawn."""
+    names = {colour: f"polysched{at}" for at, colour in enumerate(dict.fromkeys([*PALETTE, *sorted(used)]))}
+    return names, [r"% made by polysched; needs \usepackage{tikz}",
+                   *(rf"\definecolor{{{name}}}{{HTML}}{{{_hexadecimal(colour)}}}" for colour, name in names.items()),
+                   rf"\begin{{tikzpicture}}[x={STEP_CM}cm, y={STEP_CM}cm, >=stealth]"]
 
 
 def _hexadecimal(colour: str) -> str:
@@ -113,17 +117,13 @@ def tikz_of_solid(solid: Solid) -> str:
     view = View(solid)
     paint = painted_by(solid.colour_by, solid.beside(), solid.turns)
     meanings = colour_legend(solid.colour_by, solid.turns, sorted(set(solid.tiles.values())))
-    used = dict.fromkeys([*PALETTE, *sorted({*paint.values(), *(colour for colour, _ in meanings)})])
-    names = {colour: f"polysched{at}" for at, colour in enumerate(used)}
+    names, lines = _begin({*paint.values(), *(colour for colour, _ in meanings)})
 
     def at(corner: Corner) -> str:
         x, y = view.at(corner)
         return f"({x:.2f},{-y:.2f})"
 
-    lines = [r"% made by polysched; needs \usepackage{tikz}",
-             *(rf"\definecolor{{{name}}}{{HTML}}{{{_hexadecimal(colour)}}}" for colour, name in names.items()),
-             rf"\begin{{tikzpicture}}[x={STEP_CM}cm, y={STEP_CM}cm, >=stealth]",
-             rf"\node[anchor=south west, font=\bfseries] at (0,0.5) {{{_text(solid.title)}}};"]
+    lines.append(rf"\node[anchor=south west, font=\bfseries] at (0,0.5) {{{_text(solid.title)}}};")
     for name, (start, end) in zip(solid.axes, frame(solid.points), strict=False):
         lines.append(rf"\draw[->, gray] {at(start)} -- {at(end)} node[above right] {{{_text(name)}}};")
     lines += [rf"\filldraw[fill={names[paint[group]]}, draw=darkgray, fill opacity=0.22, draw opacity=0.6] "

@@ -9,11 +9,10 @@ from polysched.scop.picture import Panel, Picture, Turn
 from polysched.scop.pictures.page import as_script, instance_names
 
 
-def picture(**changes: object) -> Picture:
+def picture() -> Picture:
     panel = Panel(title="S0 (k = 3)", axes=("i", "t"), points=((0, 0), (1, 0)), arrows=(((0, 0), (1, 0)),),
                   colours={(0, 0): 0, (1, 0): 1})
-    return Picture(panels=(panel,), turns={0: Turn(0, 0), 1: Turn(1, 1)}, order="in order",
-                   **changes)   # type: ignore[arg-type]
+    return Picture(panels=(panel,), turns={0: Turn(0, 0), 1: Turn(1, 1)}, order="in order")
 
 
 def data_of(page: str) -> dict:
