@@ -34,6 +34,9 @@ COLOURS = ("tile", "thread", "step")
 FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
 FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "explorer": (".svg", ".html")}
 """Views that have not all forms, and the endings of those that they have."""
+VIEWS_OF = {"axes": ("tiles", "solid", "dependences", "explorer"), "colour": ("tiles", "solid"),
+            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)}
+"""Options that not all views have, and those that do."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
 examples:
@@ -71,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--axes", metavar="I,J[,K]",
                         help="iterators to the right and upwards (solid: to the right, to the back, upwards); others "
                              "are cut in the middle (default: the innermost)")
-    parser.add_argument("--colour", choices=COLOURS, default="tile",
-                        help="what the colours of tiles tell (default: %(default)s)")
+    parser.add_argument("--colour", choices=COLOURS,
+                        help=f"what the colours of tiles tell (default: {COLOURS[0]})")
     parser.add_argument("--threads", type=int, default=4, metavar="N",
                         help="that share the tiles of a step (default: %(default)s)")
     parser.add_argument("--shown-tile", type=int, metavar="NUMBER",
@@ -88,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw one region."""
     refuse_same_file(arguments.source, arguments.output)
     form = _form(arguments.output, arguments.view)
+    _refuse_unused(arguments)
     with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
@@ -111,6 +115,13 @@ def _form(name: str, view: str) -> str:
     if suffix not in forms:
         raise UsageError(f"--view {view} has no such form", where=name, hint=f"let the name end in {', '.join(forms)}")
     return FORMS[suffix]
+
+
+def _refuse_unused(arguments: argparse.Namespace) -> None:
+    for name, views in VIEWS_OF.items():
+        if arguments.view not in views and getattr(arguments, name) is not None:
+            raise UsageError(f"--view {arguments.view} has no --{name.replace('_', '-')}",
+                             hint=f"it is for --view {', '.join(views)}")
 
 
 def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
@@ -178,9 +189,9 @@ def _of_tiles(arguments: argparse.Namespace, dependences: Dependences, schedule:
                                     tile=arguments.shown_tile, line_bytes=line)
         case "solid":
             return draw_solid(dependences, tiled.tree, parameters=values, statement=arguments.statement,
-                              axes=_three(arguments.axes), threads=threads).coloured(arguments.colour)
+                              axes=_three(arguments.axes), threads=threads).coloured(arguments.colour or COLOURS[0])
     return draw_tiles(dependences, tiled.tree, parameters=values, axes=_two(arguments.axes),
-                      threads=threads).coloured(arguments.colour)
+                      threads=threads).coloured(arguments.colour or COLOURS[0])
 
 
 def _two(axes: str | None) -> tuple[str, str] | None:

@@ -69,6 +69,8 @@ def test_views_and_forms(folder, view, program, name, holds):
     (("heat.c", "--axes", "i"), "this picture has 2 axes, not 1"),
     (("heat.c", "--axes", "i,i"), "an iterator cannot be two axes"),
     (("heat.c", "--view", "lines", "--line-bytes", "0"), "a cache line has no 0 bytes"),
+    (("heat.c", "--view", "tree", "--axes", "i,t"), "--view tree has no --axes"),
+    (("heat.c", "--line-bytes", "32"), "--view tiles has no --line-bytes"),
     (("heat.c", "--function", "cold"), "no region in a function 'cold'"),
     (("heat.c", "--size", "n=9000"), "too many to draw"),
     (("heat.c", "--size", "n=0"), "nothing runs at these sizes"),
