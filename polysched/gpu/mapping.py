@@ -257,13 +257,15 @@ class GpuMapping(Shown):
 
     def lines(self) -> tuple[str, ...]:
         """One line per kernel, per array that is copied, and per wish that no kernel has."""
-        return (*map(str, self.launches), *(line for array in self.arrays if (line := str(array))), *self._unmet())
+        return (*map(str, self.launches), *(line for array in self.arrays if (line := str(array))), *self.unmet())
 
-    def _unmet(self) -> Iterator[str]:
-        if self.options.time_tile and not any(launch.tiles for launch in self.launches):
-            yield "no loop of the host may run several iterations in a launch"
-        if self.options.tensor_cores and not any(phase.tensor for own in self.launches for phase in own.phases):
-            yield f"no product of {', '.join(self.options.tensor_cores)} may run on tensor cores"
+    def unmet(self) -> tuple[str, ...]:
+        """One line per wish that no kernel has."""
+        options, own = self.options, self.launches
+        tiles = options.time_tile == 0 or any(launch.tiles for launch in own)
+        products = not options.tensor_cores or any(phase.tensor for launch in own for phase in launch.phases)
+        return (*(() if tiles else ("no loop of the host may run several iterations in a launch",)),
+                *(() if products else (f"no product of {', '.join(options.tensor_cores)} may run on tensor cores",)))
 
     def headline(self) -> str:
         """For instance `of gemm: 2 kernels, 3 arrays`."""
