@@ -1,7 +1,7 @@
 """A limit of CPU time on a block of Python: the block is left by an exception, the process goes on.
 
 CPU time does not depend on what else the machine does.  The signal is handled between two steps of the interpreter, so
-a call of a library that does not return is not interrupted; `worker` has a watchdog for that.
+a call of a library that does not return is not interrupted; `watchdog` is for that.
 """
 
 from __future__ import annotations
