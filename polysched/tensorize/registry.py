@@ -18,6 +18,7 @@ from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.intrinsics.shipped import ShippedByName
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies
 
 logger = logging.getLogger(__name__)
@@ -26,8 +27,7 @@ INTRINSICS: Mapping[str, Intrinsic] = ShippedByName()
 
 FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
 
-FILES = 64
-"""Files of a user that are kept as they were read; every region and every choice of instructions asks for them."""
+FILES = LIMITS.kept_files
 
 
 def find_function(name: str, *, also: dict[str, LibraryFunction] | None = None) -> LibraryFunction | None:
