@@ -19,7 +19,7 @@ from polysched.errors import OutputError
 from polysched.fuzz.checking import Finding
 from polysched.fuzz.generator import Shape
 from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
-from polysched.fuzz.watchdog import place_of_end
+from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"

@@ -19,7 +19,7 @@ from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS, ProgramKind
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.shrinking import shrink
-from polysched.fuzz.watchdog import watchdog
+from polysched.fuzz.time_limit import watchdog
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.measure.programs.instance_trace import instance_count
 from polysched.target import find_compiler

@@ -12,7 +12,7 @@ from typing import Any
 from polysched.errors import OutputError
 from polysched.fuzz.matches.pairs import pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
-from polysched.fuzz.watchdog import place_of_end
+from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.matches.worker"

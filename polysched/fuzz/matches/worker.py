@@ -20,8 +20,7 @@ from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.pairs import HEAD, Pair, described, pair
 from polysched.fuzz.matches.records import CRASH, MATCHED, REFUSED, TIMEOUT, WRONG, PairRecord
 from polysched.fuzz.matches.shrinking import shrink
-from polysched.fuzz.time_limit import OutOfTime, time_limit
-from polysched.fuzz.watchdog import watchdog
+from polysched.fuzz.time_limit import OutOfTime, time_limit, watchdog
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
