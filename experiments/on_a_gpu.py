@@ -20,12 +20,12 @@ EXPERIMENTS = {
     "block_programs": ["block_programs", "--only", "gpu_*", "triton_*"],
     "opencl": ["opencl", "--devices", "cuda"]}
 STENCIL = ["tests/kernels/jacobi_2d.c", "--size", "steps=200", "--size", "m=4096", "--size", "n=4096", "--pairs", "2"]
-PRODUCT = ["--size", "n=2048", "--pairs", "2", "--scheduler", "original", "--tensor-cores"]
+PRODUCT = ["--size", "n=2048", "--pairs", "2", "--scheduler", "original"]
 RUNS = {
     "jacobi_launch_per_step": STENCIL, "jacobi_diamonds_8": [*STENCIL, "--time-tile", "8"],
     "jacobi_diamonds_16": [*STENCIL, "--time-tile", "16"], "jacobi_diamonds_32": [*STENCIL, "--time-tile", "32"],
-    "product_int8": ["{int8}", *PRODUCT, "int8"], "product_float16": ["{float16}", *PRODUCT, "float16"],
-    "product_float": ["{float32}", *PRODUCT[:-1]]}
+    "product_int8": ["{int8}", *PRODUCT, "--tensor-cores", "int8"],
+    "product_float16": ["{float16}", *PRODUCT, "--tensor-cores", "float16"], "product_float": ["{float32}", *PRODUCT]}
 """Programs that `polysched run --target cuda` verifies against the original and times, copies to the device included.
 How many times faster diamonds are than a launch per step follows from two of the records."""
 TYPES = {"int8": ("int", "signed char"), "float16": ("float", "_Float16"), "float32": ("float", "float")}

@@ -329,15 +329,14 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
                    portable=arguments.portable, tensorize=tensorize_options(arguments),
                    database=getattr(arguments, "database", None), device=device,
-                   gpu=device_mapping(arguments), scratchpad=accelerator_mapping(arguments),
+                   gpu=device_mapping(arguments, device), scratchpad=accelerator_mapping(arguments),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 
-def device_mapping(arguments: argparse.Namespace) -> GpuOptions:
+def device_mapping(arguments: argparse.Namespace, device: str | None) -> GpuOptions:
     """How loops are mapped to a device, from the command line's options."""
     from polysched.gpu import GpuOptions
-    on_device = chosen_device(arguments) in WORK_ITEMS   # ranks have steps of their own
-    steps = getattr(arguments, "time_tile", None) if on_device else None
+    steps = getattr(arguments, "time_tile", None) if device in WORK_ITEMS else None   # ranks have steps of their own
     return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
                       tensor_cores=arguments.tensor_cores, time_tile=steps or 0)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.scop.budget import ISL_OPERATIONS
 from polysched.target.constant import constant
 
 
@@ -33,8 +34,8 @@ class DependenceLimits:
         1 << 20, unit="bytes", source="memory that nobody misses, however small the caller's arrays are")
     # legality.py
     legality_isl_operations: int = constant(
-        20_000_000, unit="isl operations", source="for one legality check: four times the default; usual ones need "
-        "a thousandth of it")
+        4 * ISL_OPERATIONS, unit="isl operations", source="for one legality check: four times the default; usual ones "
+        "need a thousandth of it")
     legality_seconds: float = constant(10.0, unit="s", source="of processor time, for one legality check")
     # parameter_sizes.py
     parameter_bound: int = constant(

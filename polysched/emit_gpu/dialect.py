@@ -22,9 +22,9 @@ _NAMES = (
 FUNCTIONS = frozenset(_NAMES.split())
 """Functions of math.h that devices have: CUDA as C, OpenCL under one name for both types (OpenCL C 1.2, 6.12.2)."""
 
-NO_TYPES = (BFLOAT16, FLOAT16, LONGDOUBLE)
 MOVED_TYPES = (BFLOAT16, FLOAT16)
 """Those that tensor cores multiply, and everything else at most moves."""
+NO_TYPES = (*MOVED_TYPES, LONGDOUBLE)
 
 
 OWN_NAMES = re.compile(r"polysched_(device_\w+|program(_\d+)?|kernels|names)|"
@@ -62,9 +62,10 @@ def refuse_unsupported(scop: Scop, apart: Collection[str] = ()) -> None:
     UnsupportedScopError : with the statement and the type or the function.
     """
     refuse_own_names(scop)
-    moved = {access.array for statement in scop.statements if statement.name in apart for access in statement.accesses}
+    moved, computed = ({access.array for statement in scop.statements if (statement.name in apart) is on_tensor_cores
+                        for access in statement.accesses} for on_tensor_cores in (True, False))
     for array in scop.arrays:
-        if array.dtype not in MOVED_TYPES or array.name not in moved:
+        if array.dtype not in MOVED_TYPES or array.name not in moved - computed:
             _check_type(array.dtype, f"the array {array.name}" if array.extents else f"the scalar {array.name}")
     for statement in scop.statements:
         if statement.name not in apart:

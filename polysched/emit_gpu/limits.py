@@ -20,11 +20,6 @@ class EmitGpuLimits:
 
     grid_dimensions: int = constant(3, unit="dimensions", source="of the blocks of a launch; OpenCL 1.2, section 3.2")
 
-    # tensor_text.py
-    tensor_row_padding: int = constant(
-        4, unit="words", source="behind a row in shared memory: rows of 16 words are then 20 apart, and the eight rows "
-                                "of four words that a warp reads lie in 32 banks")
-
     # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
     full_block_pieces: int = constant(

@@ -49,8 +49,8 @@ class PhasePrinter:
             return self.body.lines(self.loops.loops)
         shared = [self._declared(tile) for phase in phases for tile in phase.staged]
         shared += [self._declared_team(phase.team) for phase in phases if phase.team is not None]
-        shared += [line for phase in phases if phase.tensor is not None
-                   for line in self._tensor.declared(phase.tensor)]
+        products = [phase.tensor for phase in phases if phase.tensor is not None]
+        shared += [line for own in products[:1] for line in self._tensor.declared(own)]   # all have the same tiles
         print_one = self._of_team if self.loops.launch.team else self._phase
         return [*shared, self._item(), *(line for phase in phases for line in print_one(phase))]
 

@@ -247,7 +247,7 @@ class _Builder:
     def _product(self, phase: Phase) -> TensorLoops:
         """A phase on tensor cores."""
         fresh = self.names.taken.fresh
-        shared = fresh(f"left_tile{self.number}"), fresh(f"right_tile{self.number}")
+        shared = fresh("left_tile"), fresh("right_tile")
         return tensor_loops(self.scop, self.launch, phase, self.places, fresh("sum_step"), self.runs, shared)
 
     def _reduced(self, phase: Phase, operator: str, point: Point) -> PhaseLoops:

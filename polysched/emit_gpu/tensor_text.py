@@ -15,7 +15,6 @@ from polysched.emit_c.scalar_code.expressions import element_template, fill_elem
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.dialect import device_type
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.tensor_loops import TensorLoops, TensorMatrix
 from polysched.gpu.mapping import Launch
@@ -68,7 +67,7 @@ class TensorPrinter:
 
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles in shared memory, as words of which each row has some more: no two rows of a warp share banks."""
-        words = self._row_bytes(loops) // WORD + LIMITS.tensor_row_padding
+        words = loops.product.row_bytes // WORD
         return [f"__shared__ unsigned {own.shared}[{edge}][{words}];"
                 for own, edge in zip((loops.right, loops.left), self.launch.edges, strict=False)]
 

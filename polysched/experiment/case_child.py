@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from polysched.errors import PolyschedError
 from polysched.experiment.case_run import settings_from
 from polysched.experiment.folders import load
-from polysched.measure.processes.child_side import start
+from polysched.measure.processes.child_side import Reporter, serve
 from polysched.measure.processes.threads import pinned_processors
 
 
-def main() -> None:
+def measure(request: dict[str, Any], reporter: Reporter) -> None:
     """Measure and report the values, or the refusal."""
-    request, reporter = start(sys.argv)
     case, settings = settings_from(request)
     try:
         if settings.pin:
@@ -27,13 +27,7 @@ def main() -> None:
         reporter.report(values=dict(values))
     except PolyschedError as refusal:
         reporter.report(refused=str(refusal))
-    except MemoryError:
-        reporter.report(end="memory")
-        return
-    reporter.report(end="finished")
-    sys.stderr.flush()
-    os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    serve(measure, sys.argv)

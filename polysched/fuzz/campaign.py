@@ -7,7 +7,6 @@ finding and not the end.  A program that needs more than its time is counted as 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +19,12 @@ from polysched.errors import OutputError
 from polysched.fuzz.checking import Finding
 from polysched.fuzz.generator import Shape
 from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
+from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"
 CHECK_FACTOR = 12
 LEAST_CHECK_SECONDS = 120.0
-FRAMES_FILE = "frames.txt"
-MOST_FRAMES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,14 +152,7 @@ def _worker(request: Mapping[str, Any], seconds: float, options: CampaignOptions
     with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         limits = Limits(seconds=seconds, memory_bytes=options.limit_bytes)
         end = run_isolated(WORKER, request, folder=Path(folder), limits=limits)
-        frames = Path(folder) / FRAMES_FILE
-        return end, _innermost(frames.read_text()) if frames.exists() else ""
-
-
-def _innermost(frames: str) -> str:
-    """The innermost functions of a stack that `faulthandler` wrote, the deepest first."""
-    found = re.findall(r'File "(?:.*/)?([^/"]+/[^/"]+)", line (\d+) in (\S+)', frames)
-    return ", ".join(f"{function} ({path}:{line})" for path, line, function in found[:MOST_FRAMES])
+        return end, place_of_end(Path(folder))
 
 
 def _result(report: Mapping[str, Any]) -> ProgramResult:

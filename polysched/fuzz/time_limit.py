@@ -1,13 +1,17 @@
 """A limit of CPU time on a block of Python: the block is left by an exception, the process goes on.
 
 CPU time does not depend on what else the machine does.  The signal is handled between two steps of the interpreter, so
-a call of a library that does not return is not interrupted; `worker` has a watchdog for that.
+a call of a library that does not return is not interrupted.  `watchdog` ends the process then, and its parent reads
+where it was; every process has a file of its own for that, whatever else runs in its working directory.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import math
+import re
 import signal
+import tempfile
 import threading
 import traceback
 from collections.abc import Iterator
@@ -16,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 MOST_FRAMES = 8
+FRAMES = "frames-"
 
 
 class OutOfTime(Exception):
@@ -42,3 +47,21 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextmanager
+def watchdog(seconds: float) -> Iterator[None]:
+    """End this process when the block takes longer, even inside a call of isl, which no exception interrupts."""
+    with tempfile.NamedTemporaryFile("w", prefix=FRAMES, dir=Path.cwd()) as frames:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=frames)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def place_of_end(folder: Path) -> str:
+    """The innermost functions that a child was in when its watchdog ended it, the deepest first; "" if none did."""
+    frames = next(folder.glob(f"{FRAMES}*"), None)
+    found = re.findall(r'File "(?:.*/)?([^/"]+/[^/"]+)", line (\d+) in (\S+)', frames.read_text() if frames else "")
+    return ", ".join(f"{function} ({path}:{line})" for path, line, function in found[:MOST_FRAMES])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from polysched.fuzz.campaign import FRAMES_FILE
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
 from polysched.fuzz.generator import Shape
@@ -22,6 +19,7 @@ from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS, ProgramKind
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.shrinking import shrink
+from polysched.fuzz.time_limit import watchdog
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.measure.programs.instance_trace import instance_count
 from polysched.target import find_compiler
@@ -59,7 +57,7 @@ def check_programs(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, 
     """Report one result per program; while a program is extracted and scheduled, its number is on record.
 
     A configuration that needs more than `budget_seconds` for that is given up; one that does not even stop then ends
-    this process, which leaves its stack in FRAMES_FILE.
+    this process, which leaves its stack behind (`watchdog`).
     """
     _warm_up()
     gc.disable()  # isl objects make no cycles to speak of, and the process is short
@@ -71,7 +69,7 @@ def check_programs(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, 
         configurations[seed] = kind.configurations(seed)
         started = time.monotonic()
         budget: float = request["budget_seconds"]
-        with _watchdog(WATCHDOG_FACTOR * budget):
+        with watchdog(WATCHDOG_FACTOR * budget):
             prepared[seed] = [prepare(f"p{seed}", kind.program(seed, shape).text(), configurations[seed],
                                       on_progress=lambda label: reporter.report(configuration=label), seconds=budget,
                                       recipe=kind.recipe, schedules=kind.schedules, operations=kind.operations),
@@ -99,18 +97,6 @@ def _in_python(seed: int, shape: Shape, seconds: float) -> Iterator[Subject | Fi
     if variant is not None:
         subject = prepare(variant.name, variant.text(), (), seconds=seconds)
         yield replace(subject, python=variant) if isinstance(subject, Subject) else subject
-
-
-@contextmanager
-def _watchdog(seconds: float) -> Iterator[None]:
-    """End this process when the block takes longer, even inside a call of isl, which no exception interrupts."""
-    with Path(FRAMES_FILE).open("w") as frames:
-        faulthandler.dump_traceback_later(seconds, exit=True, file=frames)
-        try:
-            yield
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-            Path(FRAMES_FILE).unlink()
 
 
 def check_prepared(prepared: Sequence[Subject | Finding], kind: ProgramKind = PROGRAM_KINDS[AFFINE], *,

@@ -42,7 +42,8 @@ def map_to_device(schedule: Schedule, *, options: GpuOptions | None = None,
     tree = mapped_tree(schedule, host)
     check_legal(schedule.dependences, tree, what="mapping to the device")
     check_promises(schedule.dependences, tree, what="mapping to the device")
-    return GpuMapping(schedule=schedule, host=host, tree=tree, arrays=_bounded(device_arrays(schedule.dependences)))
+    arrays = _bounded(device_arrays(schedule.dependences))
+    return GpuMapping(schedule=schedule, host=host, tree=tree, arrays=arrays, options=options)
 
 
 def mapped_tree(schedule: Schedule, host: HostNode) -> isl.Schedule:

@@ -62,6 +62,9 @@ class GpuLimits:
     tensor_row_bytes: int = constant(
         64, unit="bytes", source="of a row of an operand in shared memory: half of a line, and a multiple of the sums "
                                  "of each instruction")
+    tensor_row_padding: int = constant(
+        16, unit="bytes", source="behind such a row: rows of 64 bytes are then 80 apart, and the eight rows of 16 "
+                                 "bytes that a warp reads lie in 32 banks")
     warp_items: int = constant(
         32, unit="work items", source="that an instruction of tensor cores takes together; PTX ISA")
     tensor_operations: int = constant(

@@ -11,6 +11,7 @@ import islpy as isl
 
 from polysched.dependence.reductions import Reduction
 from polysched.dependence.source_loops import statement_names
+from polysched.gpu.options import GpuOptions
 from polysched.gpu.transfers import DeviceArray
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Statement
@@ -46,6 +47,7 @@ class TensorProduct:
     result, left, right : the matrices; `left` has the rows of the result, `right` its columns.
     rows, columns, sums : of the instruction.
     step : values of the sum in a tile in shared memory; a multiple of `sums`.
+    row_bytes : of a row of a tile, those included that keep rows apart in banks.
     warps : of a block along rows and columns.
     """
 
@@ -57,6 +59,7 @@ class TensorProduct:
     columns: int
     sums: int
     step: int
+    row_bytes: int
     warps: tuple[int, int]
 
 
@@ -229,12 +232,14 @@ class GpuMapping(Shown):
     host : what the host does.
     tree : the order of all instances as mapped, coordinates marked parallel; it has passed the legality check.
     arrays : what the device has of each array, and what is copied when.
+    options : what was asked for.
     """
 
     schedule: Schedule
     host: HostNode
     tree: isl.Schedule
     arrays: tuple[DeviceArray, ...]
+    options: GpuOptions
 
     @property
     def scop(self) -> Scop:
@@ -251,8 +256,16 @@ class GpuMapping(Shown):
         return any(launch.coordinates or launch.team for launch in self.launches)
 
     def lines(self) -> tuple[str, ...]:
-        """One line per kernel and per array that is copied."""
-        return (*map(str, self.launches), *(line for array in self.arrays if (line := str(array))))
+        """One line per kernel, per array that is copied, and per wish that no kernel has."""
+        return (*map(str, self.launches), *(line for array in self.arrays if (line := str(array))), *self.unmet())
+
+    def unmet(self) -> tuple[str, ...]:
+        """One line per wish that no kernel has."""
+        options, own = self.options, self.launches
+        tiles = options.time_tile == 0 or any(launch.tiles for launch in own)
+        products = not options.tensor_cores or any(phase.tensor for launch in own for phase in launch.phases)
+        return (*(() if tiles else ("no loop of the host may run several iterations in a launch",)),
+                *(() if products else (f"no product of {', '.join(options.tensor_cores)} may run on tensor cores",)))
 
     def headline(self) -> str:
         """For instance `of gemm: 2 kernels, 3 arrays`."""

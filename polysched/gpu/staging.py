@@ -65,8 +65,7 @@ def phases_of(schedule: Schedule, launch: Launch, *, shared: bool = True) -> tup
     found = with_budget(LIMITS.staging_operations, decide)
     if found is None or not any(phase.staged or phase.kept for phase in found):
         return ()
-    taken = sum(_bytes(schedule.scop, launch, phase) for phase in found)
-    return found if taken <= LIMITS.shared_bytes else ()
+    return found if shared_bytes(schedule.scop, launch, found) <= LIMITS.shared_bytes else ()
 
 
 def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
@@ -74,10 +73,11 @@ def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
     return tuple(_parts(schedule.tree.intersect_domain(launch.domain).get_root().child(0), launch, launch.domain))
 
 
-def _bytes(scop: Scop, launch: Launch, phase: Phase) -> int:
-    """Bytes of shared memory that a phase takes."""
-    boxes = {name: box_in_tile(scop, launch, phase, name) for name in phase.staged}
-    return sum(box_elements(box) * scop.array(name).dtype.bytes for name, box in boxes.items() if box is not None)
+def shared_bytes(scop: Scop, launch: Launch, phases: Sequence[Phase]) -> int:
+    """Bytes of shared memory that the phases of a block take; all products have the same two tiles."""
+    boxes = sum(box_bytes(scop, launch, phase, name) for phase in phases if phase.tensor is None
+                for name in phase.staged)
+    return boxes + max((own.tensor.row_bytes for own in phases if own.tensor), default=0) * sum(launch.edges[:2])
 
 
 def has_temporaries(scop: Scop, launch: Launch) -> bool:
@@ -137,6 +137,12 @@ def _with_arrays(scop: Scop, launch: Launch, phase: Phase, shared: bool) -> Phas
 def box_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str) -> tuple[Edge, ...] | None:
     """The box of an array that a block reads in one tile; None where no constant extents hold it."""
     return box_of(elements_in_tile(scop, launch, phase, array, names_of(launch)))
+
+
+def box_bytes(scop: Scop, launch: Launch, phase: Phase, array: str) -> int:
+    """Bytes of that box; 0 where there is none."""
+    box = box_in_tile(scop, launch, phase, array)
+    return 0 if box is None else box_elements(box) * scop.array(array).dtype.bytes
 
 
 def elements_in_tile(scop: Scop, launch: Launch, phase: Phase, array: str, names: Names) -> isl.Set:

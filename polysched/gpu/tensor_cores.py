@@ -24,7 +24,7 @@ from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
 from polysched.gpu.options import BLOCKS, TENSOR_KINDS, GpuOptions
 from polysched.gpu.products import needs_more, product_groups
-from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, written
+from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.body import Load
 from polysched.scop.budget import with_budget
@@ -59,7 +59,8 @@ def _found(schedule: Schedule, launch: Launch, options: GpuOptions) -> Launch | 
             part, edge=product.step, staged=tuple(dict.fromkeys((product.left.array, product.right.array))),
             kept=(product.result.array,), tensor=product)
         phases.append(replace(own, waits=any(_hands_on(schedule.scop, sized, before, own) for before in phases)))
-    return replace(sized, phases=tuple(phases))
+    fits = shared_bytes(schedule.scop, sized, phases) <= LIMITS.shared_bytes
+    return replace(sized, phases=tuple(phases)) if fits else None
 
 
 def _sized(launch: Launch, options: GpuOptions) -> Launch | None:
@@ -155,7 +156,8 @@ class _Finder:
                                              along_step=self._lies_along_step(part, statement, own))
                                for own in accesses)
         return TensorProduct(intrinsic=candidate.intrinsic, rows=rows, columns=columns, sums=sums, step=together,
-                             warps=warps, result=result, left=left, right=right)
+                             row_bytes=LIMITS.tensor_row_bytes + LIMITS.tensor_row_padding, warps=warps, result=result,
+                             left=left, right=right)
 
     def _is_box(self, part: Phase) -> bool:
         """Whether the values of coordinates and step are intervals, each with all values of the others."""

@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
-from polysched.gpu.staging import box_in_tile
+from polysched.gpu.staging import box_bytes, shared_bytes
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import fix_parameters
@@ -147,7 +147,7 @@ class LaunchModel:
 
     def _held(self) -> tuple[int, str]:
         """Blocks that a multiprocessor holds at once, and what bounds them."""
-        gpu, shared = self.gpu, self._shared_bytes()
+        gpu, shared = self.gpu, shared_bytes(self.scop, self.launch, self.launch.phases)
         bounds = {"threads": gpu.threads // self._items, "blocks": gpu.blocks}
         if shared:
             bounds["shared memory"] = gpu.shared_bytes // (shared + gpu.reserved_bytes)
@@ -155,13 +155,6 @@ class LaunchModel:
             bounds["registers"] = gpu.registers // (self.registers * self._items)
         name = min(bounds, key=lambda key: bounds[key])
         return bounds[name], name
-
-    def _shared_bytes(self) -> int:
-        return sum(self._box_bytes(phase, array) for phase in self.launch.phases for array in phase.staged)
-
-    def _box_bytes(self, phase: Phase, array: str) -> int:
-        box = box_in_tile(self.scop, self.launch, phase, array)
-        return prod(edge.extent for edge in box or ()) * self.scop.array(array).dtype.bytes
 
     def _own(self, statement: Statement, domain: isl.UnionSet) -> float:
         """How many instances of a statement a domain has at the sizes."""
@@ -197,7 +190,8 @@ class LaunchModel:
         total = 0.0
         if phase.step is not None and phase.staged:
             tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
-            total += blocks * tiles * sum(self._box_bytes(phase, array) for array in phase.staged)
+            total += blocks * tiles * sum(box_bytes(self.scop, self.launch, phase, array)
+                                           for array in phase.staged)
         for statement in self.scop.statements:
             instances = self._own(statement, phase.domain)
             steps = 1 if phase.step is None else extent_along(phase.domain, phase.step, self.sizes)

@@ -24,7 +24,7 @@ import islpy as isl
 from polysched.dependence.legality import Active, all_active, equal_parts
 from polysched.gpu.bands import is_permutable, values_of
 from polysched.gpu.limits import LIMITS
-from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, TimeTiles, launches
+from polysched.gpu.mapping import HostLoop, HostNode, HostSequence, Launch, TimeTiles
 from polysched.gpu.options import GpuOptions
 from polysched.gpu.staging import has_temporaries
 from polysched.gpu.teams import active_within
@@ -130,8 +130,3 @@ def _slope(step: isl.UnionPwAff, coordinate: isl.UnionPwAff, active: list[Active
         if is_permutable(members, active):
             return slope
     return None
-
-
-def is_time_tiled(node: HostNode) -> bool:
-    """Whether any launch runs several steps."""
-    return any(launch.tiles is not None for launch in launches(node))

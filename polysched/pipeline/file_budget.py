@@ -62,11 +62,11 @@ class FileBudget:
         ------
         BudgetExceededError : the file takes too long.
         """
-        before, stages = self.spent(), dict[str, float]()
+        before = self.spent()
         line = min((s.line for s in scop.statements), default=0)
-        with processor_seconds() as own:
+        with processor_seconds(self.clock) as own:
             try:
-                made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
+                made = with_budget(ANY_NUMBER, lambda: optimized({}), seconds=self.left()) if self.left() else None
             finally:
                 self.regions.append((line, self.spent() - before, own))
         if made is None:

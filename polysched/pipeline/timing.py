@@ -16,14 +16,15 @@ Value = TypeVar("Value")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
                "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
 
-_PROCESSOR: ContextVar[dict[str, float] | None] = ContextVar("processor_seconds", default=None)
+_PROCESSOR: ContextVar[tuple[Callable[[], float], dict[str, float]] | None] = ContextVar(
+    "processor_seconds", default=None)
 
 
 @contextmanager
-def processor_seconds() -> Iterator[dict[str, float]]:
-    """The processor seconds that this thread takes for each stage inside, one that does not end included."""
+def processor_seconds(clock: Callable[[], float]) -> Iterator[dict[str, float]]:
+    """The processor seconds of each stage inside, as the clock counts them, one that does not end included."""
     found: dict[str, float] = {}
-    token = _PROCESSOR.set(found)
+    token = _PROCESSOR.set((clock, found))
     try:
         yield found
     finally:
@@ -33,12 +34,12 @@ def processor_seconds() -> Iterator[dict[str, float]]:
 def timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:
     """Run one stage and add its wall time to that of earlier runs."""
     stage_logger.info(STAGE_WORDS.get(stage, stage))
-    started, on_processor = time.perf_counter(), time.thread_time()
+    clock, own = _PROCESSOR.get() or (time.thread_time, dict[str, float]())
+    started, on_processor = time.perf_counter(), clock()
     try:
         value = run()
     finally:
-        if (own := _PROCESSOR.get()) is not None:
-            own[stage] = own.get(stage, 0.0) + time.thread_time() - on_processor
+        own[stage] = own.get(stage, 0.0) + clock() - on_processor
     taken = time.perf_counter() - started
     seconds[stage] = round(seconds.get(stage, 0.0) + taken, 6)
     logger.info("%s took %.3f s", stage, taken)

@@ -83,6 +83,14 @@ def _is_whole(statement: Statement) -> bool:
     return any(isinstance(part, While) for part in statement.body)
 
 
+def told_unmet(made: Optimized) -> tuple[str, ...]:
+    """The lines for what was asked of a device and no kernel of a region of a file has."""
+    if made.scop.source is None or made.on_device is None:
+        return ()
+    where = SourceLocation(made.scop.source.path, min(statement.line for statement in made.scop.statements))
+    return tuple(f"{where}: {line}" for line in made.on_device.mapping.unmet())
+
+
 def told_coarse(made: Optimized) -> tuple[str, ...]:
     """The lines for what the dependence analysis of a region of a file ran out of time for."""
     scop = made.scop

@@ -7,31 +7,33 @@ that is too long every field is cut, and at last the line.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from reprlib import recursive_repr
-from typing import Any
+from typing import Any, ClassVar
 
 LONGEST = 300
 """Characters of a line."""
 LONGEST_FIELD = 40
 """Characters of a field's value where the line is too long."""
+_SHOW = "__repr__"
 
 
 class OneLine:
     """A base of dataclasses; one that defines `__repr__` itself keeps it."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """The method stands in the class itself: `dataclass` keeps it there, and makes its own else."""
+        """Put the method into the class itself, where `dataclass` keeps it; of an inherited one it makes its own."""
         super().__init_subclass__(**arguments)
-        if "__repr__" not in vars(cls):
-            cls.__repr__ = OneLine.__repr__  # type: ignore[method-assign]
+        if _SHOW not in vars(cls):
+            setattr(cls, _SHOW, OneLine.__repr__)
 
     @recursive_repr()
     def __repr__(self) -> str:
         shown = [(field.name, repr(getattr(self, field.name, ...)).replace("\n", " "))
-                 for field in fields(self) if field.repr]  # type: ignore[arg-type]
+                 for field in fields(self) if field.repr]
         line = _line(type(self).__qualname__, shown)
         if len(line) > LONGEST:
             line = _line(type(self).__qualname__, [(name, _cut(value, LONGEST_FIELD)) for name, value in shown])
@@ -59,8 +61,8 @@ def whole(value: object) -> str:
         return _line(type(value).__qualname__, own)
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{whole(k)}: {whole(v)}' for k, v in value.items())}}}"
-    if type(value) in (tuple, list):
-        inside = ", ".join(map(whole, value))  # type: ignore[call-overload]
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(whole, value))
         return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
     if isinstance(value, set | frozenset):
         return f"{{{', '.join(sorted(map(whole, value)))}}}"

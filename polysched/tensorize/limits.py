@@ -211,5 +211,9 @@ class TensorizeLimits:
     sampled_iterations: int = constant(
         1024, unit="iterations", source="iterations at most, among which two that clash are looked for ahead of isl")
 
+    # registry.py
+    kept_files: int = constant(
+        64, unit="files", source="of a user that are kept as they were read: every region asks for them several times")
+
 
 LIMITS = TensorizeLimits()

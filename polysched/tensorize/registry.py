@@ -7,6 +7,7 @@ import difflib
 import importlib.util
 import logging
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.intrinsics.shipped import ShippedByName
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies
 
 logger = logging.getLogger(__name__)
@@ -24,6 +26,8 @@ logger = logging.getLogger(__name__)
 INTRINSICS: Mapping[str, Intrinsic] = ShippedByName()
 
 FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
+
+FILES = LIMITS.kept_files
 
 
 def find_function(name: str, *, also: dict[str, LibraryFunction] | None = None) -> LibraryFunction | None:
@@ -51,6 +55,8 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
 def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
     """Every `Intrinsic` that a user's Python file defines at its top level, by name.
 
+    A file is run, and what it leaves out is told, once for each text that it has.
+
     Parameters
     ----------
     wanted : the one that was asked for by its name; another one that is refused is left out then, with a warning.
@@ -61,7 +67,13 @@ def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
     SourceSyntaxError : a text cannot be read, or its three readings differ.
     UndefinedDescriptionError : some operands make a text do what C leaves undefined.
     """
-    module = _module(path)
+    return dict(_accepted(path, _text(path), wanted))
+
+
+@lru_cache(maxsize=FILES)
+def _accepted(path: str, text: bytes, wanted: str) -> dict[str, Intrinsic]:
+    """As `load_intrinsics`, of a text."""
+    module = _module(path, text)
     found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
     if not found and not any(isinstance(v, LibraryFunction) for v in vars(module).values()):
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
@@ -118,28 +130,43 @@ def load_functions(path: str) -> dict[str, LibraryFunction]:
     UsageError : the file is not there, or does not run.
     PolyschedError : the C code of one cannot be read, or its three readings differ.
     """
-    found = {v.name: v for v in vars(_module(path)).values() if isinstance(v, LibraryFunction)}
+    found = {v.name: v for v in vars(_module(path, _text(path))).values() if isinstance(v, LibraryFunction)}
     for function in found.values():
         require_readings(function)
     return found
 
 
-def _module(path: str) -> ModuleType:
-    """A user's file, run.
+def _text(path: str) -> bytes:
+    """What a user's file holds.
 
     Raises
     ------
-    UsageError : it is not there, or does not run.
+    UsageError : it is not there, or cannot be read.
     """
     file = Path(path)
     if not file.is_file():
         raise UsageError("no such file of intrinsics", where=path)
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError("the file of intrinsics cannot be read", where=path, witness=error.strerror) from None
+
+
+@lru_cache(maxsize=FILES)
+def _module(path: str, text: bytes) -> ModuleType:
+    """A user's file, run.
+
+    Raises
+    ------
+    UsageError : it does not run.
+    """
+    file = Path(path)
     spec = importlib.util.spec_from_file_location(f"polysched_user_intrinsics_{file.stem}", file)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise UsageError("a file of intrinsics is a Python file", where=path, hint="name it with the ending .py")
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, path, "exec"), vars(module))
     except (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
             SyntaxError, TypeError, ValueError) as error:
         raise UsageError("the file of intrinsics does not run", where=path,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polysched.cli import options
+from polysched.cli import c2c, options
 from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
     FUSIONS,
@@ -21,6 +21,7 @@ from polysched.cli.options import (
     device_mapping,
     known_sizes,
     numerics,
+    pipeline_options,
     read_regions,
     read_strategy,
     tensorize_options,
@@ -99,7 +100,15 @@ def test_scheduling_assumptions_and_blocks(tmp_path: Path) -> None:
                                  "--no-expand", "--no-collapse", "--assume", "n=5", "m=-7"))
     assert (found.scheduler, found.fusion, found.split_index_sets, found.concurrent_start) == ("isl", "max", True, 1)
     assert (found.expand, found.collapse, dict(found.assumed)) == (False, False, {"n": 5, "m": -7})
-    assert tuple(device_mapping(parsed("--block", "32,8")).block)[:2] == (32, 8)
+    assert tuple(device_mapping(parsed("--block", "32,8"), None).block)[:2] == (32, 8)
+
+
+@pytest.mark.parametrize(("target", "steps"), [("cuda", 4), ("opencl", 4), ("host", 0)])
+def test_a_device_has_the_iterations_of_a_launch(target: str, steps: int) -> None:
+    parser = argparse.ArgumentParser()
+    c2c.add_arguments(parser)
+    given = parser.parse_args(["f.c", "--target", target, "--time-tile", "4"])
+    assert pipeline_options(given).gpu.time_tile == steps
 
 
 def test_instructions_are_none_the_usual_or_those_asked_for() -> None:

@@ -19,7 +19,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.tensorize import find_intrinsic
 from tests.emit_gpu.emitted import largest_difference, verified
-from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN
+from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
 
 SIZES = {"n": 37, "m": 71, "q": 101}
@@ -30,9 +30,8 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
 
 
-def asked(*kinds: str, **options: tuple[int, ...]) -> PipelineOptions:
-    gpu = GpuOptions(tensor_cores=kinds, **options)  # type: ignore[arg-type]
-    return PipelineOptions(device="cuda", gpu=gpu)
+def asked(*kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()) -> PipelineOptions:
+    return PipelineOptions(device="cuda", gpu=GpuOptions(tensor_cores=kinds, block=block, points=points))
 
 
 def mapping_of(text: str, *kinds: str) -> GpuMapping:
@@ -122,7 +121,7 @@ def test_nvrtc_compiles_all_kinds(architecture: str) -> None:
     if library() is None:
         pytest.skip("no NVRTC: pip install nvidia-cuda-nvrtc-cu12")
     brains = HALVES.replace("_Float16", "__bf16")
-    for kind, text in (("int8", PLAIN), ("float16", HALVES), ("bfloat16", brains), ("tf32", FLOATS)):
+    for kind, text in (("int8", PLAIN), ("int8", SEVERAL), ("float16", HALVES), ("bfloat16", brains), ("tf32", FLOATS)):
         found = resources(emit_cuda(mapping_of(text, kind)).program, architecture)
         assert any(own.shared == 2 * 64 * 80 for own in found)
         assert all(own.registers <= 128 and not own.spilled for own in found)
@@ -139,7 +138,10 @@ def test_opencl_has_no_such_instructions() -> None:
         emit_opencl(mapping_of(PLAIN, "int8"))
 
 
-def test_half_precision_elsewhere_is_refused() -> None:
-    text = HALVES.replace("C[i][j] *= 2", "B[0][j] += B[1][j]")
+@pytest.mark.parametrize(("earlier", "later"), [
+    ("C[i][j] *= 2", "B[0][j] += B[1][j]"), ("#pragma scop\n", "#pragma scop\n  for (int j = 0; j < m; j++)\n"
+                                             "    B[0][j] = 1;\n")])
+def test_half_precision_elsewhere_is_refused(earlier: str, later: str) -> None:
+    text = HALVES.replace(earlier, later)
     with pytest.raises(UnsupportedScopError, match="no type _Float16"):
         emit_cuda(mapping_of(text, "float16"))

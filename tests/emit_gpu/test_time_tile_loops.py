@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.emit_c.loop_ir.loops import StatementInstance
+from polysched.emit_c.loop_ir.loops import Node, StatementInstance
 from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_gpu.names import device_names
 from polysched.emit_gpu.phases import generated
@@ -25,11 +25,11 @@ def test_steps_are_around_what_is_dealt_out() -> None:
     inside = fixed(launch.domain, {"w": launch.host[0], "x": launch.coordinates[0]})
     asked: list[isl.Set] = []
 
-    def loops(instances: isl.UnionSet, known: isl.Set) -> object:
+    def loops(instances: isl.UnionSet, known: isl.Set) -> Node:
         asked.append(known)
         return generated(mapping, instances, known, names)
 
-    found = time_tile_loops(launch, inside, mapping.scop.context.params(), names, loops)  # type: ignore[arg-type]
+    found = time_tile_loops(launch, inside, mapping.scop.context.params(), names, loops)
     assert [own.name for own in found.steps] == ["tile0", "at_step"]
     assert [own.name for own in found.dealt] == ["own0", "own1"]
     assert [type(node) for node in walk_nodes(found.loops)] == [StatementInstance]

@@ -11,6 +11,7 @@ import pytest
 from polysched.errors import UsageError
 from polysched.experiment import case_child
 from polysched.experiment.definition import Case, Settings
+from polysched.measure.processes import child_side
 from tests.measure.told import Told
 
 
@@ -18,13 +19,13 @@ def told(monkeypatch: pytest.MonkeyPatch, measure: Any, *, pin: bool = False, lo
     """The reports of the process, and `exit` where it ended at once."""
     reporter = Told()
     settings = Settings(folder=Path("/e"), config={}, threads=(1, 3), budget_seconds=1.0, pin=pin)
-    monkeypatch.setattr(case_child, "start", lambda arguments: ({}, reporter))
+    monkeypatch.setattr(child_side, "start", lambda arguments: ({}, reporter))
     monkeypatch.setattr(case_child, "settings_from", lambda request: (Case(name="one"), settings))
     monkeypatch.setattr(case_child, "load", load or (lambda folder: SimpleNamespace(measure=measure)))
     monkeypatch.setattr(case_child, "pinned_processors", lambda count: set(range(count)))
     monkeypatch.setattr(case_child.os, "sched_setaffinity", lambda own, cores: reporter.report(bound=sorted(cores)))
-    monkeypatch.setattr(case_child.os, "_exit", lambda code: reporter.report(exit=code))
-    case_child.main()
+    monkeypatch.setattr(child_side.os, "_exit", lambda code: reporter.report(exit=code))
+    child_side.serve(case_child.measure, [])
     return reporter.reports
 
 

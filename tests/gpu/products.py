@@ -18,10 +18,17 @@ SQUARE = ("void f(int n, int q, int C[n][n], signed char A[n][q]) {\n#pragma sco
           "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      for (int k = 0; k < q; k++)\n"
           "        C[i][j] += A[i][k] * A[j][k];\n#pragma endscop\n}\n")
 """One array as both operands."""
+SEVERAL = ("void f(int n, int q, int C[n][n], int D[n][n], signed char A[n][q], signed char B[q][n],\n"
+           "       unsigned char G[n][q], unsigned char H[q][n]) {\n#pragma scop\n"
+           "  for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++) {\n" + "".join(
+               f"      for (int k = 0; k < q; k++)\n        {result}[i][j] += {left}[i][k] * {right}[k][j];\n"
+               for result, left, right in ("CAB", "DGH", "DAB", "CGH")) + "    }\n#pragma endscop\n}\n")
+"""Four of one launch."""
 FLOATS = PLAIN.replace("signed char", "float").replace("int C", "float C")
 HALVES = PLAIN.replace("signed char", "_Float16").replace("int C", "float C").replace(
     "A[i][k] * B[k][j]", "(float)A[i][k] * (float)B[k][j]")
 TRIANGLE = PLAIN.replace("j < m", "j <= i").replace("[m]", "[n]")
 """The results are no box."""
 INTEGERS = {"plain": (PLAIN, {"n": 37, "m": 71, "q": 101}), "unsigned": (UNSIGNED, {"n": 65, "m": 64, "q": 63}),
-            "batch": (BATCH, {"b": 3, "n": 70, "q": 20}), "square": (SQUARE, {"n": 66, "q": 17})}
+            "batch": (BATCH, {"b": 3, "n": 70, "q": 20}), "square": (SQUARE, {"n": 66, "q": 17}),
+            "several": (SEVERAL, {"n": 67, "q": 70})}

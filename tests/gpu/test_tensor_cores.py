@@ -5,43 +5,48 @@ from __future__ import annotations
 import pytest
 
 from polysched.errors import UsageError
-from polysched.gpu import GpuOptions, Launch, map_to_device
+from polysched.gpu import GpuMapping, GpuOptions, map_to_device
 from polysched.gpu.tensor_cores import warps_of
 from polysched.gpu.throughput import figures
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.target.gpus import SM_80
-from tests.gpu.products import BATCH, FLOATS, HALVES, PLAIN, SQUARE, TRIANGLE, UNSIGNED
+from tests.gpu.products import BATCH, FLOATS, HALVES, PLAIN, SEVERAL, SQUARE, TRIANGLE, UNSIGNED
 
 
-def launches(text: str, *kinds: str, **options: tuple[int, ...]) -> tuple[Launch, ...]:
+def mapped(text: str, *kinds: str, block: tuple[int, ...] = (), points: tuple[int, ...] = ()) -> GpuMapping:
     schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    return map_to_device(schedule, options=GpuOptions(tensor_cores=kinds, **options)).launches  # type: ignore[arg-type]
+    return map_to_device(schedule, options=GpuOptions(tensor_cores=kinds, block=block, points=points))
 
 
-def products(text: str, *kinds: str, **options: tuple[int, ...]) -> list[str]:
-    return [phase.tensor.intrinsic.name for launch in launches(text, *kinds, **options) for phase in launch.phases
+def products(mapping: GpuMapping) -> list[str]:
+    return [phase.tensor.intrinsic.name for launch in mapping.launches for phase in launch.phases
             if phase.tensor is not None]
 
 
 @pytest.mark.parametrize(("text", "kind", "names"), [
     (PLAIN, "int8", ["mma_16x8x16_s8"]), (UNSIGNED, "int8", ["mma_16x8x16_u8"]), (BATCH, "int8", ["mma_16x8x16_s8"]),
-    (SQUARE, "int8", ["mma_16x8x16_s8"]), (HALVES, "float16", ["mma_16x8x16"]), (FLOATS, "tf32", ["mma_16x8x8_tf32"]),
+    (SQUARE, "int8", ["mma_16x8x16_s8"]), (SEVERAL, "int8", ["mma_16x8x16_s8", "mma_16x8x16_u8"] * 2),
+    (HALVES, "float16", ["mma_16x8x16"]), (FLOATS, "tf32", ["mma_16x8x8_tf32"]),
     (FLOATS, "int8", []), (HALVES, "bfloat16", []), (TRIANGLE, "int8", []),
     (PLAIN.replace("A[i][k] * B", "A[i][k] + B"), "int8", []),
     (PLAIN.replace("C[i][j] *= 2", "A[i][j] = 1"), "int8", []),
     (PLAIN.replace("A[i][k]", "A[i][k + j]"), "int8", []), (PLAIN.replace("k < q; k++", "k < q; k += 2"), "int8", [])])
 def test_products_of_boxes_are_found(text: str, kind: str, names: list[str]) -> None:
-    assert products(text, kind) == names
+    mapping = mapped(text, kind)
+    assert products(mapping) == names
+    assert (mapping.lines()[-1] == f"no product of {kind} may run on tensor cores") == (not names)
 
 
 def test_nobody_asked_for_none() -> None:
-    assert products(PLAIN) == []
+    mapping = mapped(PLAIN)
+    assert products(mapping) == []
+    assert "tensor cores" not in str(mapping)
 
 
 def test_the_rest_of_a_launch_waits() -> None:
-    (launch,) = launches(PLAIN, "int8")
+    (launch,) = mapped(PLAIN, "int8").launches
     assert [(phase.tensor is not None, phase.waits) for phase in launch.phases] == [
         (False, False), (True, True), (False, True)]
     assert launch.edges == (64, 64)
@@ -50,13 +55,14 @@ def test_the_rest_of_a_launch_waits() -> None:
 
 @pytest.mark.parametrize(("options", "names"), [
     ({"block": (64, 2)}, ["mma_16x8x16_s8"]), ({"block": (32, 4), "points": (1, 8)}, ["mma_16x8x16_s8"]),
-    ({"block": (32, 8), "points": (1, 1)}, []), ({"block": (10, 5)}, []), ({"block": (32, 4, 2)}, ["mma_16x8x16_s8"])])
+    ({"block": (32, 8), "points": (1, 1)}, []), ({"block": (1024,), "points": (4, 16)}, []),
+    ({"block": (10, 5)}, []), ({"block": (32, 4, 2)}, ["mma_16x8x16_s8"])])
 def test_blocks_by_hand_have_to_fit(options: dict[str, tuple[int, ...]], names: list[str]) -> None:
-    assert products(PLAIN, "int8", **options) == names
+    assert products(mapped(PLAIN, "int8", **options)) == names
 
 
 def test_warps_share_the_results_of_a_block_evenly() -> None:
-    (launch,) = launches(PLAIN, "int8")
+    (launch,) = mapped(PLAIN, "int8").launches
     assert warps_of(launch, 16, 8) in ((2, 4), (4, 2))
     assert warps_of(launch, 48, 8) is None
 

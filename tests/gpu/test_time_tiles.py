@@ -9,7 +9,6 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.gpu import GpuMapping, GpuOptions, map_to_device
-from polysched.gpu.time_tiles import is_time_tiled
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_file, from_c_text
@@ -51,19 +50,21 @@ def test_other_dimensions_have_tiles_with_slopes_of_their_own() -> None:
     ("jacobi_2d", "pluto"), ("seidel_2d", "pluto"), ("fdtd_2d", "pluto"), ("heat_3d", "original")])
 def test_kernels_over_time(name: str, scheduler: str) -> None:
     mapping = tiled(from_c_file(str(KERNELS / f"{name}.c")), 4, scheduler)
-    assert is_time_tiled(mapping.host)
-    assert len(mapping.launches) == 1
+    assert [own.tiles is not None for own in mapping.launches] == [True]
 
 
 @pytest.mark.parametrize("text", [FAR, CHAIN, PRODUCT])
 def test_other_loops_stay(text: str) -> None:
     mapping = tiled(from_c_text(text), 4)
-    assert not is_time_tiled(mapping.host)
+    assert not any(own.tiles for own in mapping.launches)
+    assert mapping.lines()[-1] == "no loop of the host may run several iterations in a launch"
     assert shape(mapping.host) == shape(tiled(from_c_text(text), 0).host)
 
 
 def test_nobody_asked_for_none() -> None:
-    assert not is_time_tiled(tiled(from_c_text(LINE), 0).host)
+    mapping = tiled(from_c_text(LINE), 0)
+    assert not any(own.tiles for own in mapping.launches)
+    assert "several iterations" not in str(mapping)
 
 
 def test_too_many_iterations_are_refused() -> None:

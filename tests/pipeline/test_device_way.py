@@ -42,6 +42,14 @@ def test_a_region_without_parallel_loops_is_refused() -> None:
         optimize(from_c_text(CHAIN), DEVICE)
 
 
+def test_wishes_that_no_kernel_has_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "f.c").write_text(PRODUCT)
+    gpu = GpuOptions(time_tile=4, tensor_cores=("int8",))
+    transform_file(tmp_path / "f.c", PipelineOptions(device="cuda", gpu=gpu))
+    assert [text.partition("f.c:5: ")[2] for text in caplog.messages] == [
+        "no loop of the host may run several iterations in a launch", "no product of int8 may run on tensor cores"]
+
+
 def test_the_library_is_linked(tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(PRODUCT)
     made = transform_file(tmp_path / "f.c", DEVICE)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
@@ -18,7 +20,7 @@ class Point(OneLine):
 
 @dataclass(frozen=True)
 class Holder(OneLine):
-    points: tuple[Point, ...]
+    points: Sequence[object]
     text: str = ""
 
 
@@ -28,6 +30,11 @@ class Named(OneLine):
 
     def __repr__(self) -> str:
         return "own"
+
+
+class Pair(NamedTuple):
+    first: Holder
+    second: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +60,9 @@ def test_a_long_one_is_one_line(value: Holder) -> None:
 
 
 def test_a_record_that_holds_itself_ends() -> None:
-    held: list[Point] = []
-    holder = Holder(held)  # type: ignore[arg-type]
-    held.append(holder)  # type: ignore[arg-type]
+    held: list[object] = []
+    holder = Holder(held)
+    held.append(holder)
     assert repr(holder) == "Holder(points=[...], text='')"
 
 
@@ -71,5 +78,6 @@ def test_keys_tell_apart_what_lines_do_not() -> None:
     assert repr(first) == repr(second)
     assert whole(first) != whole(second)
     assert whole([{"a": first}]) != whole([{"a": second}])
+    assert whole(Pair(first)) != whole(Pair(second))
     assert whole(((1,), [2], {"k": Point(3)})) == "((1,), [2], {'k': Point(x=3, y=0)},)"
     assert whole(frozenset({Point(2), Point(1)})) == "{Point(x=1, y=0), Point(x=2, y=0)}"

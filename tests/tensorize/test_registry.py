@@ -58,6 +58,17 @@ def test_an_operand_without_a_part_is_refused_unless_another_is_wanted(
     assert "idle of" in caplog.text
 
 
+def test_what_a_file_leaves_out_is_told_once_for_each_of_its_texts(
+        tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = path(tmp_path, IDLE)
+    first = load_intrinsics(file, wanted="good")
+    assert load_intrinsics(file, wanted="good")["good"] is first.pop("good")
+    assert len(caplog.records) == 1
+    Path(file).write_text(Path(file).read_text().replace('"good"', '"best"'))
+    assert list(load_intrinsics(file, wanted="best")) == ["best"]
+    assert len(caplog.records) == 2
+
+
 @pytest.mark.parametrize("text", ["x = 3\n", "this is no Python\n", "raise KeyError\n"])
 def test_files_without_an_instruction(text: str, tmp_path: Path) -> None:
     file = tmp_path / "other.py"

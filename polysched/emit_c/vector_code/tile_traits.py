@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import promotion_levels
-from polysched.emit_c.register_tiles.tile_accesses import (
-    Lanes,
-    Point,
-)
+from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import has_vectors
 from polysched.emit_c.vector_code.conversion_steps import FAR

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,13 +12,12 @@ from typing import Any
 from polysched.errors import OutputError
 from polysched.fuzz.matches.pairs import pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
+from polysched.fuzz.time_limit import place_of_end
 from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.matches.worker"
-FRAMES_FILE = "frames.txt"
 REPORT_FACTOR = 12.0
 LEAST_SECONDS = 120.0
-MOST_FRAMES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +97,7 @@ def _worker(request: Mapping[str, Any], options: MatchCampaign, seconds: float =
         limits = Limits(seconds=max(LEAST_SECONDS, REPORT_FACTOR * options.limit_seconds) + seconds,
                         memory_bytes=options.limit_bytes)
         end = run_isolated(WORKER, request, folder=Path(folder), limits=limits)
-        frames = Path(folder) / FRAMES_FILE
-        return end, _innermost(frames.read_text()) if frames.exists() else ""
-
-
-def _innermost(frames: str) -> str:
-    """The innermost functions of a stack that `faulthandler` wrote, the deepest first."""
-    found = re.findall(r'File "(?:.*/)?([^/"]+/[^/"]+)", line (\d+) in (\S+)', frames)
-    return ", ".join(f"{function} ({path}:{line})" for path, line, function in found[:MOST_FRAMES])
+        return end, place_of_end(Path(folder))
 
 
 def reproducer(record: PairRecord, options: MatchCampaign) -> str:

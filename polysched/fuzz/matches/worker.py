@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import resource
 import sys
@@ -17,12 +16,11 @@ from typing import Any
 
 from polysched.errors import PolyschedError, UnsupportedScopError
 from polysched.fuzz.matches.attempt import emissions, load
-from polysched.fuzz.matches.campaign import FRAMES_FILE
 from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.pairs import HEAD, Pair, described, pair
 from polysched.fuzz.matches.records import CRASH, MATCHED, REFUSED, TIMEOUT, WRONG, PairRecord
 from polysched.fuzz.matches.shrinking import shrink
-from polysched.fuzz.time_limit import OutOfTime, time_limit
+from polysched.fuzz.time_limit import OutOfTime, time_limit, watchdog
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
@@ -157,7 +155,7 @@ class _Block:
         self.told(f"looking at pair {outcome.pair.seed}", seed=outcome.pair.seed)
         started = _cpu_seconds()
         try:
-            with _watchdog(WATCHDOG_FACTOR * self.seconds), time_limit(self.seconds):
+            with watchdog(WATCHDOG_FACTOR * self.seconds), time_limit(self.seconds):
                 yield
         except OutOfTime as late:
             outcome.verdict, outcome.reason = TIMEOUT, str(late)
@@ -228,18 +226,6 @@ def _places(error: BaseException) -> str:
 def _cpu_seconds() -> float:
     """Of this process and of the compilers and programs that it waited for."""
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-
-
-@contextmanager
-def _watchdog(seconds: float) -> Iterator[None]:
-    """End this process when the block takes longer, even inside a call that no exception interrupts."""
-    with Path(FRAMES_FILE).open("w") as frames:
-        faulthandler.dump_traceback_later(seconds, exit=True, file=frames)
-        try:
-            yield
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-            Path(FRAMES_FILE).unlink()
 
 
 if __name__ == "__main__":

@@ -409,8 +409,9 @@ def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, i
         raise site.refusal(f"nothing to pad from in the mode {mode}")
 
     def piece(of: str, first: int, length: int, step: int) -> str:
-        end = first + 1 if not step else first + step * length if first + step * length >= 0 else -extent - 1
-        return build.op("Slice", of, *(build.constant([v]) for v in (first, end, axis, step or 1)))
+        behind = first + step * length
+        end = behind if behind >= 0 else -extent - 1
+        return build.op("Slice", of, *(build.constant([v]) for v in (first, end, axis, step)))
 
     def repeated(of: str, times: int) -> str:
         return build.op("Tile", of, build.constant([times if d == axis else 1 for d in range(rank)]))
@@ -423,7 +424,7 @@ def _padding(site: Site, build: Builder, x: str, axis: int, counts: tuple[int, i
             first = start % period
             return [piece(repeated(whole, -(-(first + count) // period)), first, count, 1)]
         runs = _runs(start, count, extent, mode)
-        return [piece(x, first, length, step) if step else repeated(piece(x, first, 1, 0), length)
+        return [piece(x, first, length, step) if step else repeated(piece(x, first, 1, 1), length)
                 for first, length, step in runs]
     return [*part(-counts[0], counts[0]), x, *part(extent, counts[1])]
 

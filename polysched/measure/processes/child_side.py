@@ -66,6 +66,7 @@ def serve(work: Callable[[dict[str, Any], Reporter], None], arguments: list[str]
         reporter.report(end="memory")
         return
     reporter.report(end="finished")
+    sys.stderr.flush()
     os._exit(0)
 
 

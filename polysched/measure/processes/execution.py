@@ -25,10 +25,10 @@ class Ran:
 
 
 def run_program(command: Sequence[str | Path], *, seconds: float, folder: Path | None = None) -> Ran:
-    """Run a program to its end, or until its time is over; no failure is an exception."""
+    """Run a program to its end, or until its time is over; no end of it is an exception."""
     try:
-        done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=seconds,
-                              check=False)
+        done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, timeout=seconds,
+                              encoding="utf-8", errors="replace", check=False)
     except subprocess.TimeoutExpired as late:
         return Ran(output=_text(late.stdout), errors=_text(late.stderr), status=None)
     return Ran(output=done.stdout, errors=done.stderr, status=done.returncode)

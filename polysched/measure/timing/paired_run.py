@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.processes.child_side import Reporter, serve
 from polysched.measure.processes.perf_counters import PerfCounters, counted
 from polysched.measure.programs.comparison import ArrayComparison, compare
 from polysched.measure.programs.inputs import (
@@ -260,18 +260,14 @@ class Session:
 
 def run_session(work: Callable[[Session], None]) -> None:
     """Take the request of this child, do its work, and say how it ended."""
-    request, reporter = start(sys.argv)
-    if request["cpus"]:
-        os.sched_setaffinity(0, request["cpus"])
-    try:
+    def in_session(request: dict[str, Any], reporter: Reporter) -> None:
+        if request["cpus"]:
+            os.sched_setaffinity(0, request["cpus"])
         session = Session(request, reporter)
         reporter.report(conditioning=session.prepare())
         work(session)
-    except MemoryError:
-        reporter.report(end="memory")
-        return
-    reporter.report(end="finished")
-    os._exit(0)
+
+    serve(in_session, sys.argv)
 
 
 def verify_and_time(session: Session) -> None:

@@ -25,7 +25,7 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, sample_sizes
-from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+from polysched.tensorize.software.renaming import fresh_name, named_set, renamed_statement
 from polysched.tensorize.software.several import fragment_of_several
 
 MOST_GROUPS = LIMITS.most_groups
@@ -199,10 +199,7 @@ def _over_iterators(statement: Statement, mine: Sequence[str], theirs: Sequence[
     body = tuple(replace(b, value=rebuild(b.value, renamed)) if isinstance(b, Assign) else b for b in statement.body)
     accesses = tuple(replace(a, subscripts=tuple(rebuild(x, renamed) for x in a.subscripts))
                      for a in statement.accesses)
-    domain = statement.domain
-    for at, n in enumerate(theirs):
-        domain = domain.set_dim_name(isl.dim_type.set, at, n)
-    return replace(statement, body=body, accesses=accesses, domain=domain)
+    return replace(statement, body=body, accesses=accesses, domain=named_set(statement.domain, theirs))
 
 
 def _moved(scop: Scop, members: Sequence[Statement], one: Statement, anchor: str) -> Scop:

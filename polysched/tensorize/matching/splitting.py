@@ -26,7 +26,7 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.encoding import groups
 from polysched.tensorize.preparing.ordering import shared_depth
 from polysched.tensorize.software.fragment import Fragment, fragments
-from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+from polysched.tensorize.software.renaming import fresh_name, named_set, renamed_statement
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,9 +211,7 @@ def _split_statement(statement: Statement, back: isl.Map, new: tuple[str, ...], 
         shifted = Binary("+", scaled, IteratorRef(halves[1], e.dtype), e.dtype)
         return Binary("+", shifted, Literal(str(first), first, e.dtype), e.dtype) if first else shifted
 
-    domain = back.intersect_range(statement.domain).domain()
-    for position, iterator in enumerate(new):
-        domain = domain.set_dim_name(isl.dim_type.set, position, iterator)
+    domain = named_set(back.intersect_range(statement.domain).domain(), new)
     accesses = tuple(replace(a, relation=back.apply_range(a.relation).intersect_domain(domain),
                              subscripts=tuple(rebuild(x, change) for x in a.subscripts)) for a in statement.accesses)
     body = tuple(replace(b, value=rebuild(b.value, change)) if isinstance(b, Assign) else b for b in statement.body)

@@ -14,8 +14,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, rebuild
 from polysched.scop.scop import Statement, union_map, union_set
 from polysched.tensorize.preparing.restating import Restated, checked, pulled_back
-
-_SET, _IN = isl.dim_type.set, isl.dim_type.in_
+from polysched.tensorize.software.renaming import named_map, named_set
 
 
 def with_loops_from_zero(dependences: Dependences) -> Dependences:
@@ -57,18 +56,9 @@ def _moved(statement: Statement, move: isl.Map, firsts: tuple[int, ...]) -> Stat
         return _later(e, first) if isinstance(e, IteratorRef) else e
 
     body = tuple(replace(b, value=rebuild(b.value, change)) for b in statement.body if isinstance(b, Assign))
-    accesses = tuple(replace(a, relation=_named(move.apply_range(a.relation), statement.iterators),
+    accesses = tuple(replace(a, relation=named_map(move.apply_range(a.relation), statement.iterators),
                              subscripts=tuple(rebuild(e, change) for e in a.subscripts)) for a in statement.accesses)
-    domain = move.domain()
-    for at, name in enumerate(statement.iterators):
-        domain = domain.set_dim_name(_SET, at, name)
-    return replace(statement, domain=domain, body=body, accesses=accesses)
-
-
-def _named(relation: isl.Map, iterators: tuple[str, ...]) -> isl.Map:
-    for at, name in enumerate(iterators):
-        relation = relation.set_dim_name(_IN, at, name)
-    return relation
+    return replace(statement, domain=named_set(move.domain(), statement.iterators), body=body, accesses=accesses)
 
 
 def _later(e: IteratorRef, first: Mapping[str, int]) -> Expr:

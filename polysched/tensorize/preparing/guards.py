@@ -44,6 +44,7 @@ from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import narrowed, with_body
 from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import one_name_per_element
+from polysched.tensorize.software.renaming import named_set
 
 MOST_ALTERNATIVES = LIMITS.most_alternatives
 PROOF_CONFLICTS = LIMITS.guard_conflicts
@@ -231,7 +232,4 @@ def _one_way(item: Assign, condition: Expr, *, then: bool) -> Assign:
 
 
 def _named(domain: isl.Set, statement: Statement) -> isl.Set:
-    domain = domain.coalesce()
-    for at, name in enumerate(statement.iterators):
-        domain = domain.set_dim_name(isl.dim_type.set, at, name)
-    return domain
+    return named_set(domain.coalesce(), statement.iterators)

@@ -42,7 +42,7 @@ from polysched.tensorize.preparing.restating import (
 from polysched.tensorize.proofs.body_proofs import adds_to, below_signs, summands
 from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import one_name_per_element
-from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+from polysched.tensorize.software.renaming import fresh_name, named_map, named_set, renamed_statement
 
 MOST_COPIES = LIMITS.most_rolled_copies
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
@@ -235,9 +235,8 @@ def _as_those_of(first: Statement, domain: isl.Set) -> tuple[Access, ...]:
         function = affine_function(access.relation)
         assert function is not None   # `_shifts` looked at it
         relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
-        for at, name in enumerate(first.iterators):   # what subscripts say; of joined statements it had others
-            relation = relation.set_dim_name(_IN, at, name)
-        found.append(replace(access, relation=relation))
+        named = named_map(relation, first.iterators)   # what subscripts say; of joined statements it had others
+        found.append(replace(access, relation=named))
     return tuple(found)
 
 
@@ -274,9 +273,7 @@ def _plain(moves: Sequence[isl.Map], statement: Statement, context: isl.Set) -> 
     there = domain.intersect_params(context)
     hull = _tight_hull(domain, there).gist_params(context)
     domain = hull if hull.intersect_params(context).is_equal(there) else domain
-    for at, name in enumerate(statement.iterators):
-        domain = domain.set_dim_name(_SET, at, name)
-    return domain
+    return named_set(domain, statement.iterators)
 
 
 def _tight_hull(domain: isl.Set, there: isl.Set) -> isl.Set:

@@ -19,6 +19,7 @@ from polysched.scop.body import Assign, IteratorRef, statement_expressions
 from polysched.scop.body import walk as walk_expression
 from polysched.scop.scop import Scop, Statement, union_map, union_set
 from polysched.tensorize.preparing.restating import Restated, checked, identity, pulled_back
+from polysched.tensorize.software.renaming import named_set
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 
@@ -90,9 +91,7 @@ def _without(scop: Scop, tree: LoopTree, places: dict[str, int]) -> Restated:
 
 def _shorter(statement: Statement, at: int) -> Statement:
     names = [n for k, n in enumerate(statement.iterators) if k != at]
-    domain = _plain(statement.domain.project_out(_SET, at, 1)).set_tuple_name(statement.name)
-    for k, name in enumerate(names):
-        domain = domain.set_dim_name(_SET, k, name)
+    domain = named_set(_plain(statement.domain.project_out(_SET, at, 1)).set_tuple_name(statement.name), names)
     accesses = tuple(replace(a, relation=plain_relation(a.relation.project_out(_IN, at, 1).set_tuple_name(
         _IN, statement.name), domain)) for a in statement.accesses)
     return replace(statement, domain=domain, accesses=accesses)

@@ -41,7 +41,7 @@ from polysched.tensorize.preparing.rerolling import (
     taken_apart,
 )
 from polysched.tensorize.preparing.restating import Restated, checked, identity, pulled_back
-from polysched.tensorize.software.renaming import fresh_name
+from polysched.tensorize.software.renaming import fresh_name, named_map, named_set
 
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
@@ -99,9 +99,9 @@ class _Steps:
     functions: tuple[isl.MultiAff, ...]
     by: tuple[tuple[int, ...], ...]
 
-    def taken(self, first: Statement, domain: isl.Set, name: str) -> tuple[Access, ...]:
-        """The accesses of the first statement, which go on with a new iterator."""
-        return tuple(_further(access, function, by, domain, name) for access, function, by in zip(
+    def taken(self, first: Statement, domain: isl.Set, iterators: Sequence[str]) -> tuple[Access, ...]:
+        """The accesses of the first statement, which go on with the last of its iterators, a new one."""
+        return tuple(_further(access, function, by, domain, iterators) for access, function, by in zip(
             first.accesses, self.functions, self.by, strict=True))
 
 
@@ -112,9 +112,11 @@ def _in_a_loop(scop: Scop, group: tuple[Statement, ...]) -> Restated | None:
     if steps is None:
         return None
     name = fresh_name("k", {*first.iterators, *(p.name for p in scop.parameters), *(a.name for a in scop.arrays)})
-    domain = _longer(first.domain, name).intersect(isl.Set.read_from_str(
-        isl.DEFAULT_CONTEXT, f"{{ {first.name}[{', '.join([*first.iterators, name])}] : 0 <= {name} < {count} }}"))
-    accesses = steps.taken(first, domain, name)
+    iterators = (*first.iterators, name)
+    domain = named_set(first.domain.add_dims(_SET, 1).set_tuple_name(first.name), iterators).intersect(
+        isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
+                              f"{{ {first.name}[{', '.join(iterators)}] : 0 <= {name} < {count} }}"))
+    accesses = steps.taken(first, domain, iterators)
     if not all(map(is_spelt, accesses)):
         return None
     whole = replace(common_body(group), domain=domain, accesses=accesses)
@@ -168,18 +170,10 @@ def _distances(functions: Sequence[isl.MultiAff]) -> tuple[int, ...] | None:
     return tuple(steps)
 
 
-def _longer(domain: isl.Set, name: str) -> isl.Set:
-    """The same iterations, each with every value of one more iterator."""
-    names, depth = domain.get_tuple_name(), domain.dim(_SET)
-    wider = domain.add_dims(_SET, 1).set_dim_name(_SET, depth, name).set_tuple_name(names)
-    for at in range(depth):
-        wider = wider.set_dim_name(_SET, at, domain.get_dim_name(_SET, at) or f"i{at}")
-    return wider
-
-
-def _further(access: Access, function: isl.MultiAff, by: Sequence[int], domain: isl.Set, name: str) -> Access:
-    """An access that goes on with a new iterator."""
-    depth = domain.dim(_SET) - 1
+def _further(access: Access, function: isl.MultiAff, by: Sequence[int], domain: isl.Set,
+             iterators: Sequence[str]) -> Access:
+    """An access that goes on with a new iterator, the last one."""
+    depth, name = len(iterators) - 1, iterators[-1]
     relation = isl.Map.from_multi_aff(function).insert_dims(_IN, depth, 1)
     steps = ", ".join(f"e{at} + {step} * {name}" for at, step in enumerate(by))
     before = ", ".join([f"i{at}" for at in range(depth)] + [name])
@@ -189,11 +183,9 @@ def _further(access: Access, function: isl.MultiAff, by: Sequence[int], domain: 
     plain = relation.reset_tuple_id(_IN).reset_tuple_id(_OUT)
     both = isl.Map.identity(plain.domain().get_space().map_from_set()).range_product(plain)
     relation = both.apply_range(moved).set_tuple_name(_IN, domain.get_tuple_name()).intersect_domain(domain)
-    for at in range(depth + 1):
-        relation = relation.set_dim_name(_IN, at, domain.get_dim_name(_SET, at) or f"i{at}")
     subscripts = tuple(_moved(e, step, name) for e, step in zip(access.subscripts, by, strict=True)) \
         if len(access.subscripts) == len(by) else access.subscripts
-    return replace(access, relation=relation, subscripts=subscripts)
+    return replace(access, relation=named_map(relation, iterators), subscripts=subscripts)
 
 
 def _moved(subscript: Expr, step: int, name: str) -> Expr:

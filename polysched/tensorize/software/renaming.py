@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -30,3 +30,17 @@ def fresh_name(wish: str, taken: set[str]) -> str:
         wish += "_"
     taken.add(wish)
     return wish
+
+
+def named_set(domain: isl.Set, iterators: Sequence[str]) -> isl.Set:
+    """The set with these names of its dimensions, as far as they go."""
+    for at, name in enumerate(iterators):
+        domain = domain.set_dim_name(isl.dim_type.set, at, name)
+    return domain
+
+
+def named_map(relation: isl.Map, iterators: Sequence[str]) -> isl.Map:
+    """The relation with these names of the dimensions of its domain, as far as they go."""
+    for at, name in enumerate(iterators):
+        relation = relation.set_dim_name(isl.dim_type.in_, at, name)
+    return relation

@@ -39,6 +39,7 @@ from polysched.scop.body import (
 from polysched.scop.dtypes import INT32, DType
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Parameter, Scop, Statement, union_map, union_set
+from polysched.tensorize.software.renaming import named_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,9 +209,7 @@ def _one_iteration(statement: Statement, loops: tuple[KeptLoop, ...]) -> Stateme
         return ParameterRef(names[e.name], e.dtype) if isinstance(e, IteratorRef) and e.name in outer else e
 
     place = _placed(statement, loops)
-    domain = isl.Map.from_domain(statement.domain).apply_domain(place.reverse()).domain()
-    for position, iterator in enumerate(iterators):
-        domain = domain.set_dim_name(isl.dim_type.set, position, iterator)
+    domain = named_set(isl.Map.from_domain(statement.domain).apply_domain(place.reverse()).domain(), iterators)
     accesses = tuple(replace(a, relation=place.apply_range(a.relation),
                              subscripts=tuple(rebuild(x, change) for x in a.subscripts)) for a in statement.accesses)
     return replace(statement, domain=domain, accesses=accesses,

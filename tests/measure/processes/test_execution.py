@@ -24,6 +24,11 @@ def test_what_was_said_in_time_is_kept() -> None:
     assert run_program([sys.executable, "-c", code], seconds=3) == Ran(output="begun\n", errors="", status=None)
 
 
+def test_bytes_that_are_no_text_are_shown_as_such() -> None:
+    code = "import sys; sys.stdout.buffer.write(bytes([255, 10]))"
+    assert run_program([sys.executable, "-c", code], seconds=60) == Ran(output="\ufffd\n", errors="", status=0)
+
+
 def test_it_runs_in_its_folder(tmp_path: Path) -> None:
     ran = run_program([sys.executable, "-c", "import os; print(os.getcwd())"], seconds=60, folder=tmp_path)
     assert Path(ran.output.strip()).samefile(tmp_path)

@@ -81,7 +81,8 @@ REFUSED: dict[str, tuple[Intrinsic, str, str, str]] = {
 def test_sums_in_the_order_of_the_text_match_bit_for_bit(name: str, tmp_path: Path) -> None:
     intrinsic, parameters, body = SAME[name]
     scop = program(parameters, body)
-    executes(scop, matched(scop, intrinsic, numerics=STRICT), tmp_path, fill=with_odd_floats)
+    found = matched(scop, intrinsic, numerics=STRICT)
+    assert executes(scop, found, tmp_path, fill=with_odd_floats) >= found.count > 0
 
 
 @pytest.mark.parametrize("name", REFUSED)

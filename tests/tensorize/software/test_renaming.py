@@ -6,7 +6,7 @@ import islpy as isl
 
 from polysched.scop import from_c_text
 from polysched.scop.body import Assign, Load, walk
-from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+from polysched.tensorize.software.renaming import fresh_name, named_map, named_set, renamed_statement
 
 TEXT = """void f(int n, int A[n], int B[n], int X[n]) {
 #pragma scop
@@ -39,3 +39,12 @@ def test_fresh_names_are_taken_at_once() -> None:
     taken = {"S", "S_"}
     assert [fresh_name("S", taken), fresh_name("S", taken), fresh_name("T", taken)] == ["S__", "S___", "T"]
     assert taken == {"S", "S_", "S__", "S___", "T"}
+
+
+def test_the_first_dimensions_have_the_names() -> None:
+    (statement,) = from_c_text(TEXT).statements
+    domain = named_set(statement.domain.add_dims(isl.dim_type.set, 1), ["p", "q"])
+    assert [domain.get_dim_name(isl.dim_type.set, at) for at in range(2)] == ["p", "q"]
+    relation = named_map(statement.accesses[0].relation, ["p"])
+    assert relation.get_dim_name(isl.dim_type.in_, 0) == "p"
+    assert relation.is_equal(statement.accesses[0].relation)
