@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polysched.cli import options
+from polysched.cli import c2c, options
 from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
     FUSIONS,
@@ -105,7 +105,9 @@ def test_scheduling_assumptions_and_blocks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("target", "steps"), [("cuda", 4), ("opencl", 4), ("host", 0)])
 def test_a_device_has_the_iterations_of_a_launch(target: str, steps: int) -> None:
-    given = argparse.Namespace(**vars(parsed("--target", target)), time_tile=4)
+    parser = argparse.ArgumentParser()
+    c2c.add_arguments(parser)
+    given = parser.parse_args(["f.c", "--target", target, "--time-tile", "4"])
     assert pipeline_options(given).gpu.time_tile == steps
 
 
