@@ -1,7 +1,7 @@
-"""What compilers make during a test run: with few optimisations where that shows the same, and once for the same text.
+"""What compilers make during a test run, once for the same text and options.
 
-Both hold in the processes of pytest, whose caches are folders of the run.  Commands that tests run have processes of
-their own, and build as users do.
+This holds in the processes of pytest, whose caches are folders of the run.  Commands that tests run have processes of
+their own.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polysched
-from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.target import Compiler
 
-LESS = ("-O1", "-march=native")
 READ_MORE = ("-I", "-include", "-isystem", "-iquote", "-M", "-fprofile", "-save-temps", "-g", "-x", "@")
 """Options with which the output is not that of one file, or names the file."""
 OWN = f"-I{Path(polysched.__file__).parent}"
@@ -29,13 +27,6 @@ ENVIRONMENT = ("PATH", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH
 _OWN_HEADER = re.compile(r'^\s*#\s*include\s*"|__FILE__|__DATE__|__TIME__|\.incbin', re.MULTILINE)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def with_less(arguments: Sequence[str]) -> Sequence[str]:
-    """What `compile_shared` asks for with `DEFAULT_FLAGS`, in half of the time; what else is asked for as it is."""
-    count = len(DEFAULT_FLAGS)
-    usual = tuple(arguments[:count]) == DEFAULT_FLAGS and "-fvisibility=hidden" in arguments
-    return [*LESS, *arguments[count:]] if usual else arguments
 
 
 @dataclass(frozen=True)
@@ -76,22 +67,19 @@ class Compilations:
     ----------
     run : the method itself.
     folder : where outputs are kept; several processes may have the same.
-    in_full : whether compilers now do all that users let them do.
     """
 
     run: Run
     folder: Path
-    in_full: bool = False
 
     def __call__(self, compiler: Compiler, arguments: Sequence[str], *, source: str | None = None,
                  folder: Path | None = None, timeout_seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
-        asked = arguments if self.in_full else with_less(arguments)
-        found = Compilation.of(compiler, asked, source, folder)
+        found = Compilation.of(compiler, arguments, source, folder)
         if found is not None and (kept := self.folder / found.key).exists():
             found.output.unlink(missing_ok=True)   # a process may have the earlier one loaded
             shutil.copy(kept, found.output)
-            return subprocess.CompletedProcess([*compiler.command, *asked], 0, "", "")
-        done = self.run(compiler, asked, source=source, folder=folder, timeout_seconds=timeout_seconds)
+            return subprocess.CompletedProcess([*compiler.command, *arguments], 0, "", "")
+        done = self.run(compiler, arguments, source=source, folder=folder, timeout_seconds=timeout_seconds)
         if found is not None and done.returncode == 0 and not done.stdout + done.stderr and found.output.is_file():
             with tempfile.TemporaryDirectory(dir=self.folder) as place:
                 os.replace(shutil.copy(found.output, place), self.folder / found.key)

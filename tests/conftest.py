@@ -79,7 +79,7 @@ def passes_are_verified() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilations]:
-    """Compilers take half of their time in this process, and compile nothing twice; caches are the run's own."""
+    """Compilers compile nothing twice in this process; caches are the run's own."""
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base   # the workers' folders are beside each other
     outputs, cache = run / "compilations", run / "cache"
@@ -90,14 +90,6 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
         patch.setattr(Compiler, "run", lambda self, arguments, **others: made(self, arguments, **others))
         patch.setenv(CACHE, str(cache))
         yield made
-
-
-@pytest.fixture(autouse=True)
-def optimised(request: pytest.FixtureRequest, compilations: Compilations) -> Iterator[None]:
-    """In a test that is marked so, compilers do all that users let them do."""
-    compilations.in_full = request.node.get_closest_marker("optimised") is not None
-    yield
-    compilations.in_full = False
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What stands in the place of `Compiler.run`: the same outputs, from fewer and cheaper compilations."""
+"""What stands in the place of `Compiler.run`: the same outputs, from fewer compilations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.measure.processes.building import compile_shared
 from polysched.target import Compiler, find_compiler
-from tests.compilations import LESS, Compilation, Compilations, with_less
+from tests.compilations import Compilation, Compilations
 
-SHARED = (*DEFAULT_FLAGS, "-fPIC", "-shared", "-fvisibility=hidden")
 NUMBER = '__attribute__((visibility("default"))) int number(void) { static int calls; return VALUE + calls++; }\n'
 
 
@@ -73,21 +72,6 @@ def test_what_is_refused_is_refused_again(counted: Counted, tmp_path: Path) -> N
     for _ in range(2):
         assert compiler.run(["-c", str(file), "-o", str(tmp_path / "wrong.o")]).returncode != 0
     assert len(counted.asked) == 2
-
-
-def test_users_options_are_only_for_tests_that_are_marked() -> None:
-    assert with_less(SHARED) == [*LESS, *SHARED[2:]]
-    assert with_less(["-O2", *SHARED]) == ["-O2", *SHARED]
-    assert with_less(["-O3", "-march=native", "a.c"]) == ["-O3", "-march=native", "a.c"], "a test asks for it"
-
-
-@pytest.mark.optimised
-def test_a_marked_test_has_them(compilations: Compilations) -> None:
-    assert compilations.in_full
-
-
-def test_others_have_not(compilations: Compilations) -> None:
-    assert not compilations.in_full
 
 
 @pytest.mark.parametrize(("arguments", "text"), [

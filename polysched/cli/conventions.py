@@ -56,7 +56,10 @@ def refuse_reading_twice(arguments: argparse.Namespace) -> None:
 
 
 class OncePerName(argparse.Action):
-    """Collects pairs of a name and a value; a name that is given again with another value is a mistake of usage."""
+    """Collects pairs of a name and a value; a name that is given again with another value is a mistake of usage.
+
+    For options whose values of one name look as if they added up.  Of `--size` and `--assume` a later value stands.
+    """
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:

@@ -88,21 +88,19 @@ def _compared(placement: Placement) -> dict[str, dict[str, float] | str]:
     from polysched.mesh import PlaceOptions, compute_shift, place
     graph, target = placement.graph, placement.target
 
-    def pipeline(method: str) -> tuple[float, float]:
-        placed = placement if method == "" else place(graph, target, PlaceOptions(method=method))
-        return placed.figures["interval"].value, placed.figures["latency"].value
+    def of_pipeline(placed: Placement) -> dict[str, float]:
+        return {name: placed.figures[name].value for name in ("interval", "latency")}
 
-    def shifts(_: str) -> tuple[float, float]:
-        seconds = compute_shift(graph, target).latency.value
-        return seconds, seconds
+    def row_major() -> dict[str, float]:
+        return of_pipeline(place(graph, target, PlaceOptions(method="row-major")))
 
-    ways = {"this placement": (pipeline, ""), "row-major pipeline": (pipeline, "row-major"),
-            "compute-shift order": (shifts, "")}
-    found: dict[str, dict[str, float] | str] = {}
-    for name, (way, method) in ways.items():
+    def shifted() -> dict[str, float]:
+        return dict.fromkeys(("interval", "latency"), compute_shift(graph, target).latency.value)
+
+    found: dict[str, dict[str, float] | str] = {"this placement": of_pipeline(placement)}
+    for name, order in (("row-major pipeline", row_major), ("compute-shift order", shifted)):
         try:
-            interval, latency = way(method)
-            found[name] = {"interval": interval, "latency": latency}
+            found[name] = order()
         except PlacementError as error:
             found[name] = str(error)
     return found

@@ -20,6 +20,7 @@ from polysched.mesh.limits import LIMITS
 from polysched.mesh.regions import Region, divided, placed_regions, write_regions
 from polysched.mesh.shapes import Rectangle
 from polysched.mesh.target import MeshTarget
+from polysched.target import host
 
 MODULE = "polysched.mesh.region_worker"
 
@@ -50,11 +51,11 @@ def partitioned(count: int, ends: np.ndarray, sizes: np.ndarray, target: MeshTar
 
 def _in_processes(regions: Sequence[Region], count: int, alive: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """As `placed_regions`, in as many processes as this one has cores."""
-    jobs = min(len(regions), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    jobs = min(len(regions), host().cores)
     shares = [regions[n::jobs] for n in range(jobs)]
+    rows, columns = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     with ThreadPoolExecutor(jobs) as threads:
         found = threads.map(lambda share: _in_process(share, alive, seed), shares)
-        rows, columns = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         for share, (some_rows, some_columns) in zip(shares, found, strict=True):
             members = np.concatenate([r.members for r in share])
             rows[members], columns[members] = some_rows, some_columns

@@ -17,6 +17,7 @@ from polysched.cli.commands import COMMANDS
 from polysched.cli.completion import subcommands
 from polysched.cli.conventions import (
     COMPILER_HELP,
+    WORK_ITEMS,
     OncePerName,
     Parser,
     json_file,
@@ -28,6 +29,7 @@ from polysched.cli.conventions import (
 )
 from polysched.cli.entry import main, make_parser
 from polysched.cli.options import tiled_options
+from polysched.emit_gpu.interface import INTERFACES
 from tests.cli.command import PRODUCT, SCALING, is_refusal, polysched
 
 PARSERS = dict(subcommands(make_parser()))
@@ -277,6 +279,10 @@ def test_a_command_leaves_the_collection_of_garbage_as_it_was(capsys):
     finally:
         gc.set_threshold(*before)
     assert "generic" in capsys.readouterr().out
+
+
+def test_work_items_are_run_by_every_language_of_devices() -> None:
+    assert tuple(INTERFACES) == WORK_ITEMS
 
 
 def test_a_name_with_two_values_is_a_mistake_of_usage(capsys) -> None:

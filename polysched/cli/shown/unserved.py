@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from polysched.cli.conventions import RANKS, chosen_device
+from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
 from polysched.errors import UsageError
 
 ALLOWED = "reassociate,contract,flush,finite"
@@ -74,7 +74,7 @@ ON_NO_DEVICE = ("machine", "verify_passes", "measure_plans", "verify_instruction
                 "verify_order")
 """Options of this machine's cores."""
 SITUATIONS = (
-    Unserved(holds=lambda a: chosen_device(a) in ("opencl", "cuda"), why="does nothing with --target opencl or cuda",
+    Unserved(holds=lambda a: chosen_device(a) in WORK_ITEMS, why="does nothing with --target opencl or cuda",
              names=ON_NO_DEVICE),
     Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
              names=ON_NO_DEVICE),

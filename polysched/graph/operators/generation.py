@@ -61,16 +61,18 @@ def _filled_types(site: Site) -> tuple[TensorType, ...]:
     return (TensorType.of(_element_type(site, "float32"), site.sizes(0)),)
 
 
+def _repeated(site: Site) -> np.ndarray:
+    """The number that all elements are."""
+    return np.array(site.attribute("value", 0), to_numpy(BY_NAME[site.attribute("dtype", "float32")]))
+
+
 def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
-    dtype = to_numpy(BY_NAME[site.attribute("dtype", "float32")])
-    filled: np.ndarray = np.full(tuple(int(e) for e in shape), site.attribute("value", 0), dtype)
-    return filled
+    return np.full(tuple(int(e) for e in shape), _repeated(site))
 
 
 def _filled(site: Site, build: Builder, shape: str) -> str:
-    """One number, spread over the shape: no element of it needs to stand in memory."""
-    dtype = to_numpy(BY_NAME[site.attribute("dtype", "float32")])
-    return build.op("Expand", build.constant(np.array(site.attribute("value", 0), dtype)), shape)
+    """The number, spread over the shape: no array of it is needed where it is used."""
+    return build.op("Expand", build.constant(_repeated(site)), shape)
 
 
 def _range_types(site: Site) -> tuple[TensorType, ...]:

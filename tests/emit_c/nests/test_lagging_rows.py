@@ -59,6 +59,7 @@ def test_rows_wait_for_the_row_before(body: str, tiles: Literal["auto", "off"], 
         steps = [loop for loop in for_loops(made.loops) if loop.variable == "j_step"]
         assert bool(steps) is (lag > 0), made.loops
         assert all(loop.forgets for loop in steps), "elements are not kept on the stack"
+        assert ('__asm__("" ::: "memory")' in made.text) is (lag > 0), made.text
         for loop in steps:
             behind = {(variable("j_step") - i.iterators[-1]).constant for i in instances(loop)}
             assert behind == {lag * row for row in range(8)}, made.loops

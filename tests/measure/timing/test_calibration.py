@@ -12,7 +12,6 @@ from polysched.measure.timing.calibration import calibrate, calibrated
 from polysched.measure.timing.calibration_source import calibration_program
 from polysched.target import CacheLevel, Costs, Target, find_compiler
 
-pytestmark = pytest.mark.optimised
 MACHINE = Target(frequency_hz=1e9, caches=(CacheLevel(level=1, size_bytes=1 << 15),), costs=Costs(row_cycles=7))
 REPORTS = [{"phase": "measuring"}, {"measured": "team", "seconds": [9.0, 8.0, 10.0]},
            {"measured": "barrier", "seconds": [2.0, 4.0, 2.0]}, {"measured": "row", "seconds": [-1e-9, 5e-9, 9e-9]},

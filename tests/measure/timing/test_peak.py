@@ -13,7 +13,6 @@ from polysched.measure.timing.peak import Peaks, cache_file, cached_peaks, measu
 from polysched.measure.timing.peak_source import peak_program
 from polysched.target import CacheLevel, Target, find_compiler, host
 
-pytestmark = pytest.mark.optimised
 FIGURES = Peaks(one_core={"float32": 4e9}, all_cores={"float32": 8e9}, bandwidth={1: 2e9, 0: 1e9},
                 memory_all_cores=1.5e9, threads=2, compiler="gcc")
 
