@@ -38,17 +38,15 @@ class Words:
     Attributes
     ----------
     word, kind : what stands here; empty at the end.
+    line : of it, from 1.
     """
 
     def __init__(self, text: str, path: str) -> None:
         self.text, self.path = text, path
         self.at = self.end = self.depth = 0
+        self.line = 1
         self.word = self.kind = END
         self.next()
-
-    @property
-    def line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1
 
     def refuse(self, problem: str, *, hint: str | None = None) -> NoReturn:
         """Refuse what stands here.
@@ -73,6 +71,7 @@ class Words:
                 self.word = self.text[self.at]
                 self.refuse("this character begins no word of MLIR")
             self.end = found.end()
+            self.line += found[0].count("\n")   # of blanks: no word has one
             if found.lastgroup != "blank":
                 self.word, self.kind = found[0], str(found.lastgroup)
                 return passed
