@@ -9,7 +9,7 @@ index it, and a window reads it where they say.  Anything else is no match for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,7 +26,7 @@ from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes, same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,7 +101,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
     for name, found in temporaries.items():
         conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
-    _prove_subscripts(fragment, domain, unknown)
+    _prove_subscripts(fragment, domain, unknown, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_order(match, dependences, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
@@ -222,8 +222,13 @@ class _Extents:
         return tuple(found)
 
 
-def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:
-    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own."""
+def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], still: Collection[str]) -> None:
+    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own.
+
+    Parameters
+    ----------
+    still : loops of one iteration, which move nothing.
+    """
     for access in fragment.statement.accesses:
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
@@ -232,11 +237,12 @@ def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str
         several = any(len(index.coefficients) > 1 for index in indices) or len(names) != len({*names})
         if not all(index.affine for index in indices) or (several and access.kind is not AccessKind.READ):
             raise NotGeneralError(f"subscripts of {access.array} are moved by several loops")
-        if not _moves_as(access, fragment, domain, unknown):
+        if not _moves_as(access, fragment, domain, unknown, still):
             raise NotGeneralError(f"subscripts of {access.array} depend on the sizes")
 
 
-def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> bool:
+def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
+              still: Collection[str]) -> bool:
     """Whether the relation has, for all sizes, the coefficients that were read at the sample sizes."""
     relation = _over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
     if not relation.is_single_valued():
@@ -250,7 +256,8 @@ def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequ
         if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
             return False
         for position, name in enumerate(fragment.statement.iterators):
-            if int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si()) != wanted.get(name, 0):
+            moved = int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si())
+            if name not in still and moved != wanted.get(name, 0):
                 return False
     return True
 
