@@ -205,7 +205,7 @@ def _index(copy: CopyPlan, loops: Sequence[Axis], at: dict[str, int], *, source:
         else:
             constant += at.get(axis.name, 0) * step
     terms += copy.moving if source else ()
-    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant or not terms else [])])
 
 
 def _position(copy: CopyPlan, loops: Sequence[Axis], at: dict[str, int], coordinate: int) -> str:
@@ -215,4 +215,4 @@ def _position(copy: CopyPlan, loops: Sequence[Axis], at: dict[str, int], coordin
             terms.append(_times(axis.name, axis.weight))
         elif axis.coordinate == coordinate:
             constant += at.get(axis.name, 0) * axis.weight
-    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant or not terms else [])])
