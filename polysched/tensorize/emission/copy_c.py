@@ -2,7 +2,7 @@
 
 The axis that the array is dense along becomes the innermost loop and the small axes behind it are written out, so that
 the C compiler sees interleaved vector copies.  What the padding excludes is left out: blocks that lie inside as a whole
-are copied by loops of constant length, neighbours that stay neighbours by `memcpy`; only the others test where they end.
+are copied by loops of constant length, neighbours that stay neighbours by `memcpy`; others test where they end.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Nest:
             yield "    " * depth + "}"
 
     def _is_run(self, axis: Axis, whole: frozenset[int]) -> bool:
-        """Whether neighbours along an axis, as many as always, are neighbours in array and buffer and stay as they are."""
+        """Whether neighbours along an axis, always as many, are neighbours on both sides and stay as they are."""
         bounded = self.copy.is_padded(axis.coordinate) and axis.coordinate not in whole
         in_array = axis.weight * self.copy.coordinates[axis.coordinate].step
         return self.to_buffer and not bounded and not is_general(axis.extent) and self.value("x") == "x" \

@@ -84,7 +84,7 @@ def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop])
     """
     subscripts = operand_subscripts(match, operand)
     steps = match.fragment.memory_steps[held.reference]
-    if subscripts is None or steps is None or not match.fragment.is_box:
+    if subscripts is None or steps is None or not match.holds_box(operand):
         return None
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
     coordinates: list[Coordinate] = []
@@ -121,7 +121,7 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
     of the result, whose padding is computed but not stored.  None where that does not describe the access.
     """
     subscripts = operand_subscripts(match, operand)
-    if subscripts is None or not match.fragment.is_box or match.fragment.memory_steps[held.reference] is None \
+    if subscripts is None or not match.holds_box(operand) or match.fragment.memory_steps[held.reference] is None \
             or any(loop.group < 0 and loop.count % loop.unroll for loop in mine):   # it has no padding for those
         return None
     home = homes(match, operand, held)

@@ -90,7 +90,7 @@ def _smaller_window(match: Match, operand: str, source: Load, mine: list[NestLoo
 
 def _is_cut_out(match: Match, operand: str) -> bool:
     """Whether a buffer is filled element by element in any case: no box, a table, or negative zeros."""
-    return operand in match.intrinsic.contraction.tables or not match.fragment.is_box or (
+    return operand in match.intrinsic.contraction.tables or not match.holds_box(operand) or (
         operand in match.padded_with_negative_zeros and not all(
             divides(match.extent(g), match.fused_extent(g)) for g, part in enumerate(match.groups)
             if operand in part.indexes))
