@@ -121,8 +121,7 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
     of the result, whose padding is computed but not stored.  None where that does not describe the access.
     """
     subscripts = operand_subscripts(match, operand)
-    if subscripts is None or not match.holds_box(operand) or match.fragment.memory_steps[held.reference] is None \
-            or any(loop.group < 0 and loop.count % loop.unroll for loop in mine):   # it has no padding for those
+    if subscripts is None or not match.holds_box(operand) or match.fragment.memory_steps[held.reference] is None:
         return None
     home = homes(match, operand, held)
     if home is None:
@@ -146,6 +145,11 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
                 inner[name] = Axis(name=f"d_{name}", coordinate=at, weight=weight, extent=_extent(match, name))
             continue
         padded = high
+        for loop in mine:   # the last block of a loop may reach further
+            moved = dict(index.coefficients).get(loop.source, 0) if loop.group < 0 and loop.unroll > 1 else 0
+            if moved < 0:
+                return None
+            padded += moved * (loop.blocks * loop.unroll - loop.count)
         if group >= 0:
             tile = tile_loop(list(mine), group)
             lanes = (tile.blocks * tile.unroll if tile else 1) * match.extent(group)

@@ -79,11 +79,10 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
 def _smaller_window(match: Match, operand: str, source: Load, mine: list[NestLoop],
                     blocks: CopyPlan | None) -> Place | None:
     """The operand within its array in another order, where that copies fewer elements than blocks have; else None."""
-    divided = any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
-    if divided or is_general(*match.fragment.sizes.values()):
+    if any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand))):
         return None
     windows = window_copy(match, operand, source, mine)
-    if windows is None or (blocks is not None and windows.elements >= blocks.elements):
+    if windows is None or (blocks is not None and int(windows.elements) >= int(blocks.elements)):
         return None
     return _windowed(match, operand, source, mine, windows)
 
