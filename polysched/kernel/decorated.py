@@ -28,11 +28,13 @@ from polysched.scop.python_frontend.environment import identity, is_unchanged, o
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
+from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT
 
 logger = logging.getLogger(__name__)
 
 MOST_VARIANTS = LIMITS.kept_variants
+EXACT_SAMPLE = LIMITS.exact_sample
 REASONS_TO_FALL_BACK = (UnsupportedScopError, NoCompilerError, BudgetExceededError)
 
 
@@ -230,7 +232,9 @@ class Kernel:
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                    values: Mapping[str, Any] | None) -> Specialisation:
         python = extract(self._source, types, same=dict(same), values=values)
-        return Specialisation(python, self.options, self._key_parts(python, types, same), types, same)
+        options = with_samples(self.options, python, values)
+        parts = self._key_parts(python, types, same) | {"options": options.differences()}
+        return Specialisation(python, options, parts, types, same)
 
     def _key_parts(self, python: PythonScop, types: Mapping[str, ArgumentType],
                    same: tuple[tuple[str, str], ...]) -> dict[str, object]:
@@ -292,6 +296,19 @@ class Kernel:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
         found.check_values(values, sizes)
         return time_call(found, values, sizes, repeats=repeats, against=against)
+
+
+def with_samples(options: PipelineOptions, python: PythonScop, values: Mapping[str, Any] | None) -> PipelineOptions:
+    """Options whose instruction, where one may be used by default, is chosen for sizes about those of the first call.
+
+    Long ones count as the next power of two, so that calls of about these sizes share one code in the cache.
+    """
+    wanted = options.tensorize
+    if values is None or wanted is None or wanted.intrinsic != DEFAULT or wanted.samples or not may_gain(python.scop):
+        return options
+    samples = {name: size if size <= EXACT_SAMPLE else 1 << (size - 1).bit_length()
+               for name, size in python.sizes_of(values).items()}
+    return replace(options, tensorize=replace(wanted, samples=samples))
 
 
 def _type_text(kind: ArgumentType) -> str:
