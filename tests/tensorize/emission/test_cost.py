@@ -4,7 +4,8 @@ import pytest
 
 from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.target import Costs, Target
-from polysched.tensorize import INTRINSICS, choose, match
+from polysched.tensorize import INTRINSICS, match
+from polysched.tensorize.choice import choose
 from polysched.tensorize.emission.cost import busy_cycles
 from polysched.tensorize.emission.plan import make_plan
 
