@@ -29,8 +29,8 @@ class Interface:
     groups : C of the number of blocks along a dimension, with the same fields.
     shared : in front of the declaration of an array that a block shares.
     aligned : in front of the type of such an array, with a field `bytes`.
-    shared_vector, global_vector : the type of a pointer to vectors in it, and in an array that is only read, with a field
-        `type`.
+    shared_vector, global_vector : the type of a pointer to vectors in it, and in an array that is only read, with a
+        field `type`.
     barrier : at which the work items of a block wait for one another, and see what the others wrote to such arrays.
     global_barrier : the same, and they see what the others wrote to the device's memory.
     shuffle : C of the value that an item further on in the warp has, with fields `value` and `distance`; empty where

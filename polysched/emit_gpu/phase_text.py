@@ -16,7 +16,7 @@ from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
 from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
-from polysched.emit_gpu.tensor_text import TensorPrinter
+from polysched.emit_gpu.tensor_cores.text import TensorPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.scop.dtypes import INT32
 

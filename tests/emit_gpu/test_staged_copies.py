@@ -59,8 +59,8 @@ def test_a_box_whose_rows_no_vector_fills_is_copied_one_by_one() -> None:
 
 
 def test_rows_are_aligned_where_the_first_two_are() -> None:
-    assert "if ((((unsigned long)&A[tile * A_1 + block_y] | (unsigned long)&A[(tile + 1) * A_1 + block_y]) & 15) == 0)" \
-        in emit(mapped(TRIANGLE), INTERFACES["opencl"]).program
+    first, next_row = (f"(unsigned long)&A[{row} * A_1 + block_y]" for row in ("tile", "(tile + 1)"))
+    assert f"if ((({first} | {next_row}) & 15) == 0)" in emit(mapped(TRIANGLE), INTERFACES["opencl"]).program
 
 
 CASES = [Rows(c_type, n, m, offset) for c_type in ("float", "double", "int")
