@@ -169,7 +169,7 @@ def begin(schedule: Schedule, *, parameters: Mapping[str, int] | None = None,
           assumed: Mapping[str, int] | None = None, axes: tuple[str, str] | None = None,
           target: Target | None = None) -> Exploration:
     """The first state: no step yet, small sizes in the picture."""
-    sizes = {**small_parameters(schedule.scop), **(parameters or {})}
+    sizes = small_parameters(schedule.scop, given=parameters)
     return Exploration(start=schedule, schedule=schedule, parameters=sizes, assumed=dict(assumed or {}), axes=axes,
                        target=target or host())
 
