@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="iterators to the right and upwards (solid: to the right, to the back, upwards); others "
                              "are cut in the middle (default: the innermost)")
     parser.add_argument("--colour", choices=COLOURS,
-                        help=f"what the colours of tiles tell (default: {COLOURS[0]})")
+                        help=f"what the colours of tiles mean (default: {COLOURS[0]})")
     parser.add_argument("--threads", type=int, default=4, metavar="N",
                         help="that share the tiles of a step (default: %(default)s)")
     parser.add_argument("--shown-tile", type=int, metavar="NUMBER",
