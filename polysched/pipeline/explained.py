@@ -192,20 +192,22 @@ class _Facts:
         members = {(band, member.member) for band, member in counted}
         shared = {name for team in self.teams if (team.band, team.member) in members for name in team.statements}
         alone = [name for name in loop.statements if name not in shared]
-        if not alone:
-            return
-        whose = "" if len(alone) == len(loop.statements) else f" for {', '.join(alone)}"
+        whose = "" if not shared.intersection(loop.statements) else f" for {', '.join(alone)}"
         parts = [part for part in across(self.made.tiled.schedule.dependences, loop)
-                 if part.dependence.source in alone or part.dependence.sink in alone]
+                 if {part.dependence.source, part.dependence.sink}.intersection(alone)] if alone else []
         if parts:
             yield f"not on threads{whose}: {_carried(parts)}"
             return
         for band, member in counted:
-            if set(member.statements) & set(alone):
-                decided = self.bands.get(band)
-                marked = decided is not None and decided.parallel_member is not None
-                for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
-                    yield f"not on threads itself{whose}: {_reason(line, band, self.teams)}"
+            if set(member.statements).intersection(alone):
+                yield from (f"not on threads itself{whose}: {reason}" for reason in self._of_teams(band))
+
+    def _of_teams(self, band: int) -> Iterator[str]:
+        """What the emission says of a band that no team shares."""
+        decided = self.bands.get(band)
+        marked = decided is not None and decided.parallel_member is not None
+        for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
+            yield _reason(line, band, self.teams)
 
 
 def _in_lanes(loop: For) -> set[str]:
