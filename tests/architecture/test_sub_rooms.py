@@ -26,6 +26,7 @@ SUB_ROOMS = {
     "emit_gpu": ["scratchpad"],
     "fuzz": ["matches"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
+    "graph/operators": ["families"],
     "search": ["rewriting", "packages"],
     "cli": ["shown", "python_programs", "questions"],
     "pipeline": ["whole_files"],
