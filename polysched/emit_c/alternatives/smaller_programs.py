@@ -67,10 +67,16 @@ def _sizes_with(program: TensorizedProgram, values: Sequence[int]) -> dict[str, 
                 if extent is not None and len(names) == 1 and names[0] in unknown:
                     missing = reached.dim_max_val(position).to_python() + 1 - value_at(extent, sizes)
                     sizes[names[0]] += max(0, int(missing))
+    return _inside(program, sizes)
+
+
+def _inside(program: TensorizedProgram, sizes: dict[str, int]) -> dict[str, int] | None:
+    """The sizes, or the nearest ones at which accesses stay inside their arrays; None where there are none."""
+    assert program.general is not None
+    scop, unknown = program.match.fragment.scop, program.general.unknown
     inside = sizes_inside(scop, program.match.fragment.statement.name)
     if inside is not None and with_sizes(inside, sizes).is_empty():
-        fixed = [n for n in sizes if n not in unknown]
-        return nearest_parameters(inside, sizes, fixed, unknown)
+        return nearest_parameters(inside, sizes, [n for n in sizes if n not in unknown], unknown)
     return None if fix_parameters(scop.context, sizes).is_empty() else sizes
 
 

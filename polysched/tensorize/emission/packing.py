@@ -167,9 +167,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     def put(text: str) -> None:
         lines.append("    " * depth + text)
 
-    if plan.parallel and mine and not is_shared(match.intrinsic, operand) and not (
-            operand in match.written and match.adds_at_the_end):
-        lines += _on_threads(place.elements)
+    lines += _on_threads(plan, operand) if mine else []
     for loop in mine:
         put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
         depth += 1
@@ -198,8 +196,11 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     return lines
 
 
-def _on_threads(elements: int) -> list[str]:
-    """The pragma that shares a loop over elements, where they are enough."""
+def _on_threads(plan: Plan, operand: str) -> list[str]:
+    """The pragma that shares a loop over elements, where they are enough and none is written twice."""
+    elements, added = plan.place(operand).elements, operand in plan.match.written and plan.match.adds_at_the_end
+    if not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
+        return []
     if is_general(elements):
         return [f"#pragma omp parallel for if({elements} >= {PARALLEL_ELEMENTS})"]
     return ["#pragma omp parallel for"] if elements >= PARALLEL_ELEMENTS else []
