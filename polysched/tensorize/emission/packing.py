@@ -167,7 +167,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     def put(text: str) -> None:
         lines.append("    " * depth + text)
 
-    lines += _on_threads(plan, operand) if mine else []
+    lines += _on_threads(plan, operand, mine)
     for loop in mine:
         put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
         depth += 1
@@ -196,10 +196,10 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     return lines
 
 
-def _on_threads(plan: Plan, operand: str) -> list[str]:
+def _on_threads(plan: Plan, operand: str, loops: Sequence[NestLoop]) -> list[str]:
     """The pragma that shares a loop over elements, where they are enough and none is written twice."""
     elements, added = plan.place(operand).elements, operand in plan.match.written and plan.match.adds_at_the_end
-    if not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
+    if not loops or not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
         return []
     if is_general(elements):
         return [f"#pragma omp parallel for if({elements} >= {PARALLEL_ELEMENTS})"]
