@@ -157,7 +157,8 @@ def _stepped_first(node: c_ast.While, before: Sequence[c_ast.Node]) -> c_ast.For
     signed = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"])), at)
     value = c_ast.Cast(signed, copy.deepcopy(start), at)   # an unsigned one would wrap where the counter does not
     first = c_ast.BinaryOp(step.op[0], value, c_ast.Constant("int", "1", at), at)
-    return For(c_ast.Assignment("=", c_ast.ID(name, at), first, at), _without_step(node.cond, step), step, node.stmt, at)
+    init = c_ast.Assignment("=", c_ast.ID(name, at), first, at)
+    return For(init, _without_step(node.cond, step), step, node.stmt, at)
 
 
 def _stepping_last(node: c_ast.DoWhile) -> c_ast.DoWhile:
