@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 STEP_SECONDS = 0.2
+STORE_BYTES = 1 << 28
 
 
 def busy_step() -> Callable[[np.ndarray, float], np.ndarray]:
@@ -29,7 +30,8 @@ def on_ray(steps: int) -> dict[str, Any]:
     from polysched.runtime.dataflow.ray_workers import ray_module
     ray = ray_module()
     busy, began = busy_step(), time.time()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=STORE_BYTES, log_to_driver=False,
+             logging_level="ERROR")
 
     class Worker:
         def step(self, values: np.ndarray, seconds: float) -> np.ndarray:

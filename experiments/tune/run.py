@@ -133,7 +133,7 @@ def table(records: Sequence[Record]) -> str:
 
 
 def _kind(record: Record) -> str:
-    return next(name for name in ("null", "plans", "best", "sizes", "trials") if name in record.values)
+    return next(name for name in ("null", "plans", "best", "trials", "sizes") if name in record.values)
 
 
 def search_table(records: Sequence[Record]) -> str:

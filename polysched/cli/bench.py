@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--names", action="store_true", help="list the names only")
     parser.add_argument("--all", metavar="DIR",
-                        help="run every experiment with its defaults, results and plots into DIR; what is there is "
-                             "gone on with; ends with a table of commands, expected times, tolerances and outcomes")
+                        help="run every experiment with its defaults, results and plots into DIR, where an earlier "
+                             "run is continued; ends with a table of commands, expected times, tolerances and outcomes")
     add_json(parser, "the list of experiments")
     parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment's name or folder; none: list them")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS",

@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_verify_order(parser)
     add_distribution(parser)
     parser.add_argument("--preemptible", action="store_true",
-                        help="code on one thread that stops behind a tile where polysched_preemption.stop says so, and "
-                             "goes on when its function is called again; one region a file")
+                        help="code on one thread that stops after a tile when polysched_preemption.stop says so, and "
+                             "continues when its function is called again; one region a file")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -50,7 +50,7 @@ NAMES = "polysched bench --names 2>/dev/null"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
 
 
 def run(arguments: argparse.Namespace) -> int:

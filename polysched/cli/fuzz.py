@@ -34,7 +34,7 @@ instances have to agree; the last line is `N programs, W wrong, R refused`, the 
 took too long and were given up
 
 --graphs: random operator graphs (broadcasts, reshapes, reductions, convolutions, gathers, branches, loops), compiled
-and behind every pass over graphs, against the interpreter
+and after every pass over graphs, against the interpreter
 
 --instructions: pairs of a random described instruction and a program that is the same function in other words, or
 has one subscript, type, constant or wrap changed; what matches is emitted, with the description's own text for the
@@ -43,25 +43,31 @@ instruction, and run against the program at two sizes; the table has the share o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
-    parser.add_argument("--count", type=int, default=100, help="how many programs (100)")
-    parser.add_argument("--seed", type=int, default=0, help="number of the first program (0)")
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="how many programs (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N",
+                        help="number of the first program (default: %(default)s)")
     parser.add_argument("--programs", choices=("affine", "contractions"), default="affine",
-                        help="any loops and assignments, or sums of products computed by instructions (affine)")
+                        help="any loops and assignments, or sums of products computed by instructions (default: "
+                             "%(default)s)")
     parser.add_argument("--instructions", action="store_true",
                         help="random described instructions against programs that are the same function, or nearly")
     parser.add_argument("--graphs", action="store_true", help="random operator graphs against the interpreter")
-    parser.add_argument("--pairs", type=int, default=200, help="how many pairs with --instructions (200)")
+    parser.add_argument("--pairs", type=int, default=200, metavar="N",
+                        help="how many pairs with --instructions (default: %(default)s)")
     parser.add_argument("--results", type=Path, metavar="FILE", help="with --instructions, one JSON line per pair")
     parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
-                        help="with --instructions, CPU time of one pair; one that needs more is a fault (10)")
+                        help="with --instructions, CPU time of one pair; one that needs more is a fault (default: "
+                             "%(default)g)")
     add_json(parser, "every finding")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
-                        help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+                        help="folder for wrong programs, made smaller, and slow ones (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="processes at a time (default: one per core)")
     parser.add_argument("--limit-seconds", type=float, default=10.0, metavar="S",
-                        help="CPU time of one program in one configuration; one that needs more is slow (10)")
+                        help="CPU time of one program in one configuration; one that needs more is slow (default: "
+                             "%(default)g)")
     parser.add_argument("--data-dependent", type=float, default=0.02, metavar="P",
-                        help="probability that a statement has a data-dependent condition (0.02)")
+                        help="probability that a statement has a data-dependent condition (default: %(default)g)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -37,9 +37,9 @@ GIGA = 1e9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--again", action="store_true", help="measure although there are figures already")
+    parser.add_argument("--again", action="store_true", help="measure even if there are figures already")
     parser.add_argument("--busy", action="store_true",
-                        help="measure although other programs use the cores; the figures are not kept")
+                        help="measure even if other programs use the cores; the figures are not kept")
     parser.add_argument("--targets", action="store_true",
                         help="list the names that --target knows, and measure nothing")
     parser.add_argument("--calibrate", metavar="FILE",

@@ -31,7 +31,6 @@ examples:
   polysched onnx model.onnx --assume batch=3 --verify reference --save model.so    batch stays open; a library
   polysched onnx model.onnx --likely length=1,128,2048 --verify onnxruntime    length stays open; codes for three values
   polysched onnx model.onnx --size batch=1 -o source    C source with a program that reads .npy files
-
   polysched onnx model.onnx --size batch=1 --plan plan.svg       its kernels in colour, their bytes, why not fewer
   polysched onnx model.onnx --size batch=1 --verify onnxruntime --time --report model.html
   polysched onnx model.onnx --size batch=1 --measure-plans       compile the best few plans, keep the fastest here
@@ -69,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--islands", choices=("allow", "refuse"), default="allow",
                         help="run nodes that are not compiled elsewhere, or refuse them (default: %(default)s)")
     parser.add_argument("--fusion", choices=("auto", "cost", "greedy"), default="auto",
-                        help="which nodes become one kernel: by cost, by the greedy rule, or what is better by the "
-                        "model (default: %(default)s)")
+                        help="which nodes become one kernel: by cost, by the greedy rule, or whichever the model "
+                        "finds better (default: %(default)s)")
     parser.add_argument("--measure-plans", action="store_true",
                         help="compare the best few plans with the references, time them, and keep the fastest")
     parser.add_argument("--report", metavar="FILE.html", help="write a page: what is printed, and the plan drawn")

@@ -121,7 +121,7 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                        help="use what `polysched tune` found for a region, here and for about these sizes "
                             "(--assume, --size)")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR, and the loops "
-                                                            "behind each pass over them")
+                                                            "after each pass over them")
     add_json(group, "what was found, what was chosen and how long it took")
 
 
@@ -169,7 +169,7 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                        help="with `--target davinci` or `gemmini`: every loop nest has tiles of its own, and hands its "
                             "results on through memory")
     group.add_argument("--verify-passes", action="store_true",
-                       help="check the invariants of the loops behind every pass over them")
+                       help="check the invariants of the loops after every pass over them")
     return group
 
 

@@ -22,7 +22,7 @@ EPILOG = """\
 examples:
   polysched passes                                     every pass, in order, with what it needs
   polysched passes gemm.c                              which of them change the loops of gemm.c
-  polysched passes gemm.c --print-after vectorise      the loops behind one pass, as text
+  polysched passes gemm.c --print-after vectorise      the loops after one pass, as text
   polysched passes gemm.c --diff array_contraction     what one pass changes
   polysched passes --graph                             every pass over operator graphs
   polysched passes --graph model.onnx                  what each of them makes of a model, by itself
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the code of an instruction is made for it")
     add_json(parser, "the passes, or what each changed,")
     parser.add_argument("--graph", action="store_true", help="passes over operator graphs; the file is a graph")
-    parser.add_argument("--print-after", metavar="NAME", help="print the loops behind this pass")
+    parser.add_argument("--print-after", metavar="NAME", help="print the loops after this pass")
     parser.add_argument("--diff", metavar="NAME", help="print what this pass changes, as a unified diff")
 
 

@@ -24,9 +24,9 @@ examples:
   polysched place graph.json --mesh 4x4 --dead 1,2 --core-memory 262144 --method greedy
 
 graph.json has operators (name, work, extents, weights, result) and messages (source, sink, bytes, cut);
-docs/rooms/mesh.md says what each means. FILE.kgraph is a kernel graph of the ISPD 2020 contest.
+polysched/mesh/README.md says what each means. FILE.kgraph is a kernel graph of the ISPD 2020 contest.
 A mesh is ROWSxCOLUMNS or a JSON file with the fields of MeshTarget.
-Every figure is a prediction of a model and stands beside a lower bound; --verify walks every message again"""
+Every figure is a prediction of a model, beside a lower bound; --verify walks every message again"""
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
 ROUTINGS = ("adaptive", "xy")

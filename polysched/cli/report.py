@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
     parser.add_argument("--schema", action="store_true",
                         help="print the JSON Schema of a line of a results file, and stop")
-    parser.add_argument("--title", default="polysched results", metavar="TEXT", help="default: %(default)s")
+    parser.add_argument("--title", default="polysched results", metavar="TEXT",
+                        help="title of the page (default: %(default)s)")
     parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")
 
 

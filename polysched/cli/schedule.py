@@ -37,8 +37,8 @@ examples:
   polysched schedule gemm.c --form pluto               lines like T(S1): (i, j, k)
   polysched schedule gemm.c --given order.txt          what these dependences say of somebody's schedule
 
-The schedule is that of `c2c` and `run` with the same options, temporaries with a copy per iteration included, but for
-one case that only the emitted code shows: copies that need more memory than all arrays go back to one for all."""
+The schedule is that of `c2c` and `run` with the same options, temporaries with a copy per iteration included. The
+exception shows only in emitted code: temporaries whose copies need more memory than all arrays keep one for all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -39,10 +39,10 @@ examples:
 
 MODULE:EXPRESSION is a tensor expression, a Scop, or a function that returns one, with --size for its arguments. The
 kernels of a model share one budget: each different one counts as often as a run of the model runs it, trials go where
-they promise most for the whole, and a kernel that cannot be run alone is told.
-the model's pick is candidate 0, and every other candidate is verified against the original code and timed in pairs
-with it; what seems fastest is timed anew before it is chosen. Every trial is in the database as soon as it was judged:
---resume goes on where a search was interrupted. A template is a Python function `(choose, dependences) -> Recipe`."""
+they promise most for the whole, and a kernel that cannot be run alone is named.
+The model's pick is candidate 0, and every other candidate is verified against the original code and timed in pairs
+with it; what seems fastest is timed anew before it is chosen. Every trial is in the database as soon as it is judged:
+--resume continues an interrupted search. A template is a Python function `(choose, dependences) -> Recipe`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,15 +27,22 @@ class Record(OneLine):
 
     Parameters
     ----------
-    experiment, case : names.
+    experiment : its name.
+    case : name of the case.
     key : a hash of what was asked for (case, threads, options, machine), not of the outcome: `--resume` skips a case
         that is done under its key.
-    parameters, threads, options : what was asked for, without what only says where things are on that machine.
+    parameters : of the case, without paths on that machine.
+    threads : numbers of threads that were asked for.
+    options : of the command line, without paths on that machine.
     status : `done`, `refused` (a PolyschedError), `crashed`, `hung`, `memory` or `failed`.
     problem : the reason, unless it is done.
     values : the experiment's own results.
     seconds : wall time of the case's process.
-    machine, conditions, libraries, git_revision, started : where, with what and when (UTC).
+    machine : where it ran.
+    conditions : of the machine when the result was recorded.
+    libraries : versions of the packages that were used.
+    git_revision : of the checkout.
+    started : when, in UTC (ISO 8601).
     """
 
     experiment: str

@@ -131,7 +131,8 @@ class Field:
         ----------
         against : the reference's name and code; the original where none is given.
         told : gets each version as soon as it was judged.
-        limit_seconds : without progress for so long a version is hung; the field's own limit where none is given.
+        limit_seconds : without progress for so long a version is hung; the field's own limit where none is given, and
+            while the process starts.
         slow_ratio : a version that takes so many times as long as the reference gets one pair.
         """
         done: dict[str, Ran] = {}
@@ -170,7 +171,8 @@ class Field:
         limits = options.limits if limit_seconds is None else replace(options.limits, seconds=limit_seconds)
         reader = _Reader(seed=options.seed, keep=keep)
         return run_isolated(CHILD_MODULE, request, folder=self.folder, limits=limits,
-                            environment=thread_environment(self.threads, pin=options.pin), on_report=reader.take)
+                            environment=thread_environment(self.threads, pin=options.pin),
+                            start_seconds=options.limits.seconds, on_report=reader.take)
 
 
 class _Reader:

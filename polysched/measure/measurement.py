@@ -128,7 +128,8 @@ class Measurement(Shown):
     cold_cache : the caches were flushed before every call.
     options : what was asked for (scheduler, tile sizes, ...).
     steps : how the schedule came about, as text.
-    original, transformed : the two builds.
+    original : the build of the code as written.
+    transformed : the build of the transformed code.
     verification : None when a run failed before the results could be compared.
     timing : None unless the verification passed.
     failure : what went wrong in the child process; empty when nothing did.
@@ -137,7 +138,10 @@ class Measurement(Shown):
         `polysched machine` has not measured it.
     peaks : everything that `polysched machine` has measured of this machine; None when it has not.
     listings : the regions with their schedules and the emitted C; empty when the caller kept none.
-    machine, conditions, libraries, git_revision : where and with what.
+    machine : where it ran.
+    conditions : of the machine when the result was recorded.
+    libraries : versions of the packages that were used.
+    git_revision : of the checkout.
     started : when, in UTC (ISO 8601).
     """
 

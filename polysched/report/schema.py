@@ -32,7 +32,7 @@ This page is made from the program: `pytest tests/report/test_schema.py --update
 """
 VERSIONS = f"""\
 The format of measurements is {FORMAT_VERSION}, that of records {RECORD_VERSION}. A change of a field raises it,
-and a reader of another version refuses the line instead of guessing. `nan`, `inf` and `-inf` stand as text."""
+and a reader of another version refuses the line instead of guessing. `nan`, `inf` and `-inf` are written as text."""
 _FIELD = re.compile(r"^    (\w[\w, ]*) : (.*(?:\n {8,}\S.*)*)", re.MULTILINE)
 
 

@@ -37,6 +37,8 @@ class SearchLimits:
     batch: int = constant(8, unit="recipes", source="built together, then raced: no build runs while one is timed")
     explored_share: float = constant(0.25, unit="1", source="of a batch, drawn from all that were ranked: the model "
                                      "ranks the wrong way round on some kernels")
+    most_vain: int = constant(64, unit="recipes", source="in a row whose C was known or that a stage refused: a small "
+                              "kernel has few codes, and a search for more of them would build without end")
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
     least_for_pool: int = constant(16, unit="trials", source="from which on warm processes pay their start of 3 s each")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")

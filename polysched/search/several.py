@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,9 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
              **others: Any) -> TunedAll:
     """Search the recipes of several programs under one budget.
 
-    A turn is a batch of trials for one program.  Each program has one turn; the others go where they promise most for
-    the weighted time of the whole, and to nothing near its bound.  The database carries a search from turn to turn.
-    A program that cannot be read, called or compiled is told, and the others go on.
+    A turn is a batch of trials for one program, or what is left of the budget.  Each program has one turn; the others
+    go where they promise most for the weighted time of the whole, and to nothing near its bound.  The database carries
+    a search from turn to turn.  A program that cannot be read, called or compiled is named, and the others go on.
 
     Parameters
     ----------
@@ -111,6 +112,7 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
     turns = [0] * len(programs)
 
     counted = 0
+    most = inf if budget.trials is None else budget.trials
 
     def tell(known: int, trial: Trial, count: int) -> None:
         nonlocal counted
@@ -119,26 +121,28 @@ def tune_all(programs: Sequence[Weighted], *, database: str | Path, budget: Budg
             on_trial(trial, counted)
 
     def turn(number: int) -> float | None:
-        if budget.minutes is not None and clock() - started >= 60 * budget.minutes:
+        spent = sum(len(tuned.trials) for tuned in found if tuned is not None)
+        if spent >= most or (budget.minutes is not None and clock() - started >= 60 * budget.minutes):
             return None
         own, before = programs[number], found[number]
+        known = len(before.trials) if before is not None else 0
         try:
             made = tune(own.program, sizes=own.sizes, database=database, resume=resume or turns[number] > 0,
-                        clock=clock, on_trial=partial(tell, len(before.trials) if before else 0),
-                        budget=Budget(trials=LIMITS.batch * (turns[number] + 1)), **others)
+                        clock=clock, on_trial=partial(tell, known),
+                        budget=Budget(trials=int(min(LIMITS.batch * (turns[number] + 1), known + most - spent))),
+                        **others)
         except (DatabaseError, OutputError):
             raise
         except PolyschedError as error:
             refusals[number] = error
             return None
-        if before is not None and len(made.trials) == len(before.trials):
+        if before is not None and len(made.trials) == known:
             return None
         found[number], turns[number] = made, turns[number] + 1
         tasks[number].bound_seconds = made.bound_seconds or 0.0
         return best_seconds(made)
 
-    most = len(programs) * LIMITS.most_turns if budget.trials is None else -(-budget.trials // LIMITS.batch)
-    schedule(tasks, turn, most=most)
+    schedule(tasks, turn, most=len(programs) * LIMITS.most_turns)
     if len(refusals) == len(programs) and not any(turns):
         raise refusals[0]
     with_turns = [(task, tuned) for task, tuned in zip(tasks, found, strict=True) if tuned is not None]

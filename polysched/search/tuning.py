@@ -259,11 +259,12 @@ class _Search:
             self.database.forget(self.key)
 
     def _search(self, make: MakeStrategy, started: float) -> str:
-        """Batches until the budget is spent or the space is exhausted; which it was."""
+        """Batches until the budget is spent, the space is exhausted, or nothing new comes of it; which it was."""
         strategy, draw = make(self.explorer, self.seed), random.Random(self.seed)
         pool: dict[str, Proposal] = {}
         tried: set[str] = {Recipe().text}
-        while True:
+        vain = 0
+        while vain < LIMITS.most_vain:
             left = len(self.trials) if self.budget.trials is None else self.budget.trials - len(self.trials)
             if self.budget.trials is not None and left <= 0:
                 return f"after {self.budget.trials} trials"
@@ -277,9 +278,12 @@ class _Search:
             if not batch:
                 return "the space is exhausted"
             tried |= {p.recipe.text for p in batch}
+            codes = len(self.codes)
             judged = self._judge(batch)
+            vain = 0 if len(self.codes) > codes else vain + len(batch)
             strategy.tell(judged)
             self.model.learn(judged)
+        return f"after {vain} recipes without new code"
 
     def _judge(self, batch: Sequence[Proposal]) -> list[Trial]:
         """Build and race what is new; what is known, or has the C of an earlier one, is told again."""

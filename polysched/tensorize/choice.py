@@ -25,14 +25,14 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     Parameters
     ----------
     intrinsics : those to consider; by default every shipped one that this machine executes.
-    target : the machine whose caches the plans are made for; this one when None.
+    target : the machine that the plans are made for; this one when None.
     """
     considered = intrinsics if intrinsics is not None else filter(may_execute_here, INTRINSICS.values())
-    dependences = analyse(scop)
+    dependences, machine = analyse(scop), target or host()
     found: list[Match] = []
     for intrinsic in considered:
-        found += match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
-    return cheapest(found, target or host(), probe=intrinsics is None)
+        found += match(scop, intrinsic.on(machine), options, sizes=sizes, dependences=dependences).with_mirrors
+    return cheapest(found, machine, probe=intrinsics is None)
 
 
 def best_few(matches: Iterable[Match], target: Target, *, count: int) -> list[Match]:

@@ -99,7 +99,7 @@ class TensorizedProgram:
     @property
     def worth_a_team(self) -> bool:
         """Whether threads should share one execution of the nest: inside loops each of them starts a team."""
-        cycles = self.match.executions * self.match.intrinsic.cost.issue_cycles
+        cycles = self.match.executions * self.match.intrinsic.cost.cycles
         return not self.loops or cycles >= TEAM_CYCLES
 
     @cached_property

@@ -158,7 +158,7 @@ def test_the_kernels_of_a_model_are_tuned_and_used(folder: Path) -> None:
     assert done.stdout.startswith("the whole: ")
     found = json.loads((folder / "t.json").read_text())
     assert [p["weight"] for p in found["programs"]] == [1.0] * 5
-    assert found["trials"] >= 2
+    assert found["trials"] == 2
     shown = polysched("onnx", "m.onnx", "--size", "batch=3", "--threads", "1", "--database", "t.db", "--verify",
                       "reference", folder=folder)
     assert "verified against reference" in shown.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.cli.commands import COMMANDS
 from tests.architecture.test_import_direction import ORDER
 from tests.docs.pages import in_fresh_process, sections, with_real_output
 
@@ -93,6 +94,14 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_files_that_a_room_names_are_there(page: Path) -> None:
     names = re.findall(r"`([\w/]+\.py)`", page.read_text())
     assert not [name for name in names if not (ROOT / name).exists() and not list(page.parent.rglob(name))]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "polysched").glob("*/README.md")), ids=lambda page: page.parent.name)
+def test_a_room_names_its_files_and_folders(page: Path) -> None:
+    words = set(re.findall(r"\w+", page.read_text()))
+    commands = {c.NAME for c in COMMANDS} if page.parent.name == "cli" else set()   # one file each
+    own = {path.stem for path in page.parent.iterdir() if path.suffix == ".py" or list(path.glob("*.py"))}
+    assert not {name for name in own if not name.startswith("__")} - words - commands
 
 
 def test_the_architecture_has_every_room_and_the_order_of_imports() -> None:

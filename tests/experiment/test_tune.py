@@ -62,8 +62,8 @@ def record(case: str, **values: Any) -> SimpleNamespace:
 
 def test_false_claims_and_searches_have_tables_of_their_own() -> None:
     null = record("lu", null={"runs": 100, "claimed": 4, "chance": 0.742})
-    search = record("gemm", gain={"median": 1.2, "interval": [1.1, 1.3], "pairs": 25}, trials=30, seconds=60.0,
-                    curve=[1.0, 1.18, 1.2], rejected=2, duplicates=3)
+    search = record("gemm", gain={"median": 1.2, "interval": [1.1, 1.3], "pairs": 25}, trials=30,
+                    seconds=60.0, sizes={"n": 512}, curve=[1.0, 1.18, 1.2], rejected=2, duplicates=3)
     text = ROOM.table([null, search])
     rows = {cells[0]: cells[1:] for line in text.splitlines() if line.startswith("|")
             for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}

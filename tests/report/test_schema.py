@@ -52,8 +52,13 @@ def test_a_missing_field_does_not() -> None:
 
 def test_meanings_come_from_docstrings() -> None:
     said = described(type(MEASUREMENT))
-    assert said["transformed"] == said["original"] == "the two builds."
+    assert said["transformed"] == "the build of the transformed code."
     assert said["timing"].startswith("None unless")
+
+
+def test_names_may_share_a_meaning() -> None:
+    pair = type("Pair", (), {"__doc__": "Two.\n\n    Parameters\n    ----------\n    first, second : the same.\n"})
+    assert described(pair) == {"first": "the same.", "second": "the same."}
 
 
 def test_the_page_is_made_from_the_values(golden: Callable[[Path, str], None]) -> None:

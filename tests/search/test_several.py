@@ -43,6 +43,12 @@ def test_all_ends_where_both_are_exhausted(tmp_path):
     assert found.after == pytest.approx(2 * 4.0 / EDGES[-1])
 
 
+@pytest.mark.parametrize("trials", [1, LIMITS.batch - 1, LIMITS.batch, LIMITS.batch + 1, 2 * LIMITS.batch + 3])
+def test_there_are_as_many_trials_as_the_budget_says(tmp_path, trials):
+    found = run(tmp_path, (1.0, 1.0), trials)
+    assert sum(len(t.trials) for t in found.found if t is not None) == trials
+
+
 def test_a_program_that_cannot_be_run_is_told_and_the_others_go_on(tmp_path):
     class Refusing(Unbuilt):
         refusing = True

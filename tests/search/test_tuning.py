@@ -134,6 +134,20 @@ def test_recipes_with_equal_code_are_judged_once():
     assert (len(found.trials), found.duplicates) == (2, 2)
 
 
+def test_a_search_whose_recipes_give_no_new_code_ends():
+    class Few(Unbuilt):
+        def code(self, recipe: Recipe) -> str:
+            return str(bool(recipe.bands) and recipe.bands[0].sizes > 40)
+
+    def space(choose, dependences):
+        return Recipe(bands={0: BandOptions(sizes=choose.one_of("edge", tuple(range(1, 1000))))})
+    found = search(Recorded(lambda recipe: 1.0), builder=Few(), budget=Budget(trials=8), space=space)
+    vain = int(found.stopped.removeprefix("after ").removesuffix(" recipes without new code"))
+    assert LIMITS.most_vain <= vain < LIMITS.most_vain + LIMITS.batch
+    assert len(found.trials) == 1
+    assert found.duplicates <= 2 * vain
+
+
 def test_the_code_of_the_models_pick_is_told_to_be_as_fast_as_it():
     class Same(Unbuilt):
         def code(self, recipe: Recipe) -> str:

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--constant", type=size, action=OncePerName, default=[], metavar="NAME=VALUE",
                         help="another value for an argument with a default, may be repeated")
     parser.add_argument("--compile", action="append", default=[], metavar="sm_NN",
-                        help="with --target triton, also compile for that architecture and tell registers and shared "
+                        help="with --target triton, also compile for that architecture and print registers and shared "
                              "memory, may be repeated; no GPU is needed")
     add_target(parser)
     add_json(parser, "the program's arguments, constants and text, and what it takes of a multiprocessor")

@@ -111,7 +111,7 @@ class ChildEnd(OneLine):
 
 
 def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
-                 environment: Mapping[str, str | None] | None = None,
+                 environment: Mapping[str, str | None] | None = None, start_seconds: float | None = None,
                  on_report: Callable[[Mapping[str, Any]], None] | None = None) -> ChildEnd:
     """Run `python -m module REQUEST.json FD` in isolation and wait for its end.
 
@@ -121,6 +121,8 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     request : what it gets, as JSON; the limits are added under `limits`.
     folder : its working directory, a private one that the caller removes.
     environment : variables that are set for it, beside the parent's; None removes one.
+    start_seconds : wall time until its first report: its interpreter starts and loads, which takes seconds on a busy
+        machine; as between any two reports where None.
     on_report : called in the parent for every report, as it comes.
     """
     request_file = folder / "request.json"
@@ -145,7 +147,7 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     assert child.stderr is not None
     watch = _Watch(report_fd=read_end, error_fd=child.stderr.fileno(), on_report=on_report)
     try:
-        hung = not watch.until_ended(child.pid, limits.seconds)
+        hung = not watch.until_ended(child.pid, limits.seconds, start_seconds or limits.seconds)
     finally:
         _end(child, folder)
         watch.drain()
@@ -194,9 +196,9 @@ class _Watch:
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ)
 
-    def until_ended(self, pid: int, seconds: float) -> bool:
+    def until_ended(self, pid: int, seconds: float, start_seconds: float) -> bool:
         """Whether the child ended by itself, never more than `seconds` after its last report."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + start_seconds
         while True:
             if self._read_available(timeout=0.02):
                 deadline = time.monotonic() + seconds

@@ -29,15 +29,18 @@ class ArrayComparison:
 
     Parameters
     ----------
-    array, dtype : what was compared.
-    elements, mismatches : how many there are, and how many differ beyond the tolerance.
+    array : its name.
+    dtype : type of its elements.
+    elements : how many it has.
+    mismatches : how many of them differ beyond the tolerance.
     not_finite : elements of the reference that are NaN or infinite.
     changed : the reference changed at least one element of its input.
-    largest_absolute, largest_relative : over all elements; relative to the larger of the element and the mean
-        magnitude of the array.
+    largest_absolute : largest difference of an element.
+    largest_relative : the same, relative to the larger of the element and the mean magnitude of the array.
     tolerance : the relative difference that is allowed; 0 for integers.
-    worst_index, expected, got : the first element with the largest relative difference among those that mismatch,
-        or among all.
+    worst_index : the first element with the largest relative difference among those that mismatch, or among all.
+    expected : the reference's value of that element.
+    got : the candidate's value of it.
     """
 
     array: str

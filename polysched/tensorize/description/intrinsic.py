@@ -7,10 +7,11 @@ real instruction (`conformance`), the operand layouts (`packing`) and the emitte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 
+from polysched.target import Target
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.contraction import Contraction
 from polysched.tensorize.description.derivation import derive
@@ -75,11 +76,23 @@ class Operand:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Cycles between two issues of the instruction on one core, and from operands to result."""
+    """Cycles between two issues of the instruction on one core, and from operands to result.
+
+    Parameters
+    ----------
+    issue_cycles, latency_cycles : of the processor that the source describes.
+    slowdown : of issue, on a machine with narrower pipes; `Intrinsic.on` sets it.
+    """
 
     issue_cycles: float
     latency_cycles: float
     source: str = ""
+    slowdown: float = 1.0
+
+    @property
+    def cycles(self) -> float:
+        """Between two issues on the machine; what models count."""
+        return self.issue_cycles * self.slowdown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +189,13 @@ class Intrinsic(OneLine):
     def contraction(self) -> Contraction:
         """What the matcher compares."""
         return derive(self.parsed)
+
+    def on(self, target: Target) -> Intrinsic:
+        """The instruction with the costs of a machine: full vectors issue as slowly as multiply-adds on them do."""
+        vectors = not self.library and all(o.mode is not LoadMode.TILE for o in self.operands)
+        full = vectors and 0 < target.vector_bits <= max(v.elements * v.dtype.bits for v in self.parsed.operands)
+        slowdown = target.costs.vector_slowdown if full else 1.0
+        return self if slowdown == self.cost.slowdown else replace(self, cost=replace(self.cost, slowdown=slowdown))
 
     def operand(self, name: str) -> Operand:
         """The operand of this name; KeyError when there is none."""

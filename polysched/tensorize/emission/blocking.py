@@ -112,7 +112,7 @@ def _ragged_cost(match: Match, loop: NestLoop) -> float:
     if not moved:
         return RAGGED_COST
     elements = sum(match.fragment.iterations(tuple(match.fragment.loops_of(content_of(match, o)))) for o in moved)
-    copies = COPIED_ELEMENT_CYCLES * elements / (match.executions * match.intrinsic.cost.issue_cycles)
+    copies = COPIED_ELEMENT_CYCLES * elements / (match.executions * match.intrinsic.cost.cycles)
     return max(MOVED_COST, 1 + copies)
 
 
@@ -138,7 +138,7 @@ def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, 
         kept = math.prod(loop.unroll for loop in inner if uses(match, operand.name, loop))
         held += kept if mine == kept else 1
     cost = match.intrinsic.cost
-    starved = max(1.0, cost.latency_cycles / cost.issue_cycles / executions)
+    starved = max(1.0, cost.latency_cycles / cost.cycles / executions)
     return held, loads / executions, starved
 
 
@@ -199,7 +199,7 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
     spatial, reductions = ([loop for loop in loops if loop.reduction is kind] for kind in (False, True))
     if len(spatial) > MAX_ORDERED or not spatial:
         return cache_blocks(match, loops, target)
-    cycles = match.executions * match.intrinsic.cost.issue_cycles
+    cycles = match.executions * match.intrinsic.cost.cycles
     best, least = None, math.inf
     for order in itertools.permutations(spatial):
         tiles = _handed_out_tiles(order, reductions, cycles, ordered=match.ordered)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from polysched.target import Target
-from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
 from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.correction import correction_cycles
@@ -34,15 +33,7 @@ def busy_cycles(plan: Plan, target: Target) -> float:
     _, loads, starved = pressure(plan.match, plan.unrolled)
     widest = max((v.elements * v.dtype.bytes for v in intrinsic.inputs), default=0)
     vector = max(1.0, widest * 8 / max(target.vector_bits, 64))
-    return max(issue_cycles(intrinsic, target) * starved, loads * vector / target.ports.loads_per_cycle)
-
-
-def issue_cycles(intrinsic: Intrinsic, target: Target) -> float:
-    """Cycles between two issues on a machine: what the description says, longer where full vectors take longer."""
-    vectors = all(o.mode is not LoadMode.TILE for o in intrinsic.operands)
-    widest = max(v.elements * v.dtype.bits for v in (*intrinsic.inputs, intrinsic.output))
-    full = vectors and 0 < target.vector_bits <= widest
-    return intrinsic.cost.issue_cycles * (target.costs.vector_slowdown if full else 1.0)
+    return max(intrinsic.cost.cycles * starved, loads * vector / target.ports.loads_per_cycle)
 
 
 def copy_cycles(plan: Plan, place: Place) -> float:

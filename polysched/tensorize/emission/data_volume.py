@@ -79,7 +79,7 @@ def _shape(match: Match, loops: Sequence[NestLoop], granules: Sequence[int]) -> 
     outer = tuple(at for at in sides if at not in (rows, columns))
     return RegisterShape(statement=match.fragment.statement.name, rows=rows, columns=columns, row_count=granules[rows],
                          column_count=granules[columns], inner=inner, outer=outer,
-                         cycles=match.intrinsic.cost.issue_cycles)
+                         cycles=match.intrinsic.cost.cycles)
 
 
 def _orders(loops: Sequence[NestLoop], spatial: Sequence[int]) -> tuple[tuple[int, ...], ...]:

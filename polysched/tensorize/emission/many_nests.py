@@ -68,7 +68,7 @@ def block_costs(match: Match, loops: tuple[NestLoop, ...], factors: Sequence[Seq
         kept = _of_inner_loop(unroll, own)
         held += np.where(mine == kept, kept, 1.0)
     cost = match.intrinsic.cost
-    starved = np.maximum(1.0, cost.latency_cycles / cost.issue_cycles / executions)
+    starved = np.maximum(1.0, cost.latency_cycles / cost.cycles / executions)
     return BlockCosts(loops=loops, unroll=unroll, registers=held, waits=loads / executions + starved,
                       read_bytes=read / executions)
 

@@ -115,7 +115,7 @@ def _if_long(plan: Plan) -> str:
     if not is_general(*(loop.count for loop in plan.loops)):
         return ""
     executions = " * ".join(f"(double){loop.count}" for loop in plan.loops)
-    return f" if({executions} >= {TEAM_CYCLES / plan.match.intrinsic.cost.issue_cycles:.0f})"
+    return f" if({executions} >= {TEAM_CYCLES / plan.match.intrinsic.cost.cycles:.0f})"
 
 
 def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -178,7 +178,7 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     choice : of register block and tiling; the models' best when None.
     """
     machine, chosen = target or host(), choice or PlanChoice()
-    tiling = chosen.tiling
+    match, tiling = match.on(machine), chosen.tiling
     loops = cache_blocks(match, nest_loops(match), machine) if unroll is not None else nest_loops(match)
     if not emulated and all("{register}" in o.register.load for o in match.intrinsic.operands):
         loops = register_blocks(match, loops, unroll, chosen.block)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from polysched.scop.body import Expr, Load
+from polysched.target import Target
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
@@ -51,6 +52,11 @@ class Match(OneLine):
     ordered: bool = False
     apart: bool = False
     rest: str = ""
+
+    def on(self, target: Target) -> Match:
+        """The match with the costs of a machine (`Intrinsic.on`)."""
+        own = self.intrinsic.on(target)
+        return self if own is self.intrinsic else replace(self, intrinsic=own)
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -189,7 +195,7 @@ class Match(OneLine):
 
         What a plan of the nest really costs, `emission.cost.plan_cycles`, is not less.
         """
-        work = self.executions * self.intrinsic.cost.issue_cycles + self.intrinsic.cost.latency_cycles
+        work = self.executions * self.intrinsic.cost.cycles + self.intrinsic.cost.latency_cycles
         if self.intrinsic.library:
             work = self.fragment.work / 16 + self.executions * self.intrinsic.cost.latency_cycles
         return work * self.fragment.times \

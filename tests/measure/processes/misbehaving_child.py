@@ -11,10 +11,13 @@ from polysched.measure.processes.child_side import start
 
 def main() -> None:
     request, reporter = start(sys.argv)
+    time.sleep(1.0 if request["do"] == "start late" else 0.0)
     reporter.phase("misbehaving")
     match request["do"]:
         case "finish":
             reporter.report(value=request["value"])
+            reporter.report(end="finished")
+        case "start late":
             reporter.report(end="finished")
         case "crash":
             ctypes.string_at(8)

@@ -78,6 +78,14 @@ def test_a_child_that_reports_may_take_longer_than_the_limit() -> None:
     assert ended.seconds > 1.0
 
 
+@pytest.mark.parametrize(("start_seconds", "end"), [(20.0, End.FINISHED), (None, End.HUNG)])
+def test_a_child_that_starts_may_take_longer_than_the_limit(start_seconds: float | None, end: End) -> None:
+    with workspace() as folder:
+        ended = run_isolated("misbehaving_child", {"do": "start late"}, folder=folder, limits=Limits(seconds=0.5),
+                             start_seconds=start_seconds)
+    assert ended.end is end
+
+
 @pytest.mark.parametrize(("do", "end"), [("hang with child", End.HUNG), ("leave a child", End.FINISHED)])
 def test_grandchildren_are_killed(do: str, end: End) -> None:
     ended = run_child(do, seconds=1.0)

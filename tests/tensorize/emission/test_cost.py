@@ -2,19 +2,44 @@
 
 import pytest
 
+from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.target import Costs, Target
-from polysched.tensorize import INTRINSICS
-from polysched.tensorize.emission.cost import issue_cycles
+from polysched.tensorize import INTRINSICS, match
+from polysched.tensorize.choice import choose
+from polysched.tensorize.emission.cost import busy_cycles
+from polysched.tensorize.emission.plan import make_plan
 
+WIDE = Target(vector_bits=512, vector_registers=32)
 NARROW_PIPES = Target(vector_bits=512, vector_registers=32, costs=Costs(vector_slowdown=2.0))
 
 
 @pytest.mark.parametrize(("name", "factor"), [
     ("fma_f32_avx512", 2.0),      # fills the vector
     ("fma_f32_avx2", 1.0),        # half of it
-    ("tdpbssd", 1.0),          # a unit of its own
+    ("tdpbssd", 1.0),             # a unit of its own
+    ("cblas_sgemm", 1.0),         # a library's own affair
 ])
 def test_full_vectors_issue_as_slowly_as_the_machine_says(name: str, factor: float) -> None:
     intrinsic = INTRINSICS[name]
-    assert issue_cycles(intrinsic, NARROW_PIPES) == factor * intrinsic.cost.issue_cycles
-    assert issue_cycles(intrinsic, Target(vector_bits=512)) == intrinsic.cost.issue_cycles
+    there = intrinsic.on(NARROW_PIPES)
+    assert there.cost.cycles == factor * intrinsic.cost.issue_cycles
+    assert there.on(NARROW_PIPES) is there
+    assert there.on(WIDE) == intrinsic.on(WIDE) == intrinsic
+
+
+def product(n: int = 96):
+    A, B = placeholder("A", (n, n), "float32"), placeholder("B", (n, n), "float32")
+    k = axis("k")
+    return build(compute((n, n), lambda i, j: sum(A[i, k] * B[k, j], over=k), name="C"))
+
+
+def test_matches_plans_and_choices_take_the_costs_of_the_machine() -> None:
+    found = match(product(), INTRINSICS["fma_f32_avx512"]).matches[0]
+    there = found.on(NARROW_PIPES)
+    assert there.cost_cycles > found.cost_cycles
+    plans = {target.costs.vector_slowdown: make_plan(found, emulated=False, target=target)
+             for target in (WIDE, NARROW_PIPES)}
+    assert busy_cycles(plans[2.0], NARROW_PIPES) > busy_cycles(plans[1.0], WIDE)
+    chosen = choose(product(), intrinsics=[INTRINSICS["fma_f32_avx512"]], target=NARROW_PIPES)
+    assert chosen is not None
+    assert chosen.intrinsic.cost.slowdown == 2.0
