@@ -118,9 +118,7 @@ def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
     written = {access.array for i in instances(loop) for access in how.scop.statement(i.statement).writes}
     node, moved, runs = loop, list[Packed](), [loop]
     while True:
-        found = next(((f, panel, around) for f in _panels(node.body, (), frozenset())
-                      if (around := _asked(node, f, facts, how)) is not None
-                      and (panel := _panel(node, f, written, how)) is not None), None)
+        found = next(_movable(node, facts, written, how), None)
         if found is None:
             break
         place, panel, around = found
@@ -132,6 +130,15 @@ def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
         result = replace(packed, body=result)
     unsure = dict.fromkeys(c for f in runs for c in _runs(f) if not facts.imply(c))
     return If(junction("&&", [*unsure]), result) if moved and unsure else result
+
+
+def _movable(loop: For, facts: Facts, written: set[str], how: Sharing) -> Iterator[
+        tuple[_Found, Panel, tuple[For, ...]]]:
+    """The panels that can be filled before a parallel loop, and the loops that have to run for it to do anything."""
+    for found in _panels(loop.body, (), frozenset()):
+        asked, panel = _asked(loop, found, facts, how), _panel(loop, found, written, how)
+        if asked is not None and panel is not None:
+            yield found, panel, asked
 
 
 def _asked(loop: For, found: _Found, facts: Facts, how: Sharing) -> tuple[For, ...] | None:
