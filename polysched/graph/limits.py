@@ -22,6 +22,14 @@ class GraphLimits:
         1 << 27, unit="elements", source="of all values of a graph that are computed while compiling: 512 MiB of "
                                          "float32, so that a short file does not fill the memory")
 
+    # evaluation/sequences.py
+    most_sequence_elements: int = constant(
+        4096, unit="elements", source="of a sequence: each becomes a value of the graph; ONNX's tests have under 10")
+
+    # operators/families/patches.py
+    most_determinant_rows: int = constant(
+        4, unit="rows", source="of a matrix whose determinant is the sum over all permutations: 24 products")
+
     # operators/operator.py
     longest_witness: int = constant(
         300, unit="characters", source="of what a refusal quotes from a model: some lines of a terminal")

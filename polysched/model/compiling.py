@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.control import resolve_sequences
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind
@@ -58,7 +59,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
                   options: PipelineOptions | None = None,
                   fusion: Fusion = "auto", measure_plans: bool = False,
                   inputs: Mapping[str, np.ndarray] | None = None, stored: Stored = "float32") -> CompiledModel:
-    """A graph as a function of arrays by name.
+    """A graph as a function of arrays by name; an output `s` that is a sequence is the outputs `s[0]`, `s[1]`, ...
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         sizes or of short storage are to be measured.
     UnsupportedGraphError : a node is not had, or not for a size that is open; nothing is compiled before that is known.
     """
-    bound = bind(graph, sizes, values)
+    bound = resolve_sequences(bind(graph, sizes, values))
     chosen = options or PipelineOptions()
     if fusion not in FUSIONS:
         raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",

@@ -21,7 +21,8 @@ from polysched.model.limits import LIMITS
 from polysched.scop.construction.promotion import from_numpy
 from polysched.scop.dtypes import BOOL, INT64
 
-BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
+BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",),
+          "SequenceMap": ("body",)}
 """The attributes that hold the regions of a node, in their order."""
 
 

@@ -6,6 +6,7 @@ called with them, and kept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,11 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 
 from polysched.errors import PolyschedError
+from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.evaluation.steering import steering_inputs
-from polysched.graph.reading.onnx_reader import load
+from polysched.graph.reading.onnx_reader import Elements, load, structured_inputs
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.types import TensorType
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.compiling import compile_graph
 from polysched.model.limits import LIMITS
@@ -33,8 +36,8 @@ class PolyschedRep(BackendRep):
         self._bound = steering_inputs(graph, control=False)
         self._compiled: dict[object, CompiledModel] = {}
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
-        """The outputs in their order.
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The outputs in their order; a sequence is a list.
 
         Parameters
         ----------
@@ -45,7 +48,7 @@ class PolyschedRep(BackendRep):
         arrays = {name: np.asarray(value) for name, value in given.items()}
         model = self.compiled(arrays)
         results = model.run({name: a for name, a in arrays.items() if name in dict(model.graph.inputs)})
-        return tuple(results[name] for name in self.graph.outputs)
+        return tuple(results[name] if name in results else _elements(results, name) for name in self.graph.outputs)
 
     def compiled(self, arrays: Mapping[str, np.ndarray]) -> CompiledModel:
         """The model for the shapes and steering values of some inputs.
@@ -73,6 +76,60 @@ class PolyschedRep(BackendRep):
         return self._compiled[key]
 
 
+def _elements(results: Mapping[str, np.ndarray], output: str) -> list[np.ndarray]:
+    """An output that is a sequence; no other value is called as its elements are."""
+    names = (item_name(output, place) for place in itertools.count())
+    return [results[name] for name in itertools.takewhile(lambda name: name in results, names)]
+
+
+class StructuredRep(BackendRep):
+    """A model whose inputs are sequences or optionals: what they consist of is that of a call.
+
+    Parameters
+    ----------
+    model : onnx's value.
+    """
+
+    def __init__(self, model: onnx.ModelProto, options: PipelineOptions | None = None) -> None:
+        self.model = model
+        self.options = options
+        constants = {t.name for t in model.graph.initializer}
+        self.names = [value.name for value in model.graph.input if value.name not in constants]
+        self.structured = structured_inputs(model)
+        self._known: dict[object, PolyschedRep] = {}
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The outputs in their order; a sequence is a list, an empty optional None.
+
+        Parameters
+        ----------
+        inputs : values by name, or in the order of the inputs.
+        """
+        given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.names, inputs, strict=True))
+        elements = {name: _types(given[name]) for name in self.structured}
+        key = tuple(elements.items())
+        if key not in self._known:
+            while len(self._known) >= LIMITS.most_specialisations:
+                del self._known[next(iter(self._known))]
+            self._known[key] = PolyschedRep(load(self.model, elements=elements), self.options)
+        arrays: dict[str, Any] = {}
+        for name, value in given.items():
+            if isinstance(value, list):
+                arrays |= {item_name(name, place): element for place, element in enumerate(value)}
+            elif value is not None:
+                arrays[name] = value
+        return self._known[key].run(arrays)
+
+
+def _types(value: Any) -> Elements:
+    """The types of what a sequence or an optional consists of."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return tuple(TensorType.of_array(np.asarray(element)) for element in value)
+    return TensorType.of_array(np.asarray(value))
+
+
 def sizes_by_shapes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
     """The values of the symbols that are an extent of an input, by the shapes of some inputs."""
     found: dict[str, int] = {}
@@ -87,13 +144,15 @@ class PolyschedBackend(Backend):
     """Compiles ONNX models."""
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> PolyschedRep:
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> PolyschedRep | StructuredRep:
         """A model ready to run.
 
         Raises
         ------
         PolyschedError : it is not had.
         """
+        if structured_inputs(model):
+            return StructuredRep(model, kwargs.get("options"))
         return PolyschedRep(load(model), kwargs.get("options"))
 
     @classmethod

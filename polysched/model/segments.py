@@ -14,6 +14,7 @@ import numpy as np
 from polysched.errors import PolyschedError, UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inference
 from polysched.graph.operators.control import LOOP
+from polysched.graph.operators.families.sequences import STRUCTURED
 from polysched.graph.operators.registry import OPERATORS, operator_of
 from polysched.graph.passes.control import Resolving
 from polysched.graph.planning.expressions import scop_of
@@ -72,6 +73,8 @@ class _Cutting(Resolving):
         before, entered = len(self.nodes), self.entered
         try:
             self._check_operands(node)
+            if node.op in STRUCTURED:
+                raise self.structures.refusal(node, "a sequence in a graph with islands runs in one")
             super().take(node)
         except UnsupportedGraphError as error:
             del self.nodes[before:]

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.graph.evaluation.interpreter import interpret
+from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.passes.widening import widened, widened_array
 from polysched.graph.values.graph import Graph
 from polysched.model.island import runtime_failures
@@ -70,8 +72,16 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
             results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
         except failures as failure:
             raise _refused(model, failure) from None
-        return dict(zip(names, results, strict=True))
+        return {name: value for output, result in zip(names, results, strict=True)
+                for name, value in _tensors(output, result)}
     return run
+
+
+def _tensors(output: str, result: Any) -> list[tuple[str, np.ndarray]]:
+    """An output; of a sequence, its elements."""
+    if isinstance(result, list):
+        return [(item_name(output, place), element) for place, element in enumerate(result)]
+    return [(output, result)]
 
 
 def _refused(model: str | Path, failure: Exception) -> UsageError:

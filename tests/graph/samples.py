@@ -223,6 +223,53 @@ SAMPLES: list[Sample] = [
     sample("ConstantOfShape", whole(2, 1), value=3, dtype="int32"),
     sample("Range", whole(1), whole(8), whole(3)), sample("Range", np.array(1, np.float32), np.array(-1, np.float32),
                                                           np.array(-0.5, np.float32)),
+    sample("DFT", floats(2, 7, 1)), sample("DFT", floats(2, 6, 3, 2), None, np.array(1)),
+    sample("DFT", floats(5, 1, dtype="float64"), np.array(8), onesided=1),
+    sample("DFT", floats(2, 9, 1), np.array(4), onesided=1),
+    *(sample("DFT", floats(2, n, 2), *o, inverse=1, onesided=1)
+      for n, o in ((4, ()), (3, (np.array(5),)), (5, (np.array(6),)))),
+    sample("STFT", floats(2, 11, 1), np.array(3), None, np.array(4)),
+    sample("STFT", floats(1, 9, 2), np.array(2), floats(5), onesided=0),
+    sample("MelWeightMatrix", np.array(4), np.array(16), np.array(8192), np.array(0.0, np.float32),
+           np.array(4096.0, np.float32)),
+    *(sample("GridSample", floats(2, 3, 4, 5), floats(2, 3, 2, 2, low=-1.6, high=1.6), mode=m, padding_mode=p,
+             align_corners=a) for m in ("nearest", "linear", "cubic") for p in ("zeros", "border", "reflection")
+      for a in (0, 1)),
+    sample("GridSample", floats(1, 2, 3, 4, 2), floats(1, 2, 1, 3, 3)), sample(
+        "GridSample", floats(1, 1, 1, 3), floats(1, 2, 2, 2), padding_mode="reflection", align_corners=1),
+    sample("DeformConv", floats(1, 4, 5, 4), floats(4, 2, 3, 2), floats(1, 24, 2, 3), floats(4), floats(1, 12, 2, 3),
+           group=2, offset_group=2, pads=(1, 0, 0, 1), dilations=(1, 2), strides=(2, 1)),
+    sample("DeformConv", floats(1, 1, 3, 3), floats(1, 1, 2, 2), floats(1, 8, 2, 2)),
+    *(sample("RoiAlign", floats(2, 2, 6, 7), floats(3, 4, low=-2, high=9), np.array([1, 0, 1]), output_height=2,
+             output_width=3, sampling_ratio=2, spatial_scale=0.7, mode=m, coordinate_transformation_mode=c)
+      for m in ("avg", "max") for c in ("half_pixel", "output_half_pixel")),
+    sample("Col2Im", floats(2, 8, 6), whole(4, 5), whole(2, 2), strides=(2, 2), pads=(0, 1, 0, 0)),
+    sample("Col2Im", ints(1, 3, 4), whole(6), whole(3), dilations=(1,)),
+    sample("Col2Im", floats(1, 8, 8), whole(3, 3, 3), whole(2, 2, 2)),
+    sample("MaxUnpool", floats(1, 1, 2, 2), np.array([[[[5, 7], [13, 15]]]]), kernel_shape=(2, 2), strides=(2, 2)),
+    sample("MaxUnpool", floats(1, 1, 2), np.array([[[1, 2]]]), whole(1, 1, 5), kernel_shape=(2,), strides=(2,)),
+    sample("Compress", floats(3, 4), np.array([True, False, True]), axis=-1),
+    sample("Compress", floats(2, 3), np.array([False, True, True, False, True])),
+    *(sample("TensorScatter", floats(2, 3, 5, 2), floats(2, 3, 2, 2), i, mode=m) for m, i in (
+        ("linear", whole(1, 3)), ("circular", whole(4, 0)), ("linear", None))),
+    sample("TensorScatter", ints(3, 4), ints(3, 2), whole(2, 0, 1), axis=1),
+    sample("ReverseSequence", floats(4, 3), whole(4, 2, 1)),
+    sample("ReverseSequence", ints(2, 5, 2), whole(0, 3), batch_axis=0, time_axis=1),
+    *(sample("Det", floats(2, n, n)) for n in (1, 2, 3, 4)), sample("Det", floats(2, 2, dtype="float64")),
+    *(sample("Adam", np.array(0.1, np.float32), np.array(t), *(floats(n) for n in (3, 2) * 2),
+             *(floats(n, low=0.1) for n in (3, 2) * 2), results=6, norm_coefficient=0.01, norm_coefficient_post=0.02)
+      for t in (0, 3)),
+    sample("Adagrad", np.array([0.1], np.float32), np.array([2]), floats(2, 3), floats(2, 3), floats(2, 3, low=0.1),
+           results=2, decay_factor=0.1, norm_coefficient=0.01),
+    *(sample("Momentum", np.array(0.1, np.float32), np.array(t), floats(4), floats(4), floats(4), results=2, alpha=0.9,
+             beta=0.8, norm_coefficient=0.01, mode=m) for t in (0, 1) for m in ("standard", "nesterov")),
+    sample("Binarizer", floats(3, 4), threshold=0.5), *(sample("Binarizer", ints(9), threshold=t)
+                                                       for t in (-1e10, -0.5, 3.0, 1e10)),
+    sample("ArrayFeatureExtractor", floats(3, 4), whole(3, 0)), sample("ArrayFeatureExtractor", floats(4),
+                                                                       whole(-1, 2, 1)),
+    sample("BatchNormalization", floats(2, 3, 4), floats(3), floats(3), floats(3), floats(3, low=0.5), results=3,
+           training_mode=1, momentum=0.8),
+    sample("Dropout", floats(2, 3), np.array(0, np.float32), np.array(True), results=2),
 ]
 
 

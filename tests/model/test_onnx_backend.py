@@ -42,6 +42,26 @@ def test_a_prepared_model_is_kept_per_steering_value() -> None:
     assert ready.run([np.zeros(8, np.float32), np.array([2, 4])])[0].shape == (2, 4)
 
 
+def test_sequences_go_in_and_come_out_as_lists() -> None:
+    tensor = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+    sequence = helper.make_sequence_type_proto(tensor)
+    graph = helper.make_graph(
+        [helper.make_node("SequenceInsert", ["s", "x", "p"], ["t"]), helper.make_node("SequenceLength", ["t"], ["n"])],
+        "g", [helper.make_value_info("s", sequence), helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["k"]),
+              helper.make_tensor_value_info("p", onnx.TensorProto.INT64, [])],
+        [helper.make_value_info("t", sequence), helper.make_tensor_value_info("n", onnx.TensorProto.INT64, [])])
+    ready = onnx_backend.prepare(helper.make_model(graph))
+    x = np.arange(3, dtype=np.float32)
+    for given, at in (([x, 2 * x], 0), ([x, 2 * x], -1), ([], 0), ([np.ones((2, 2), np.float32)], 1)):
+        found, count = ready.run([given, x, np.array(at)])
+        wanted = list(given)
+        wanted.insert(at, x)
+        assert count == len(wanted) == len(found)
+        assert all(np.array_equal(f, w) for f, w in zip(found, wanted, strict=True))
+    with pytest.raises(UnsupportedGraphError, match="lies outside of the sequence"):
+        ready.run([[x], x, np.array(2)])
+
+
 def test_what_is_not_had_is_refused_and_devices_are_processors() -> None:
     with pytest.raises(UnsupportedGraphError, match="there is no operator StringNormalizer"):
         onnx_backend.run_node(helper.make_node("StringNormalizer", ["x"], ["y"]), [np.zeros(2, np.float32)])

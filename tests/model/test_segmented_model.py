@@ -40,8 +40,8 @@ def shapes() -> Any:
 
 
 def sequence() -> Any:
-    nodes = [node("SplitToSequence", ["x"], ["q"], axis=0), node("ConcatFromSequence", ["q"], ["c"], axis=1),
-             node("Exp", ["c"], ["y"])]
+    nodes = [node("SplitToSequence", ["x"], ["q"], axis=0), node("ReduceMax", ["x"], ["m"], keepdims=0),
+             node("Cast", ["m"], ["p"], to=7), node("SequenceAt", ["q", "p"], ["c"]), node("Exp", ["c"], ["y"])]
     return model(nodes, [value("x", [4, 5])], [value("y", ["a", "b"])])
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from polysched.errors import UsageError, WrongResultError
-from polysched.graph import from_text
+from polysched.graph import from_text, load
+from polysched.model import compile_graph
 from polysched.model.verification import (
     by_interpreter,
     by_onnxruntime,
@@ -90,6 +91,22 @@ def test_too_large_a_loss_is_refused(value: float) -> None:
     assert check_loss({"y": np.full(3, 0.96, np.float32)}, wanted, "the reference")
     with pytest.raises(WrongResultError, match="not near what the reference computes"):
         check_loss({"y": np.array([1, 1, value], np.float32)}, wanted, "the reference")
+
+
+def test_a_sequence_of_onnx_runtime_is_its_elements(tmp_path: Path) -> None:
+    helper = pytest.importorskip("onnx").helper
+    pytest.importorskip("onnxruntime")
+    x = helper.make_tensor_value_info("x", 1, [2, 3])
+    made = helper.make_value_info("s", helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, None)))
+    graph = helper.make_graph([helper.make_node("SplitToSequence", ["x"], ["s"], axis=0)], "g", [x], [made])
+    (tmp_path / "s.onnx").write_bytes(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid(
+        "", 18)]).SerializeToString())
+    data = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    wanted = by_onnxruntime(tmp_path / "s.onnx", 1)(data)
+    assert list(wanted) == ["s[0]", "s[1]"]
+    compiled = compile_graph(load(tmp_path / "s.onnx"))
+    for name, value in compiled(**data).items():
+        assert np.array_equal(value, wanted[name])
 
 
 def test_what_onnx_runtime_refuses_is_said_in_its_words(tmp_path: Path) -> None:

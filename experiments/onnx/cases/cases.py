@@ -68,11 +68,14 @@ def data_sets(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
     found = []
     for data in sorted(folder.glob("test_data_set_*")):
         def values(stem: str, data: Path = data) -> list[Any]:
-            arrays = []
+            arrays: list[Any] = []
             for place in range(len(list(data.glob(f"{stem}_*.pb")))):
-                tensor = onnx.TensorProto()
-                tensor.ParseFromString((data / f"{stem}_{place}.pb").read_bytes())
-                arrays.append(onnx.numpy_helper.to_array(tensor))
+                text = (data / f"{stem}_{place}.pb").read_bytes()
+                declared = (model.graph.input if stem == "input" else model.graph.output)[place].type
+                if declared.HasField("sequence_type"):
+                    arrays.append(onnx.numpy_helper.to_list(onnx.SequenceProto.FromString(text)))
+                else:
+                    arrays.append(onnx.numpy_helper.to_array(onnx.TensorProto.FromString(text)))
             return arrays
         found.append((values("input"), values("output")))
     return model, found
@@ -94,8 +97,12 @@ def light(path: Path) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
     return model, [(inputs, [onnx.numpy_helper.to_array(t) for t in wanted])]
 
 
-def difference(result: np.ndarray, wanted: Any, rtol: float, atol: float) -> str | None:
+def difference(result: Any, wanted: Any, rtol: float, atol: float) -> str | None:
     """What is wrong with an output; None where nothing is."""
+    if isinstance(wanted, list):
+        if not isinstance(result, list) or len(result) != len(wanted):
+            return f"{len(result) if isinstance(result, list) else 'no'} elements, wanted {len(wanted)}"
+        return next(filter(None, (difference(r, w, rtol, atol) for r, w in zip(result, wanted, strict=True))), None)
     if not isinstance(wanted, np.ndarray | np.generic):
         return f"a {type(wanted).__name__} is wanted"
     expected = np.asarray(wanted)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
+from polysched.graph.evaluation.sequences import item_names, run_structured
 from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
+from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
@@ -19,7 +22,8 @@ from polysched.graph.values.types import TensorType
 def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The outputs of a graph for arrays of its inputs, by the references of its operators.
 
-    Shapes may differ from call to call where the graph has symbols.  A result that has another type than was inferred
+    Shapes may differ from call to call where the graph has symbols.  The elements of an output `s` that is a sequence
+    are the outputs `s[0]`, `s[1]`, ...  A result that has another type than was inferred
     is a fault of an operator's description and raises `UnsupportedGraphError`.
 
     Raises
@@ -34,7 +38,15 @@ def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nd
         check_input(name, its_type, values[name])
     for node in graph.nodes:
         values |= run_node(node, values)
-    return {name: values[name] for name in graph.outputs}
+    return {name: value for output in graph.outputs for name, value in _tensors(graph, output, values[output])}
+
+
+def _tensors(graph: Graph, output: str, value: Any) -> list[tuple[str, np.ndarray]]:
+    """An output; of a sequence, its elements."""
+    if value is not None and not isinstance(value, list):
+        return [(output, value)]
+    elements = value or []
+    return list(zip(item_names(output, len(elements), graph), elements, strict=True))
 
 
 def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:
@@ -53,8 +65,19 @@ def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:
 
 def run_node(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The results of one node, compared with the types that its operator promises."""
-    if node.regions:
+    if node.regions and node.op != MAP:
         return dict(zip(node.outputs, run_regions(node, values), strict=False))
+    sequences = [n for n in node.inputs if isinstance(values.get(n, ()), list | None)]
+    if node.op in STRUCTURED or (sequences and node.op == "Identity"):
+        return _run_map(node, values) if node.op == MAP else {node.outputs[0]: run_structured(node, values)}
+    if sequences:
+        raise UnsupportedGraphError("a sequence or an optional stands where a tensor is wanted", where=node.where,
+                                    witness=sequences[0])
+    return _run_operator(node, values)
+
+
+def _run_operator(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The results of an operator on tensors."""
     operator = operator_of(node)
     types = {n: TensorType.of_array(values[n]) for n in node.inputs if n in values}
     site = site_of(node, types, values)
@@ -77,6 +100,17 @@ def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray
     check_regions(node)
     runs = {IF: _run_if, LOOP: _run_loop, SCAN: _run_scan, CALL: _run_call, BRANCH: _run_branch, REPEAT: _run_repeat}
     return runs[node.op](node, values)
+
+
+def _run_map(node: Node, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The results of a body for the elements of sequences; other operands are the same for each."""
+    given = [values[n] for n in node.inputs]
+    count = len(given[0])
+    if any(isinstance(v, list) and len(v) != count for v in given):
+        raise UnsupportedGraphError("sequences of different lengths are mapped together", where=node.where)
+    rows = [_region(node.regions[0], [v[k] if isinstance(v, list) else v for v in given], values)
+            for k in range(count)]
+    return {output: [row[place] for row in rows] for place, output in enumerate(node.outputs)}
 
 
 def _stacked(node: Node, rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:

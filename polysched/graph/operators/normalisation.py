@@ -98,12 +98,10 @@ def _np_hardmax(site: Site, x: np.ndarray) -> Any:
 
 def _batch_types(site: Site) -> tuple[TensorType, ...]:
     own = site.type()
-    if site.attribute("training_mode", 0):
-        raise site.refusal("training_mode=1: models run here, they are not trained")
     if own.rank < 2 or any(site.type(p).shape != own.shape[1:2] for p in range(1, 5)):
         raise site.refusal("a number per channel is wanted", witness=str(own))
     one_type(site, (0,))
-    return (own,)
+    return (own, site.type(3), site.type(4)) if site.attribute("training_mode", 0) else (own,)
 
 
 def _per_channel(site: Site, build: Builder, name: str) -> str:
@@ -111,7 +109,28 @@ def _per_channel(site: Site, build: Builder, name: str) -> str:
     return name if not rest else build.op("Unsqueeze", name, build.constant([1 + d for d in range(rest)]))
 
 
-def _batch(site: Site, build: Builder, x: str, scale: str, bias: str, mean: str, variance: str) -> str:
+def _batch(site: Site, build: Builder, x: str, scale: str, bias: str, mean: str, variance: str
+           ) -> str | tuple[str, ...]:
+    """By the numbers that are given; when it is trained, by those of the batch, and mixtures of both are results."""
+    if not site.attribute("training_mode", 0):
+        return _normalised(site, build, x, scale, bias, mean, variance)
+    axes = build.constant([d for d in range(site.type().rank) if d != 1])
+    own = build.op("ReduceMean", x, axes, keepdims=0)
+    less = build.op("Sub", x, _per_channel(site, build, own))
+    spread = build.op("ReduceMean", build.op("Mul", less, less), axes, keepdims=0)
+    share = site.attribute("momentum", 0.9)
+
+    def mixed(place: int, before: str, new: str) -> str:
+        numpy = site.type(place).numpy
+        new = build.op("Cast", new, to=site.type(place).dtype.name)
+        return build.op("Add", build.op("Mul", before, build.constant(np.array(share, numpy))),
+                        build.op("Mul", new, build.constant(np.array(1 - share, numpy))))
+    wide = site.type(4).dtype.name
+    made = _normalised(site, build, x, scale, bias, *(build.op("Cast", v, to=wide) for v in (own, spread)))
+    return made, mixed(3, mean, own), mixed(4, variance, spread)
+
+
+def _normalised(site: Site, build: Builder, x: str, scale: str, bias: str, mean: str, variance: str) -> str:
     numpy = site.type(4).numpy
     shifted = build.op("Add", variance, build.constant(np.array(site.attribute("epsilon", 1e-5), numpy)))
     factor = build.op("Div", scale, build.op("Sqrt", shifted))
@@ -120,7 +139,16 @@ def _batch(site: Site, build: Builder, x: str, scale: str, bias: str, mean: str,
     return build.op("Add", build.op("Mul", x, factor), offset)
 
 
-def _np_batch(site: Site, x: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+def _np_batch(site: Site, x: np.ndarray, *parts: np.ndarray) -> np.ndarray | tuple[np.ndarray, ...]:
+    if site.attribute("training_mode", 0):
+        axes, share = tuple(d for d in range(x.ndim) if d != 1), site.attribute("momentum", 0.9)
+        own = [f(x.astype(np.float64), axis=axes) for f in (np.mean, np.var)]
+        mixed = [(p * share + o * (1 - share)).astype(p.dtype) for p, o in zip(parts[2:], own, strict=True)]
+        return (_np_normalised(site, x, *parts[:2], *own), *mixed)
+    return _np_normalised(site, x, *parts)
+
+
+def _np_normalised(site: Site, x: np.ndarray, *parts: np.ndarray) -> np.ndarray:
     scale, bias, mean, variance = (p.astype(np.float64).reshape(-1, *(1,) * (x.ndim - 2)) for p in parts)
     result = (x - mean) / np.sqrt(variance + site.attribute("epsilon", 1e-5)) * scale + bias
     return np.asarray(result).astype(x.dtype)
@@ -211,8 +239,8 @@ def _np_lrn(site: Site, x: np.ndarray) -> np.ndarray:
 
 
 def _dropout_types(site: Site) -> tuple[TensorType, ...]:
-    if site.has(2) and bool(site.value(2).ravel()[0]):
-        raise site.refusal("training_mode is true: models run here, they are not trained")
+    if site.has(2) and bool(site.value(2).ravel()[0]) and not (site.has(1) and float(site.value(1).ravel()[0]) == 0):
+        raise site.refusal("training_mode is true: what is dropped is drawn at random")
     return site.type(), site.type().with_dtype(BOOL)
 
 
@@ -240,4 +268,4 @@ OPERATORS = (
     Operator(name="ChannelSum", kind=Kind.REDUCTION, types=_lrn_types, reference=_np_channel_sum,
              expression=_channel_sum),
     Operator(name="Dropout", kind=Kind.ELEMENTWISE, types=_dropout_types, reference=_np_dropout, composition=_dropout,
-             steering=(2,)))
+             steering=(1, 2)))

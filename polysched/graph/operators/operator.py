@@ -150,6 +150,17 @@ class Site:
             raise self.refusal("an axis occurs twice", witness=str(tuple(axes)))
         return found
 
+    def check_table(self, elements: int) -> None:
+        """Refuse a table that the operator needs and that is too large to be computed while compiling.
+
+        Raises
+        ------
+        UnsupportedGraphError : it has more elements than a value that is folded.
+        """
+        if elements > LIMITS.most_folded_elements:
+            raise self.refusal("a table that the operator needs is too large", witness=f"{elements} elements",
+                               hint=f"at most {LIMITS.most_folded_elements}")
+
     def refusal(self, problem: str, *, witness: str | None = None, hint: str | None = None) -> UnsupportedGraphError:
         """What to raise where the node is not had."""
         return UnsupportedGraphError(_short(problem), where=self.node.where, hint=hint,

@@ -169,6 +169,9 @@ def closed(region: Graph, around: Mapping[str, str], types: Sequence[TensorType]
     inputs = [*zip(region.parameters, types, strict=True), *((n, inference.types[o]) for n, o in captured.items())]
     whole = resolve(region.but(inputs=tuple(inputs), parameters=(), nodes=(*before, *region.nodes),
                                constants={**region.constants, **constants}, types={}))
+    if whole.outputs != region.outputs:
+        raise UnsupportedGraphError("a sequence is the result of what depends on data", where=f"region {region.name}",
+                                    witness=", ".join(o for o in region.outputs if o not in whole.outputs)[:200])
     return Closed(region=whole.but(inputs=(), parameters=tuple(n for n, _ in inputs)), inferred=infer(whole),
                   captured=tuple(captured.values()))
 

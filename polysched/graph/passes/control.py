@@ -1,4 +1,7 @@
-"""Control flow: branches that are known are chosen, loops unrolled; the others are decided when the model runs."""
+"""Control flow: branches that are known are chosen, loops unrolled; the others are decided when the model runs.
+
+Sequences and optionals go with it: a loop may make them, a branch may ask for them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.sequences import Structures, item_names
 from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import CALL, CLOSED, IF, LOOP, SCAN, check_regions
+from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.passes.closing import Form, closed_branch, closed_loop
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
@@ -23,12 +28,24 @@ def resolve_control(graph: Graph) -> Graph:
 
     Rewrite:  const c = true; let y = If(c) { yes: let a = Exp(x); return a ... }  ->  let y = Exp(x)
 
+    Elements take the place of sequences; an output `s` that is a sequence becomes the outputs `s[0]`, `s[1]`, ...
+
     Raises
     ------
     UnsupportedGraphError : a side or a body is not compiled, an iteration changes a shape, how many rows a loop stacks
-        depends on data, or a loop is too long to unroll.
+        or what a sequence consists of depends on data, or a loop is too long to unroll.
     """
-    return graph if not any(n.regions for n in graph.nodes) else Resolving(graph).run()
+    return graph if not any(n.regions or n.op in STRUCTURED for n in graph.nodes) else Resolving(graph).run()
+
+
+def resolve_sequences(graph: Graph) -> Graph:
+    """The graph without sequences and optionals, if it has any: its outputs are tensors.
+
+    Raises
+    ------
+    UnsupportedGraphError : as `resolve_control`.
+    """
+    return resolve_control(graph) if any(n.op in STRUCTURED for n in graph.walk()) else graph
 
 
 class Resolving(TypedBuilder):
@@ -38,23 +55,62 @@ class Resolving(TypedBuilder):
         super().__init__(graph, fresh_names(graph))
         self.graph = graph
         self.entered = 0
+        self.structures = Structures(self)
 
     def run(self) -> Graph:
-        """The graph without regions."""
+        """The graph without regions and without sequences."""
         for node in self.graph.nodes:
             self.take(node)
-        return self.graph.but(nodes=tuple(self.nodes), constants=self.constants, types={})
+        outputs = [element for output in self.graph.outputs for element in self.elements(output)]
+        return self.graph.but(nodes=tuple(self.nodes), constants=self.constants, types={}, outputs=tuple(outputs))
+
+    def elements(self, output: str) -> tuple[str, ...]:
+        """The outputs that an output becomes: of a sequence, its elements."""
+        if output not in self.structures.of:
+            return (output,)
+        elements = self.structures.of[output] or ()
+        names = item_names(output, len(elements), self.graph)
+        for name, element in zip(names, elements, strict=True):
+            self.emit(Node.of("Identity", (element,), (name,)))
+        return names
 
     def take(self, node: Node) -> None:
-        """One node: kept, or its regions in its place."""
-        if not node.regions or node.op in CLOSED:
+        """One node: kept, or its regions or elements in its place."""
+        if node.op == MAP:
+            self.map(node)
+        elif node.op in STRUCTURED or (node.op == "Identity" and node.inputs[:1] and
+                                       node.inputs[0] in self.structures.of):
+            self.structures.take(node)
+        elif not node.regions or node.op in CLOSED:
+            self.structures.check_tensors(node)
             self.emit(node)
-            return
+        else:
+            self.resolve(node)
+
+    def resolve(self, node: Node) -> None:
+        """One node with regions: these in its place."""
         check_regions(node)
         resolve = {IF: self.branch, LOOP: self.loop, SCAN: self.scan, CALL: self.call}[node.op]
+        for name in node.inputs:
+            if name and name not in self.inference.types and name not in self.structures.of:
+                raise UnsupportedGraphError(f"the value {name!r} is used before it is bound", where=node.where)
         for name, result in zip(node.outputs, resolve(node), strict=False):
             if name:
                 self.take(Node.of("Identity", (result,), (name,), name=node.name))
+
+    def map(self, node: Node) -> None:
+        """The results of a body for the elements of sequences, which become sequences."""
+        structures, first = self.structures, self.structures.sequence(node)
+        if len(node.regions) != 1 or len(node.regions[0].parameters) != len(node.inputs) or (
+                len(node.regions[0].outputs) != len(node.outputs)):
+            raise structures.refusal(node, "operands, results and the body do not fit together")
+        others = {name: structures.sequence(node, p) for p, name in enumerate(node.inputs) if name in structures.of}
+        if any(len(other) != len(first) for other in others.values()):
+            raise structures.refusal(node, "sequences of different lengths are mapped together")
+        rows = [self.region(node.regions[0], [others[n][k] if n in others else n for n in node.inputs], node.where)
+                for k in range(len(first))]
+        for place, output in enumerate(node.outputs):
+            structures.bind(node, output, tuple(row[place] for row in rows))
 
     def value(self, name: str) -> np.ndarray | None:
         """What is known of a value."""
@@ -97,6 +153,7 @@ class Resolving(TypedBuilder):
         """
         before = len(self.nodes)
         try:
+            self.structures.check_tensors(node)
             return close()
         except UnsupportedGraphError as error:
             del self.nodes[before:]
@@ -113,6 +170,7 @@ class Resolving(TypedBuilder):
         """The results of a long loop: run, where that is possible."""
         before = len(self.nodes)
         try:
+            self.structures.check_tensors(node)
             return closed_loop(node, form, self, resolve_control)
         except UnsupportedGraphError:
             del self.nodes[before:]
@@ -183,7 +241,7 @@ class Resolving(TypedBuilder):
         results_count = len(body.outputs) - len(states)
         out_axes = node.attribute("scan_output_axes", (0,) * results_count)
         out_backwards = node.attribute("scan_output_directions", (0,) * results_count)
-        types = [self.inference.types[name] for name in scanned]
+        types = [self.inference.types[self.structures.tensor(node, len(states) + k)] for k in range(count)]
         extent = types[0].shape[axes[0] % types[0].rank]
         if self.is_long(extent, body):
             def run() -> list[str]:

@@ -12,6 +12,9 @@ from typing import Any
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
+from polysched.graph.operators.registry import DOMAINS
+
+_ELSEWHERE = frozenset().union(*DOMAINS.values())
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,11 @@ class Signature:
 
 @cache
 def _signatures() -> dict[str, Signature]:
-    """Of all standard operators."""
+    """Of all standard operators, and of those of other domains that are had."""
     import onnx
     versions: dict[str, list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        if not schema.domain:
+        if not schema.domain or schema.name in DOMAINS.get(schema.domain, ()):
             versions.setdefault(schema.name, []).append(schema)
     found = {}
     for name, schemas in versions.items():
@@ -58,7 +61,7 @@ def check_node(proto: Any, where: str) -> None:
     """
     import onnx
     signature = _signatures().get(proto.op_type)
-    if signature is None:
+    if signature is None or (proto.op_type in _ELSEWHERE) != (proto.domain in DOMAINS):
         raise UnsupportedGraphError(f"ONNX has no operator {proto.op_type[:80]!r}", where=where)
     if len(proto.input) > signature.most_operands or len(proto.output) > signature.most_results:
         raise UnsupportedGraphError(

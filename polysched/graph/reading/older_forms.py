@@ -23,6 +23,10 @@ AS_OPERANDS: dict[str, tuple[tuple[str, int, type], ...]] = {
 
 REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
               "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+DEFAULTS: tuple[tuple[str, int, str, Any], ...] = (
+    ("Concat", 4, "axis", 1), ("DFT", 20, "axis", 1),
+    ("RoiAlign", 16, "coordinate_transformation_mode", "output_half_pixel"))
+"""Operators, the first version without it, an attribute, and what it was where it was not given."""
 GONE = ("consumed_inputs", "is_test", "spatial", "broadcast")
 
 
@@ -54,7 +58,7 @@ def modernised(node: Node, version: int, constant: Constant) -> Iterator[Node]:
 
 def _attributes(node: Node, version: int) -> dict[str, Any]:
     """The attributes without those that are gone, and with a default that there was."""
-    before = {"axis": 1} if version < 4 and node.op == "Concat" else {}
+    before = {name: value for op, last, name, value in DEFAULTS if node.op == op and version < last}
     return {**before, **{k: v for k, v in node.attributes if k not in GONE}}
 
 

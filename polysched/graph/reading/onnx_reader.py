@@ -7,15 +7,17 @@ of their name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
+from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.limits import LIMITS
+from polysched.graph.operators.registry import DOMAINS
 from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
@@ -30,16 +32,22 @@ if TYPE_CHECKING:
     import onnx
 
 NO_ONNX = "the package onnx is missing; install it: python -m pip install 'polysched[onnx]'"
+STRUCTURES = ("sequence_type", "optional_type")
 UNKNOWN = -1
 """What some exporters write as an extent that is not known."""
+Elements: TypeAlias = "Sequence[TensorType] | TensorType | None"
+"""What an input consists of that is no tensor: of a sequence the types of its elements, of an optional its type, or
+None where it is empty."""
 
 
-def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
+def load(model: str | Path | bytes | onnx.ModelProto, *, elements: Mapping[str, Elements] | None = None) -> Graph:
     """The graph of an ONNX model.
 
     Parameters
     ----------
     model : a file, its bytes, or onnx's own value.
+    elements : what inputs consist of that are sequences or optionals; a sequence `s` becomes the inputs `s[0]`,
+        `s[1]`, ...
 
     Raises
     ------
@@ -55,7 +63,12 @@ def load(model: str | Path | bytes | onnx.ModelProto) -> Graph:
     proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
-    return _Reader(version, folder).graph(proto.graph)
+    return _Reader(version, folder, dict(elements or {})).graph(proto.graph)
+
+
+def structured_inputs(model: onnx.ModelProto) -> tuple[str, ...]:
+    """The inputs that are sequences or optionals."""
+    return tuple(v.name for v in model.graph.input if v.type.WhichOneof("value") in STRUCTURES)
 
 
 def _version(proto: Any, onnx: Any) -> int:
@@ -100,10 +113,12 @@ class _Reader:
     ----------
     version : of the operator set.
     folder : of the file, for data beside it.
+    elements : what inputs consist of that are no tensors.
     """
 
     version: int
     folder: Path | None
+    elements: dict[str, Elements] = field(default_factory=dict)
     fresh: int = 0
     taken: set[str] = field(default_factory=set)
 
@@ -115,13 +130,37 @@ class _Reader:
         if len(proto.sparse_initializer):
             raise UnsupportedGraphError("sparse constants are not had", where=f"graph {proto.name}")
         given = [v for v in proto.input if v.name not in constants]
+        inputs: list[tuple[str, TensorType]] = []
         nodes: list[Node] = []
+        for value in () if region else given:
+            own, made = self.input(value)
+            inputs, nodes = [*inputs, *own], [*nodes, *made]
         for node in proto.node:
             nodes += self.node(node, constants)
-        return Graph(name=proto.name or "model", nodes=tuple(nodes), constants=constants,
-                     inputs=() if region else tuple((v.name, self.type_of(v)) for v in given),
+        return Graph(name=proto.name or "model", nodes=tuple(nodes), constants=constants, inputs=tuple(inputs),
                      outputs=tuple(v.name for v in proto.output),
                      parameters=tuple(v.name for v in given) if region else ())
+
+    def input(self, value: Any) -> tuple[list[tuple[str, TensorType]], list[Node]]:
+        """An input as tensors, and the nodes that make what it is of them.
+
+        Raises
+        ------
+        UnsupportedGraphError : it is no tensor, and what it consists of was not said.
+        """
+        kind = value.type.WhichOneof("value")
+        if kind not in STRUCTURES:
+            return [(value.name, self.type_of(value))], []
+        if value.name not in self.elements:
+            raise UnsupportedGraphError(f"the input is a {kind}, not a tensor", where=f"input {value.name!r}",
+                                        hint="say the types of its elements: load(model, elements={name: [...]})")
+        own = self.elements[value.name]
+        if own is None:
+            return [], [Node.of("Optional", (), (value.name,))]
+        if isinstance(own, TensorType):
+            return [(value.name, own)], []
+        names = [item_name(value.name, place) for place in range(len(own))]
+        return list(zip(names, own, strict=True)), [Node.of("SequenceConstruct", names, (value.name,))]
 
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
@@ -160,7 +199,7 @@ class _Reader:
     def node(self, proto: Any, constants: dict[str, np.ndarray]) -> Iterator[Node]:
         """The nodes for one of the file; constants are put beside them."""
         where = f"node {proto.name or next(iter(proto.output), '')!r} ({proto.op_type})"
-        if proto.domain not in STANDARD:
+        if proto.domain not in STANDARD and proto.op_type not in DOMAINS.get(proto.domain, ()):
             raise UnsupportedGraphError(f"operators of the domain {proto.domain} are not had", where=where)
         check_node(proto, where)
         if proto.op_type == "Constant":
@@ -207,7 +246,8 @@ class _Reader:
             raise UnsupportedGraphError(f"the attribute {proto.name} is that of a function that is not there",
                                         where=where)
         if op in ("Cast", "ConstantOfShape", "EyeLike", "BitCast", "QuantizeLinear",
-                  "DequantizeLinear") and proto.name in ("to", "dtype", "output_dtype") and proto.type == kinds.INT:
+                  "DequantizeLinear", "MelWeightMatrix") and proto.name in (
+                      "to", "dtype", "output_dtype", "output_datatype") and proto.type == kinds.INT:
             return {proto.name: type_name(onnx, proto.i)}
         plain: dict[int, Any] = {kinds.INT: proto.i, kinds.FLOAT: float(proto.f), kinds.INTS: tuple(proto.ints),
                                  kinds.FLOATS: tuple(map(float, proto.floats))}
@@ -223,6 +263,8 @@ class _Reader:
         if proto.type == kinds.TENSOR and op == "ConstantOfShape":
             value = self.array(proto.t)
             return {"value": value.ravel()[0].item(), "dtype": value.dtype.name}
+        if proto.type == kinds.TYPE_PROTO and op == "Optional":
+            return {}   # what it would hold: it holds nothing
         raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where)
 
 

@@ -13,7 +13,6 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample
     (sample("Softmax", ints(3)), "floating are wanted"),
     (sample("Softmax", floats(3), axis=1), "axis 1 of 1 dimensions"),
     (sample("BatchNormalization", floats(2, 3), floats(2), floats(3), floats(3), floats(3)), "a number per channel"),
-    (sample("BatchNormalization", floats(2, 3), *[floats(3)] * 4, training_mode=1), "training_mode=1"),
     (sample("Dropout", floats(3), np.array(0.5, np.float32), np.array(True)), "training_mode is true"),
     (sample("LRN", floats(1, 3, 2)), "channels and a size"),
 ])

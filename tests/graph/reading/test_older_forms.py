@@ -43,6 +43,13 @@ def test_the_first_resize_has_scales_alone() -> None:
     assert new.op == "Resize"
 
 
+def test_defaults_are_those_of_the_version() -> None:
+    for op, name, last, value in (("DFT", "axis", 20, 1), ("RoiAlign", "coordinate_transformation_mode", 16,
+                                                           "output_half_pixel")):
+        old, new = (next(iter(modernised(Node.of(op, ("x",), ("y",)), v, constant))) for v in (last - 1, last))
+        assert (old.attribute(name), new.attribute(name)) == (value, None)
+
+
 @pytest.mark.parametrize(("version", "given", "axis"), [(1, {}, 1), (3, {"axis": 0}, 0), (4, {"axis": 2}, 2)])
 def test_the_first_concatenations_need_no_axis(version: int, given: dict[str, int], axis: int) -> None:
     new, = modernised(Node.of("Concat", ("x", "y"), ("z",), given), version, constant)

@@ -10,6 +10,9 @@ from onnx import TensorProto, helper
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph import interpret, load, to_text
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.reading.onnx_reader import structured_inputs
+from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import FLOAT32
 
 
 def model(nodes: list[onnx.NodeProto], *, version: int = 21, shape: tuple[object, ...] = ("N", 3),
@@ -53,6 +56,31 @@ def test_the_model_that_is_given_stays_as_it_is() -> None:
 def test_what_is_not_had_is_refused(made: onnx.ModelProto, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem):
         load(made)
+
+
+def test_operators_of_other_domains_are_those_that_are_had() -> None:
+    graph = load(model([helper.make_node("Binarizer", ["x"], ["y"], domain="ai.onnx.ml", threshold=0.5)]))
+    assert [n.op for n in graph.nodes] == ["Binarizer"]
+    for name, domain in (("Binarizer", ""), ("Exp", "ai.onnx.ml"), ("LabelEncoder", "ai.onnx.ml")):
+        with pytest.raises(UnsupportedGraphError, match=r"ONNX has no operator|operators of the domain"):
+            load(model([helper.make_node(name, ["x"], ["y"], domain=domain)]))
+
+
+def test_inputs_that_are_sequences_become_their_elements() -> None:
+    tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+    types = {"s": helper.make_sequence_type_proto(tensor), "o": helper.make_optional_type_proto(tensor)}
+    nodes = [helper.make_node("SequenceLength", ["s"], ["n"]), helper.make_node("OptionalHasElement", ["o"], ["h"])]
+    proto = helper.make_model(helper.make_graph(nodes, "g", [helper.make_value_info(n, t) for n, t in types.items()], [
+        helper.make_tensor_value_info("n", TensorProto.INT64, []),
+        helper.make_tensor_value_info("h", TensorProto.BOOL, [])]))
+    assert structured_inputs(proto) == ("s", "o")
+    with pytest.raises(UnsupportedGraphError, match="the input is a sequence_type, not a tensor"):
+        load(proto)
+    own = TensorType.of(FLOAT32, (2, 3))
+    graph = load(proto, elements={"s": (own, own), "o": None})
+    assert graph.inputs == (("s[0]", own), ("s[1]", own))
+    assert interpret(graph, {n: np.zeros((2, 3), np.float32) for n in ("s[0]", "s[1]")}) == {"n": 2, "h": False}
+    assert load(proto, elements={"s": (), "o": own}).inputs == (("o", own),)
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage \xff\xff\xff", b"\x08\x07"])
