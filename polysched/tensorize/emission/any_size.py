@@ -16,11 +16,13 @@ from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit
 from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.scaling import Scale
 from polysched.tensorize.software.sizes import argument_of, bytes_fit, is_general
 
+GROWTH = tuple(1 << e for e in range(LIMITS.grown_sizes.bit_length()))
 LARGEST_INT = (1 << 31) - 1   # of the numbers that a library function takes
 
 
@@ -49,7 +51,7 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
     ordinary_cycles : of ordinary code per iteration; where positive, the code runs at sizes where it takes fewer.
     """
     plan = make_plan(sample, emulated=options.emulated, unroll=options.unroll, target=options.target,
-                     parallel=options.parallel, choice=options.choice)
+                     parallel=options.parallel, choice=options.choice, growth=GROWTH)
     at_sample, plan = plan, general_plan(plan, general.match, emulated=options.emulated)
     emitted = emit_match(general.match, name, replace(options, plan=plan))
     return GeneralCode(emitted=emitted, fits=_fits(
