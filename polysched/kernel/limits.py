@@ -31,6 +31,9 @@ class KernelLimits:
     # decorated.py
     kept_variants: int = constant(
         8, unit="variants", source="by fixed values and by sizes that a kernel keeps; the oldest goes")
+    # known_calls.py
+    known_calls: int = constant(
+        64, unit="calls", source="with different types, shapes or numbers that a kernel remembers; the oldest goes")
     # scop_function.py
     kept_sizes: int = constant(64, unit="shapes", source="of arguments whose sizes are remembered; the oldest goes")
 
