@@ -1,4 +1,4 @@
-"""Calls like earlier ones skip the checks that would find the same, and no others."""
+"""Calls like earlier ones skip checks that have passed; what depends on more than their arguments' types does not."""
 
 from __future__ import annotations
 
@@ -7,123 +7,137 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched import kernel
-from polysched.errors import UsageError
-from polysched.kernel.call_checks import SharedMemoryError
-from polysched.kernel.checked_subscripts import SubscriptError
-from polysched.kernel.decorated import Kernel
-from polysched.kernel.known_calls import KnownCall, KnownCalls, call_key, lie_apart
-from polysched.kernel.limits import LIMITS
+import polysched.kernel
+from polysched.errors import PolyschedError, UsageError
+from polysched.kernel.known_calls import MOST_CALLS, KnownCalls, lie_apart, signature_of
 
-FACTOR = 3
+SCALE = 3
 
 
-@kernel
-def scaled(x: Any, y: Any, n: int) -> None:
-    for i in range(n):
-        y[i] = FACTOR * x[i]
+def add(y: Any, x: Any) -> None:
+    for i in range(len(y)):
+        y[i] += SCALE * x[i]
 
 
-@kernel
-def gathered(x: Any, at: Any, y: Any) -> None:
-    for i in range(at.shape[0]):
-        y[i] = x[at[i]]
+def shift(y: Any, x: Any, first: Any, factor: Any) -> None:
+    for i in range(len(y)):
+        y[i] += factor * x[first + i]
 
 
 @pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The kernels whose arguments were checked in full, in order."""
-    found: list[str] = []
-    real = Kernel._fitting
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry per call that was checked."""
+    seen: list[str] = []
+    checked = polysched.kernel.Kernel._checked
 
-    def counting(self: Kernel, values: Any) -> Any:
-        found.append(self.function.__name__)
-        return real(self, values)
-    monkeypatch.setattr(Kernel, "_fitting", counting)
-    return found
+    def recorded(self: Any, *given: Any) -> Any:
+        seen.append(self.function.__name__)
+        return checked(self, *given)
 
-
-def test_a_second_call_is_not_checked_again(checked: list[str]) -> None:
-    made = kernel(scaled.function)
-    for start in (0.0, 5.0):
-        x, y = np.arange(start, start + 8), np.zeros(8)
-        made(x, y, 8)
-        assert np.array_equal(y, FACTOR * x)
-    assert checked == ["scaled"]
-    made(x=np.arange(8.0), y=y, n=8)
-    assert checked == ["scaled"] * 2, "arguments by name are"
+    monkeypatch.setattr(polysched.kernel.Kernel, "_checked", recorded)
+    return seen
 
 
-@pytest.mark.parametrize("other", [
-    (np.arange(8.0), np.zeros(8), 5), (np.arange(9.0), np.zeros(8), 8), (np.arange(8), np.zeros(8), 8),
-    (np.arange(16.0)[::2], np.zeros(8), 8), (np.arange(8.0), np.zeros(8)[::-1], 8),
-    (np.arange(8.0), np.zeros(8), np.int64(8))])
-def test_other_types_shapes_strides_and_numbers_are(other: tuple[Any, ...], checked: list[str]) -> None:
-    made = kernel(scaled.function)
-    made(np.arange(8.0), np.zeros(8), 8)
-    x, y, n = other
-    made(x, y, n)
-    assert np.array_equal(y[:n], FACTOR * x[:n])
-    assert checked == ["scaled"] * 2
+def test_the_second_call_is_not_checked_again(looked_at: list[str]) -> None:
+    kernel = polysched.kernel.kernel(add)
+    for size, times in ((8, 1), (8, 1), (9, 2), (8, 2)):
+        y, x = np.zeros(size), np.arange(float(size))
+        kernel(y, x)
+        np.testing.assert_array_equal(y, SCALE * np.arange(size))
+        assert len(looked_at) == times
 
 
-def test_memory_and_contents_are_looked_at_every_time() -> None:
-    made, x, y = kernel(scaled.function), np.arange(8.0), np.zeros(8)
-    made(x, y, 8)
-    both = np.arange(12.0)
-    with pytest.raises(SharedMemoryError):
-        made(both[:8], both[4:], 8)
-    y.flags.writeable = False
-    with pytest.raises(UsageError, match="read-only"):
-        made(x, y, 8)
+def test_other_arguments_are_other_calls(looked_at: list[str]) -> None:
+    kernel = polysched.kernel.kernel(shift)
+    x = np.arange(20.0)
+    for first, factor, times in ((2, 2.0, 1), (2, 0.5, 1), (5, 0.5, 2), (np.int64(5), 0.5, 3), (5, np.float64(2), 4)):
+        y = np.ones(8)
+        kernel(y, x, first, factor)
+        np.testing.assert_array_equal(y, 1 + factor * x[first:first + 8])
+        assert len(looked_at) == times
     with pytest.raises(UsageError):
-        made(x, np.zeros(8), 9)
-    at = np.arange(3)
-    for _ in range(2):
-        gathered(x, at, np.zeros(3))
-    at[1] = 8
-    with pytest.raises(SubscriptError):
-        gathered(x, at, np.zeros(3))
+        kernel(np.ones(8), x, 13, 2.0)
 
 
-def test_one_array_twice_is_one_array() -> None:
-    made, x = kernel(scaled.function), np.arange(8.0)
-    made(np.arange(8.0), np.zeros(8), 8)
-    made(x, x, 8)
-    assert np.array_equal(x, FACTOR * np.arange(8.0))
+def test_arrays_that_overlap_are_looked_at_in_every_call(looked_at: list[str]) -> None:
+    kernel = polysched.kernel.kernel(add)
+    memory = np.arange(20.0)
+    kernel(memory[:8].copy(), memory[8:16].copy())
+    kernel(memory[:8], memory[8:16])
+    assert len(looked_at) == 1
+    with pytest.raises(PolyschedError, match="overlap"):
+        kernel(memory[:8], memory[4:12])
+    same = memory[:8].copy()
+    kernel(same, same)
+    np.testing.assert_array_equal(same, (1 + SCALE) * memory[:8])
 
 
-def test_a_name_from_outside_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, x, y = kernel(scaled.function), np.arange(8.0), np.zeros(8)
-    made(x, y, 8)
-    monkeypatch.setitem(scaled.function.__globals__, "FACTOR", 7)
-    made(x, y, 8)
-    assert np.array_equal(y, 7 * x)
+def test_a_name_from_outside_that_changes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, x = polysched.kernel.kernel(add), np.arange(8.0)
+    for factor in (3, 3, 7, 7, 2):
+        monkeypatch.setitem(add.__globals__, "SCALE", factor)
+        y = np.zeros(8)
+        kernel(y, x)
+        np.testing.assert_array_equal(y, factor * x)
 
 
-def test_what_a_key_tells_apart() -> None:
-    x = np.arange(6.0)
-    assert call_key([x, 1.5, 3]) == call_key([x + 1, 2.5, 3])
-    assert call_key([x, 1.5, 3]) != call_key([x, 1.5, 4])
-    assert call_key([1]) != call_key([True])
-    assert call_key([np.float32(1)]) != call_key([1.0])
-    assert call_key([np.ma.array(x)]) is None
-    assert call_key([[1.0]]) is None
-    assert call_key(["n"]) is None
+def test_read_only_and_strided_arrays_are_other_calls() -> None:
+    kernel, x = polysched.kernel.kernel(add), np.arange(8.0)
+    kernel(np.zeros(8), x)
+    frozen = np.zeros(8)
+    frozen.flags.writeable = False
+    with pytest.raises(UsageError, match="read-only"):
+        kernel(frozen, x)
+    wide = np.zeros(16)
+    kernel(wide[::2], x)
+    np.testing.assert_array_equal(wide[::2], SCALE * x)
+    with pytest.raises(UsageError, match="overlap each other"):
+        kernel(np.lib.stride_tricks.as_strided(np.zeros(1), (8,), (0,), writeable=True), x)
 
 
-def test_arrays_that_lie_apart() -> None:
-    x = np.arange(12.0)
-    assert lie_apart([x[:4], x[4:8], x[8:], 3])
-    assert lie_apart([x[5::-1], x[6:]])
-    assert not lie_apart([x[:5], x[4:]])
-    assert not lie_apart([x[::2], x[1::2]]), "in doubt the arrays are checked"
-    assert not lie_apart([x, x])
+def later(y: Any, x: Any, *, factor: float = 2.0) -> None:
+    for i in range(len(y)):
+        y[i] += factor * x[i]
+
+
+def spread(*arrays: Any) -> None:
+    arrays[0][0] = 1.0
+
+
+def test_arguments_by_place_and_by_name() -> None:
+    kernel, x = polysched.kernel.kernel(later), np.arange(8.0)
+    for call, factor in ((lambda y: kernel(y, x), 2.0), (lambda y: kernel(x=x, y=y, factor=3.0), 3.0)):
+        y = np.zeros(8)
+        call(y)
+        np.testing.assert_array_equal(y, factor * x)
+    with pytest.raises(UsageError):
+        kernel(np.zeros(8), x, 3.0)
+    with pytest.raises(UsageError):
+        polysched.kernel.kernel(add)(x)
+    with pytest.raises(PolyschedError, match="variable number"):
+        polysched.kernel.kernel(spread)(x)
+    polysched.kernel.kernel(add)(np.zeros(8), x=x)
+
+
+def test_signatures_tell_what_checks_depend_on() -> None:
+    x = np.zeros((4, 5), np.int16)
+    assert signature_of({"x": x}) == signature_of({"x": x.copy()})
+    for other in (x.T, x[:, ::2], x[:3], x.astype(np.uint16), x.astype(">i2"), x.astype(np.int32)):
+        assert signature_of({"x": x}) != signature_of({"x": other})
+    assert signature_of({"n": 1}) != signature_of({"n": True})
+    assert signature_of({"n": 1}) != signature_of({"n": np.int32(1)})
+    assert signature_of({"a": 0.5}) == signature_of({"a": float("nan")})
+    assert signature_of({"a": 0.5}) != signature_of({"a": np.float32(0.5)})
+    for value in (np.ma.zeros(3), "text", None, 1j):
+        assert signature_of({"x": value}) is None
+    assert lie_apart({"x": x, "y": x.copy(), "n": 3})
+    assert not lie_apart({"x": x[:2], "y": x[1:]})
 
 
 def test_the_oldest_goes() -> None:
-    calls, made = KnownCalls(), KnownCall(scaled.specialise(np.zeros(2), np.zeros(2), 2), {"n": 2})
-    for number in range(LIMITS.known_calls + 1):
-        calls.keep((number,), made)
-    assert calls.find((0,)) is None
-    assert calls.find((1,)) is made
+    calls = KnownCalls()
+    for n in range(MOST_CALLS + 2):
+        calls.keep((n,), None, {"n": n})   # type: ignore[arg-type]
+    assert calls.look_up((1,)) is None
+    assert calls.look_up((2,)) == (None, {"n": 2})
+    assert calls.look_up(None) is None

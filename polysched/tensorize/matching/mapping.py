@@ -89,6 +89,11 @@ class Match(OneLine):
         """The operands that hold results."""
         return frozenset(v.name for v in self.intrinsic.outputs)
 
+    def holds_box(self, operand: str) -> bool:
+        """Whether an operand holds an element of the program at all of its places inside of the loops' ends."""
+        loops = {n for g, part in enumerate(self.groups) if operand in part.indexes for n in self.loops[g]}
+        return self.fragment.is_box_along(self.fragment.loops_of(self.contents[operand]) | loops)
+
     @cached_property
     def contents(self) -> dict[str, Expr]:
         """What every operand of the instruction holds."""
