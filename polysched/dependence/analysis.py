@@ -79,13 +79,23 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
             fallbacks.append(f"{what} dependences of `{array}` by memory: {by_memory[array]}")
         if relation is None:
             raise BudgetExceededError(f"the {what} dependences need more than {in_words(ISL_OPERATIONS)}",
-                                      where=scop.name, hint="make the region smaller, or its subscripts simpler")
+                                      where=scop.name, witness=_counts(scop),
+                                      hint="make the region smaller, or its subscripts simpler")
         for kind in kinds:
             pairs += _in_order(scop, (*_pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)),
                                       *(p for p in before.pairs if p.kind is kind)))
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not by_memory,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
                                        fallbacks=tuple(fallbacks), by_memory=tuple(by_memory)))
+
+
+def _counts(scop: Scop) -> str:
+    """How many statements a region has, and how many arrays and scalars these access."""
+    used = set(uses_of_arrays(scop))
+    scalars = sum(array.is_scalar for array in scop.arrays if array.name in used)
+    counts = ((len(scop.statements), "statement"), (len(used) - scalars, "array"), (scalars, "scalar"))
+    statements, arrays, elements = (f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    return f"{statements} with {arrays} and {elements}"
 
 
 def _is_relaxed(reduction: Reduction, treatment: str) -> bool:

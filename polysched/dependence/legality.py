@@ -8,8 +8,11 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -19,6 +22,39 @@ from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageErr
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.target.one_line import OneLine
+
+Function = TypeVar("Function", isl.PwAff, isl.Set)
+
+
+class Kept:
+    """Parts of relations that were cut out once: schedules by hand ask the same of tree after tree.
+
+    Equal relations are one object, so that a part is known by its identity; all that are known are held here.
+    """
+
+    def __init__(self) -> None:
+        self._one: dict[int, isl.Map] = {}
+        self._cut: dict[tuple[str, int, int, int], tuple[isl.Map, Any, Any, isl.Map]] = {}
+
+    def one(self, relation: isl.Map) -> isl.Map:
+        """The object of a relation."""
+        known = self._one.setdefault(hash(relation), relation)
+        return known if known.plain_is_equal(relation) else relation
+
+    def cut(self, what: str, relation: isl.Map, source: Function, sink: Function, find: Callable[[], isl.Map]
+            ) -> isl.Map:
+        """What `find` cuts out of a relation, by `source` and `sink` alone."""
+        key = (what, id(relation), hash(source), hash(sink))
+        known = self._cut.get(key)
+        if known is not None and known[1].plain_is_equal(source) and known[2].plain_is_equal(sink):
+            return known[3]
+        found = find()
+        found = self.one(isl.Map.empty(found.get_space()) if found.is_empty() else found)
+        if len(self._cut) >= LIMITS.kept_parts:
+            self._cut.clear()
+            self._one.clear()
+        self._cut[key] = relation, source, sink, found   # the relation is held, so that no other one gets its id
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,11 +67,13 @@ class Active:
     relation : instance pairs, source to sink; not empty.
     ordered : the source must run first; otherwise (updates of a relaxed reduction) any order will do, but a
         loop that runs the two at different values is not parallel.
+    kept : what was cut out of it and of other parts.
     """
 
     dependence: Dependence
     relation: isl.Map
     ordered: bool = True
+    kept: Kept = field(default_factory=Kept, repr=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,8 +163,15 @@ def illegal(dependences: Dependences, found: Violation, *, what: str) -> Illegal
 
 def all_active(dependences: Dependences) -> list[Active]:
     """Every dependence but the input ones in full: what is active at the root of a tree."""
-    return [Active(dependence=d, relation=d.relation, ordered=dependences.orders(d)) for d in dependences.pairs
-            if d.kind is not DependenceKind.INPUT]
+    if dependences not in _WHOLE:
+        kept = Kept()
+        _WHOLE[dependences] = tuple(
+            Active(dependence=d, relation=kept.one(d.relation), ordered=dependences.orders(d), kept=kept)
+            for d in dependences.pairs if d.kind is not DependenceKind.INPUT)
+    return list(_WHOLE[dependences])
+
+
+_WHOLE: WeakKeyDictionary[Dependences, tuple[Active, ...]] = WeakKeyDictionary()
 
 
 def active_at(dependences: Dependences, node: isl.ScheduleNode) -> list[Active]:
@@ -178,7 +223,7 @@ def total_values(partial: isl.MultiUnionPwAff, member: int) -> dict[str, isl.PwA
 def backward(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
     """The pairs that one band member runs in the wrong order."""
     source, sink = values[part.dependence.source], values[part.dependence.sink]
-    return part.relation.intersect(source.gt_map(sink))
+    return part.kept.cut("backward", part.relation, source, sink, lambda: part.relation.intersect(source.gt_map(sink)))
 
 
 def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
@@ -187,17 +232,24 @@ def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
     By intersections: subtracting the equal pairs takes isl far longer where the values are those of tiles.
     """
     source, sink = values[part.dependence.source], values[part.dependence.sink]
-    return part.relation.intersect(source.lt_map(sink)).union(part.relation.intersect(source.gt_map(sink)))
+    return part.kept.cut("carried", part.relation, source, sink, lambda: part.relation.intersect(
+        source.lt_map(sink)).union(part.relation.intersect(source.gt_map(sink))))
 
 
 def equal_parts(active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
     """What stays active below one band member: the pairs with equal values."""
-    found = []
-    for part in active:
-        same = part.relation.intersect(values[part.dependence.source].eq_map(values[part.dependence.sink]))
-        if not same.is_empty():
-            found.append(replace(part, relation=same))
-    return found
+    return [same for part in active if (same := _equal_part(part, values)) is not None]
+
+
+def _equal_part(part: Active, values: dict[str, isl.PwAff]) -> Active | None:
+    source, sink = values[part.dependence.source], values[part.dependence.sink]
+    return _restricted(part, part.kept.cut(
+        "equal", part.relation, source, sink, lambda: part.relation.intersect(source.eq_map(sink))))
+
+
+def _restricted(part: Active, relation: isl.Map) -> Active | None:
+    """A part with fewer pairs; None when there are none."""
+    return None if relation.is_empty() else replace(part, relation=relation)
 
 
 def carrier(active: list[Active], values: dict[str, isl.PwAff]) -> Active | None:
@@ -303,8 +355,9 @@ def within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set])
     source, sink = sources.get(part.dependence.source), sinks.get(part.dependence.sink)
     if source is None or sink is None:
         return None
-    relation = part.relation.intersect_domain(source).intersect_range(sink)
-    return None if relation.is_empty() else replace(part, relation=relation)
+    return _restricted(part, part.kept.cut(
+        "within", part.relation, source, sink,
+        lambda: part.relation.intersect_domain(source).intersect_range(sink)))
 
 
 def witness_of(part: Active, reason: str, *, least: bool = False) -> Violation:

@@ -37,6 +37,9 @@ class DependenceLimits:
         4 * ISL_OPERATIONS, unit="isl operations", source="for one legality check: four times the default; usual ones "
         "need a thousandth of it")
     legality_seconds: float = constant(10.0, unit="s", source="of processor time, for one legality check")
+    kept_parts: int = constant(
+        4096, unit="relations", source="of the dependences of one program that are kept while its trees are judged; "
+        "some 3 KB each")
     # parameter_sizes.py
     parameter_bound: int = constant(
         1 << 30, unit="1", source="a larger bound comes from the values of a type and says nothing")

@@ -10,7 +10,7 @@ from polysched.emit_c.bodies.operations import only_copies
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.index import Comparison, Linear, variable, variables
+from polysched.emit_c.loop_ir.index import Comparison, Linear, rounded_towards_zero, variable, variables
 from polysched.emit_c.loop_ir.loops import (
     Block,
     Edge,
@@ -253,10 +253,13 @@ class RegionPrinter:
         """
         if variables(form) & self.loop_names:
             return None
-        macros = HelperMacros(self.taken)
         any_values = parameter_ranges(self.scop, self.scop.context.params())
-        text = replace(self.index, macros=macros, parameters=any_values).bound(form)
-        return None if macros.definitions() else at_least_one(str(text))
+        for size in (form, rounded_towards_zero(form)):   # of a negative number either is at most one
+            macros = HelperMacros(self.taken)
+            text = replace(self.index, macros=macros, parameters=any_values).bound(size)
+            if not macros.definitions():
+                return at_least_one(str(text))
+        return None
 
     def lanes_of(self, tile: RegisterTile) -> int:
         """Lanes of the vectors of a tile that has a form."""

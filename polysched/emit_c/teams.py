@@ -13,7 +13,7 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.generation.parameter_guard import parameter_guard
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
 from polysched.emit_c.loop_ir.names import taken_names
-from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.scalar_code.openmp import pragmas, runs_on_threads
@@ -29,6 +29,7 @@ class Team:
     variable : its name in the emitted C.
     pragma : how OpenMP is told, without `#pragma omp`; for a reduction in parts, in words.
     inside : the bands of the loops inside, its own among them.
+    statements : those inside; others of its band may run in loops of their own, which no team shares.
     in_parts : a reduction, of which each thread computes a part.
     """
 
@@ -37,6 +38,7 @@ class Team:
     variable: str
     pragma: str
     inside: frozenset[int]
+    statements: frozenset[str]
     in_parts: bool = False
 
     def to_json(self) -> dict[str, object]:
@@ -64,13 +66,14 @@ def _teams(node: Node, above: tuple[For, ...], index: IndexPrinter) -> Iterator[
     if isinstance(node, ThreadReduction):
         whole = node.whole
         yield Team(band=whole.mark.band, member=whole.mark.member, variable=whole.variable, inside=_bands(whole),
-                   in_parts=True, pragma="a part of the reduction per thread, combined in their order")
+                   statements=_statements(whole), in_parts=True,
+                   pragma="a part of the reduction per thread, combined in their order")
         return
     if isinstance(node, For):
         if not any(runs_on_threads(loop, ()) for loop in above) and (
                 lines := pragmas(node, above=above, threads=True, simd=False, index=index)):
             yield Team(band=node.mark.band, member=node.mark.member, variable=node.variable, inside=_bands(node),
-                       pragma=lines[0].removeprefix("#pragma omp "))
+                       statements=_statements(node), pragma=lines[0].removeprefix("#pragma omp "))
         above = (*above, node)
     for child in child_nodes(node):
         yield from _teams(child, above, index)
@@ -78,6 +81,10 @@ def _teams(node: Node, above: tuple[For, ...], index: IndexPrinter) -> Iterator[
 
 def _bands(loop: For) -> frozenset[int]:
     return frozenset(node.mark.band for node in walk_nodes(loop) if isinstance(node, For))
+
+
+def _statements(loop: For) -> frozenset[str]:
+    return frozenset(instance.statement for instance in instances(loop))
 
 
 def team_lines(band: int, found: tuple[Team, ...], *, wanted: bool, marked: bool) -> list[str]:

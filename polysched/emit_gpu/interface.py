@@ -28,6 +28,9 @@ class Interface:
         `dimension` and `axis`.
     groups : C of the number of blocks along a dimension, with the same fields.
     shared : in front of the declaration of an array that a block shares.
+    aligned : in front of the type of such an array, with a field `bytes`.
+    shared_vector, global_vector : the type of a pointer to vectors in it, and in an array that is only read, with a
+        field `type`.
     barrier : at which the work items of a block wait for one another, and see what the others wrote to such arrays.
     global_barrier : the same, and they see what the others wrote to the device's memory.
     shuffle : C of the value that an item further on in the warp has, with fields `value` and `distance`; empty where
@@ -46,6 +49,9 @@ class Interface:
     item: str
     groups: str
     shared: str
+    aligned: str
+    shared_vector: str
+    global_vector: str
     barrier: str
     global_barrier: str
     shuffle: str
@@ -59,7 +65,9 @@ OPENCL = Interface(
     name="opencl", language="OpenCL C", kernel_head="__kernel void",
     pointer="__global {const}{c_type} *restrict {name}", group="(long)get_group_id({dimension})",
     item="(long)get_local_id({dimension})",
-    groups="(long)get_num_groups({dimension})", shared="__local", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    groups="(long)get_num_groups({dimension})", shared="__local",
+    aligned="__attribute__((aligned({bytes})))", shared_vector="__local {type} *",
+    global_vector="const __global {type} *", barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     global_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", shuffle="",
     double_head=("#pragma OPENCL EXTENSION cl_khr_fp64 : enable",),
     program_head=("#ifdef POLYSCHED_NO_CONTRACTION", "#pragma OPENCL FP_CONTRACT OFF", "#endif"),
@@ -70,7 +78,8 @@ CUDA = Interface(
     name="cuda", language="CUDA C++", kernel_head='extern "C" __global__ void __launch_bounds__({items})',
     pointer="{const}{c_type} *__restrict__ {name}",
     group="(long)blockIdx.{axis}", item="threadIdx.{axis}",
-    groups="(long)gridDim.{axis}", shared="__shared__", barrier="__syncthreads();",
+    groups="(long)gridDim.{axis}", shared="__shared__", aligned="__align__({bytes})",
+    shared_vector="{type} *", global_vector="const {type} *", barrier="__syncthreads();",
     global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
     runtime=CUDA_RUNTIME)

@@ -17,7 +17,7 @@ from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phase_text import PhasePrinter
-from polysched.emit_gpu.tensor_text import function_text
+from polysched.emit_gpu.tensor_cores.text import function_text
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
 from polysched.scop.scop import Array, Scop

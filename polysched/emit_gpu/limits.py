@@ -20,6 +20,10 @@ class EmitGpuLimits:
 
     grid_dimensions: int = constant(3, unit="dimensions", source="of the blocks of a launch; OpenCL 1.2, section 3.2")
 
+    # staged_copies.py
+    vector_bytes: int = constant(
+        16, unit="bytes", source="of the widest load of a work item; PTX ISA, ld; and of float4 in OpenCL C")
+
     # phases.py
     kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
     full_block_pieces: int = constant(

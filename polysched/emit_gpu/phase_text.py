@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.scalar_code.c_text import CText, Level
@@ -14,9 +13,10 @@ from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, StagedTile, TeamResult
+from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
+from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
-from polysched.emit_gpu.tensor_text import TensorPrinter
+from polysched.emit_gpu.tensor_cores.text import TensorPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.scop.dtypes import INT32
 
@@ -47,7 +47,7 @@ class PhasePrinter:
             return [self._item(), *printer.lines(self.loops.tiles)]
         if not phases:
             return self.body.lines(self.loops.loops)
-        shared = [self._declared(tile) for phase in phases for tile in phase.staged]
+        shared = [self._copies.declared(tile) for phase in phases for tile in phase.staged]
         shared += [self._declared_team(phase.team) for phase in phases if phase.team is not None]
         products = [phase.tensor for phase in phases if phase.tensor is not None]
         shared += [line for own in products[:1] for line in self._tensor.declared(own)]   # all have the same tiles
@@ -143,13 +143,13 @@ class PhasePrinter:
             text = f"({text}) * {edges[k]} + {own}" if text else own
         return f"const int {self._item_name} = {text};"
 
-    def _declared(self, tile: StagedTile) -> str:
-        own = tile.temporary
-        extents = "".join(f"[{extent}]" for extent in own.extents)
-        return f"{self.interface.shared} {self._type(own.array)} {own.name}{extents};"
-
     def _type(self, array: str) -> str:
         return self.body.scop.array(array).dtype.c_name
+
+    @property
+    def _copies(self) -> CopyPrinter:
+        return CopyPrinter(body=self.body, launch=self.loops.launch, interface=self.interface, names=self.names,
+                           item=self._item_name)
 
     @property
     def _tensor(self) -> TensorPrinter:
@@ -171,7 +171,7 @@ class PhasePrinter:
         first, end = (self._bound(value) for value in phase.steps)
         inside = self.body.lines(phase.loops)
         if phase.staged:
-            copies = [line for tile in phase.staged for line in self._copy(tile)]
+            copies = [line for tile in phase.staged for line in self._copies.lines(tile)]
             inside = [*copies, self.interface.barrier, *inside, self.interface.barrier]
         return ["{", *_indented([
             *(line for kept in phase.kept for line in self._loaded(kept)),
@@ -182,27 +182,6 @@ class PhasePrinter:
     def _bound(self, value: Linear) -> str:
         """As an operand of a comparison or a sum."""
         return self.body.index.bound(value).at(Level.ADDITIVE)
-
-    def _copy(self, tile: StagedTile) -> list[str]:
-        """The elements of a box, dealt out to the work items in the order of memory."""
-        own, item = tile.temporary, self.names.taken.fresh("element")
-        count, rest = prod(own.extents), prod(own.extents)
-        places, subscripts, lines = "", [], []
-        for k, extent in enumerate(own.extents):
-            rest //= extent
-            local = item if rest == 1 else f"{item} / {rest}"
-            local = local if k == 0 else f"{local} % {extent}"
-            name = self.names.taken.fresh(f"at{k}")
-            lines.append(f"const long {name} = {self._bound(own.bases[k])} + {local};")
-            subscripts.append(name)
-            places += f"[{local}]"
-        there = () if tile.condition is None else (self.body.index.condition(tile.condition).at(Level.LOGICAL_AND),)
-        within = " && ".join((*there, *(f"{name} >= {self._bound(first)} && {name} < {self._bound(end)}"
-                                        for name, (first, end) in zip(subscripts, tile.ends, strict=True))))
-        element = self._element(own.array, [CText(name) for name in subscripts])
-        lines.append(f"if ({within}) {own.name}{places} = {element};")
-        return [f"for (int {item} = {self._item_name}; {item} < {count}; {item} += {prod(self.loops.launch.block)}) {{",
-                *_indented(lines), "}"]
 
     def _element(self, array: str, subscripts: list[CText]) -> str:
         template = element_template(self.body.scop.array(array), len(subscripts), {})

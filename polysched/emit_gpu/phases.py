@@ -20,7 +20,7 @@ from polysched.emit_gpu.fixed_values import bounds, when
 from polysched.emit_gpu.item_points import Point, full_blocks, is_shared, jammed, points_of, with_temporaries
 from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.tensor_loops import TensorLoops, tensor_loops
+from polysched.emit_gpu.tensor_cores.loops import TensorLoops, tensor_loops
 from polysched.gpu.boxes import box_of
 from polysched.gpu.instances import dealt, fixed, within
 from polysched.gpu.mapping import GpuMapping, Launch, Phase

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from polysched.emit_c import EmitOptions, printed
 from polysched.errors import UsageError
@@ -76,7 +77,7 @@ class Exploration(Shown):
         """Every legal next step that can be listed, by what it says."""
         names = _loop_names(self.schedule)
         found = (with_sizes(step, (self.new_size,) * size_count(step))
-                 for name in LISTED for step in available(self.schedule, STEPS[name]))
+                 for step in available(self.schedule, *(STEPS[name] for name in LISTED)))
         return {describe(step, names): step for step in found}
 
     def then(self, step: Step) -> Exploration:
@@ -126,6 +127,10 @@ class Exploration(Shown):
 
     def prediction(self) -> Prediction:
         """The cost that the models predict on one core."""
+        return self._prediction
+
+    @cached_property
+    def _prediction(self) -> Prediction:
         return predict(self.schedule.dependences, self.schedule.tree, target=self.target, parameters=self.assumed)
 
     def cost_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -169,7 +174,7 @@ def begin(schedule: Schedule, *, parameters: Mapping[str, int] | None = None,
           assumed: Mapping[str, int] | None = None, axes: tuple[str, str] | None = None,
           target: Target | None = None) -> Exploration:
     """The first state: no step yet, small sizes in the picture."""
-    sizes = {**small_parameters(schedule.scop), **(parameters or {})}
+    sizes = small_parameters(schedule.scop, given=parameters)
     return Exploration(start=schedule, schedule=schedule, parameters=sizes, assumed=dict(assumed or {}), axes=axes,
                        target=target or host())
 

@@ -29,5 +29,5 @@ def _lines(made: DeviceSource, sizes: Mapping[str, int]) -> Iterator[str]:
 
 def _registers(made: DeviceSource, gpu: Gpu) -> dict[str, int]:
     """Registers of a work item, by launch."""
-    by_name = {own.name: own.registers for own in resources(made.program, gpu.name)}
+    by_name = {own.name: own.registers for own in resources(made.program, gpu.architecture)}
     return {kernel.loops.launch.name: by_name[kernel.name] for kernel in made.kernels}

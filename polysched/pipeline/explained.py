@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
 
-from polysched.dependence.legality import witness_of
+from polysched.dependence.legality import Active, witness_of
 from polysched.dependence.questions.preventing import across
 from polysched.dependence.questions.program_loops import ProgramLoop, loops_of
 from polysched.emit_c.loop_ir.loops import For, RegisterTile
-from polysched.emit_c.loop_ir.traversal import walk_nodes
+from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 from polysched.emit_c.packed_buffers import buffer_text
 from polysched.emit_c.teams import Team, team_lines, teams
 from polysched.pipeline.device_figures import told_figures
@@ -114,6 +114,10 @@ def explained(made: Optimized) -> Explained:
         notes=(*made.scop.notes, *told_coarse(made)))
 
 
+Told = Iterator[tuple[str, Iterable[str]]]
+"""Words about a loop, each with the statements that they hold for."""
+
+
 class _Facts:
     """What was decided, by band and member."""
 
@@ -123,22 +127,37 @@ class _Facts:
         self.bands = {band.band: band for band in made.tiled.bands}
         self.teams = teams(made.source, threads=made.options.parallel)
         nodes = list(walk_nodes(made.source.loops))
-        self.lanes = {(n.mark.band, n.mark.member) for n in nodes if isinstance(n, For) and n.mark.simd}
+        self.lanes: dict[tuple[int, int], set[str]] = {}
+        for node in nodes:
+            if isinstance(node, For) and (found := _in_lanes(node)):
+                self.lanes.setdefault((node.mark.band, node.mark.member), set()).update(found)
         self.blocks = any(isinstance(n, RegisterTile) for n in nodes)
         self.loops = loops_of(self.scop)
         self.counted = _counted(self.loops, list(_numbered(loops_of(self.scop, made.tiled.schedule.tree))))
 
     def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
         counted = self.counted[loop.number]
-        done = [words for band, member in counted for words in self._done(band, member)]
+        done = _by_statements(loop, (told for band, member in counted for told in self._done(band, member)))
         return ExplainedLoop(
             loop=loop.name, statements=loop.statements, line=loop.line,
-            done=() if self.made.as_written else tuple(dict.fromkeys(done)) or ("a loop as scheduled",),
-            not_more=tuple(dict.fromkeys(self._not_more(loop, counted))))
+            done=() if self.made.as_written else tuple(done) or ("a loop as scheduled",),
+            not_more=tuple(dict.fromkeys([*self._not_on_threads(loop, counted),
+                                          *_by_statements(loop, self._not_tiled(counted), reason=True)])))
 
-    def _done(self, band: int, member: ProgramLoop) -> Iterator[str]:
+    def _done(self, band: int, member: ProgramLoop) -> Told:
         """What became of one loop of the schedule."""
         decided = self.bands.get(band, BandTiling(band=band))
+        at = member.member
+        for words in self._decided(decided, member):
+            yield words, member.statements
+        for team in self.teams:
+            if (team.band, team.member) == (band, at):
+                how = "a part of the reduction per thread" if team.in_parts else "on threads"
+                yield f"{how} ({team.variable})", team.statements
+        yield from self._lanes(decided, member)
+
+    def _decided(self, decided: BandTiling, member: ProgramLoop) -> Iterator[str]:
+        """What holds for all statements of a loop of the schedule."""
         at = member.member
         if " " in member.name:
             yield f"runs as {member.counts}"
@@ -150,46 +169,79 @@ class _Facts:
             yield f"split into {decided.pieces} pieces"
         if decided.strip:
             yield f"in strips of {decided.strip}"
-        yield from (f"a part of the reduction per thread ({team.variable})" if team.in_parts
-                    else f"on threads ({team.variable})" for team in self.teams
-                    if (team.band, team.member) == (band, at))
-        yield from self._lanes(decided, at)
 
-    def _lanes(self, decided: BandTiling, at: int) -> Iterator[str]:
+    def _lanes(self, decided: BandTiling, member: ProgramLoop) -> Told:
         """What registers or lanes hold of a loop of a band."""
+        at = member.member
         shape = decided.plan.shape if decided.plan is not None and self.blocks and decided.register else None
         if shape is not None and at in (shape.rows, shape.columns):
             yield (f"{shape.column_count} at once in lanes of registers" if at == shape.columns
-                   else f"{shape.row_count} at once in registers")
+                   else f"{shape.row_count} at once in registers"), member.statements
         elif (decided.band, at) in self.lanes:
-            yield "in lanes"
+            yield "in lanes", self.lanes[decided.band, at]
 
-    def _not_more(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
-        """Why the loop is not on threads, and has no tiles."""
-        on_threads = {(team.band, team.member) for team in self.teams}
-        if not any((band, member.member) in on_threads for band, member in counted):
-            yield from self._alone(loop, counted)
-        for band, _ in counted:
+    def _not_tiled(self, counted: list[tuple[int, ProgramLoop]]) -> Told:
+        """Why the loops have no tiles."""
+        for band, member in counted:
             decided = self.bands.get(band)
             if decided is not None and decided.untiled is not None:
-                yield f"no tiles: {decided.untiled.reason}"
+                yield f"no tiles: {decided.untiled.reason}", member.statements
 
-    def _alone(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
-        """Why no threads share the loop: its dependences, or else what the emission says of its bands."""
-        parts = across(self.made.tiled.schedule.dependences, loop)
+    def _not_on_threads(self, loop: ProgramLoop, counted: list[tuple[int, ProgramLoop]]) -> Iterator[str]:
+        """Why no threads share the loop, or the part of it around some statements."""
+        members = {(band, member.member) for band, member in counted}
+        shared = {name for team in self.teams if (team.band, team.member) in members for name in team.statements}
+        alone = [name for name in loop.statements if name not in shared]
+        whose = "" if not shared.intersection(loop.statements) else f" for {', '.join(alone)}"
+        parts = [part for part in across(self.made.tiled.schedule.dependences, loop)
+                 if {part.dependence.source, part.dependence.sink}.intersection(alone)] if alone else []
         if parts:
-            pair = parts[0].dependence
-            found = witness_of(parts[0], "", least=True)
-            sizes = "".join(f", {name} = {value}" for name, value in found.parameters.items())
-            others = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
-            yield (f"not on threads: it carries the {pair.kind.value} dependence of {pair.array} from "
-                   f"{pair.source}{list(found.source)} to {pair.sink}{list(found.sink)}{sizes}{others}")
+            yield f"not on threads{whose}: {_carried(parts)}"
             return
-        for band, _ in counted:
-            decided = self.bands.get(band)
-            marked = decided is not None and decided.parallel_member is not None
-            for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
-                yield f"not on threads itself: {_reason(line, band, self.teams)}"
+        for band, member in counted:
+            if set(member.statements).intersection(alone):
+                yield from (f"not on threads itself{whose}: {reason}" for reason in self._of_teams(band))
+
+    def _of_teams(self, band: int) -> Iterator[str]:
+        """What the emission says of a band that no team shares."""
+        decided = self.bands.get(band)
+        marked = decided is not None and decided.parallel_member is not None
+        for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
+            yield _reason(line, band, self.teams)
+
+
+def _in_lanes(loop: For) -> set[str]:
+    """The statements of which lanes run several iterations of a loop at once."""
+    vectors = [loop] if loop.mark.simd else [
+        tile.body for tile in walk_nodes(loop) if isinstance(tile, RegisterTile)
+        and any(edge.simd and edge.variable == loop.variable for edge in tile.edges)]
+    return {instance.statement for vector in vectors for instance in instances(vector)}
+
+
+def _by_statements(loop: ProgramLoop, told: Told, *, reason: bool = False) -> Iterator[str]:
+    """Words about a loop, each once; with the statements where they hold for some of its statements alone.
+
+    Parameters
+    ----------
+    reason : a reason follows a colon in the words, and the statements stand before it.
+    """
+    found: dict[str, set[str]] = {}
+    for words, statements in told:
+        found.setdefault(words, set()).update(statements)
+    for words, statements in found.items():
+        own = [name for name in loop.statements if name in statements]
+        head, colon, rest = words.partition(":") if reason else (words, "", "")
+        yield words if len(own) == len(loop.statements) else f"{head} for {', '.join(own)}{colon}{rest}"
+
+
+def _carried(parts: Sequence[Active]) -> str:
+    """What a loop carries: the first dependence by one pair, and how many more."""
+    pair = parts[0].dependence
+    found = witness_of(parts[0], "", least=True)
+    sizes = "".join(f", {name} = {value}" for name, value in found.parameters.items())
+    others = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    return (f"it carries the {pair.kind.value} dependence of {pair.array} from "
+            f"{pair.source}{list(found.source)} to {pair.sink}{list(found.sink)}{sizes}{others}")
 
 
 def _reason(line: str, band: int, found: tuple[Team, ...]) -> str:

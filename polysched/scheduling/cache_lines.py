@@ -11,7 +11,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
 from polysched.scheduling.picture import THREADS, placed_tiles
 from polysched.scheduling.tiles_of import Tile
-from polysched.scop.picture import Point, slice_points, small_parameters
+from polysched.scop.picture import Point, choose_sizes, nothing_runs, slice_points, small_parameters
 from polysched.scop.pictures.memory import Memory, MemoryPicture, Touched
 from polysched.scop.points import fix_parameters, pairs_of, value_at
 from polysched.scop.scop import Array, Scop
@@ -52,7 +52,7 @@ def draw_cache_lines(dependences: Dependences, tree: isl.Schedule, *, parameters
     numbers = placed.numbers or {(): 0}
     touched = _touched(scop, values, shapes, placed.tiles, numbers)
     if not touched:
-        raise UsageError("nothing runs at these sizes", hint="give larger ones")
+        raise nothing_runs(scop, values)
     picture = MemoryPicture(arrays=arrays, tiles=touched, shown=sorted(touched)[len(touched) // 2],
                             turns=placed.turns, order=placed.order,
                             note="" if placed.numbers else "No loop runs over tiles: the whole region is shown.")
@@ -76,7 +76,8 @@ def _extents(array: Array, reached: list[Point], parameters: Mapping[str, int]) 
                     for extent, end in zip(array.extents, last, strict=True))
     if prod(extents) > MOST_ELEMENTS:
         raise UsageError(f"{prod(extents)} elements of {array.name} are too many to draw",
-                         hint=f"choose smaller parameters; at most {MOST_ELEMENTS} elements of an array are drawn")
+                         hint=f"{choose_sizes('smaller', parameters)}at most {MOST_ELEMENTS} elements of an array are "
+                              "drawn")
     return extents
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.dependence import analyse, check_legal
+from polysched.dependence import Dependences, analyse, check_legal
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.primitives import (
     ComputeAt,
@@ -70,8 +70,20 @@ def apply(schedule: Schedule, *steps: Step, reassociate: bool = False) -> Schedu
 
 
 def _apply_one(schedule: Schedule, step: Step, reassociate: bool) -> Schedule:
-    dependences = schedule.dependences
     tree = loop_tree(schedule.tree) if step.SPLITS else from_isl(schedule.tree)
+    dependences, encoded = _checked(schedule, step, tree, reassociate)
+    flagged = with_flags_in_budget(dependences, encoded, permutable=not step.SPLITS)
+    return replace(schedule, dependences=dependences, tree=flagged, steps=(*schedule.steps, step))
+
+
+def _checked(schedule: Schedule, step: Step, tree: LoopTree, reassociate: bool) -> tuple[Dependences, isl.Schedule]:
+    """The program and its tree behind a step, legal and without flags; raises as `apply`.
+
+    Parameters
+    ----------
+    tree : that of the schedule, as the step sees it.
+    """
+    dependences = schedule.dependences
     if isinstance(step, ProgramStep):
         if not reassociate and (sums := step.rounds_differently(dependences, tree)):
             raise IllegalScheduleError(f"step {step.NAME} changes how a result is rounded", witness=sums,
@@ -86,8 +98,7 @@ def _apply_one(schedule: Schedule, step: Step, reassociate: bool) -> Schedule:
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
     check_promises(dependences, encoded, what=f"step {step.NAME}")
-    flagged = with_flags_in_budget(dependences, encoded, permutable=not step.SPLITS)
-    return replace(schedule, dependences=dependences, tree=flagged, steps=(*schedule.steps, step))
+    return dependences, encoded
 
 
 def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]], *, reassociate: bool = False) -> Schedule:
@@ -95,8 +106,8 @@ def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]], *, rea
     return apply(schedule, *(s if isinstance(s, Step) else step_from_json(s) for s in steps), reassociate=reassociate)
 
 
-def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
-    """Every place where a kind of step is known to be legal, as ready steps with small default arguments.
+def available(schedule: Schedule, *kinds: type[Step]) -> tuple[Step, ...]:
+    """Every place where some kinds of steps are known to be legal, as ready steps with small default arguments.
 
     Loops are named by position.  Amounts, factors and sizes are small: a loop is shifted by one, split after its first
     values, scaled by two.  Of the orders of a nest, those are listed that bring one loop outward or inward.  Of steps
@@ -106,20 +117,21 @@ def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
     ------
     UsageError : this is no kind of step.
     """
-    if issubclass(kind, BandStep | UseInstruction):
-        return ()
-    candidates = _CANDIDATES.get(kind.NAME)
-    if candidates is None:
-        raise UsageError(f"no kind of step is called {kind.NAME!r}",
+    judged = [kind for kind in kinds if not issubclass(kind, BandStep | UseInstruction)]
+    if unknown := [kind.NAME for kind in judged if kind.NAME not in _CANDIDATES]:
+        raise UsageError(f"no kind of step is called {unknown[0]!r}",
                          hint=f"these are: {', '.join(sorted(_CANDIDATES))}")
-    found = []
-    for step in candidates(loop_tree(schedule.tree), schedule.scop):
-        try:
-            apply(schedule, step)
-        except (BudgetExceededError, IllegalScheduleError, UsageError):
-            continue
-        found.append(step)
-    return tuple(found)
+    split, whole = loop_tree(schedule.tree), from_isl(schedule.tree)
+    return tuple(step for kind in judged for step in _CANDIDATES[kind.NAME](split, schedule.scop)
+                 if _is_legal(schedule, step, split if step.SPLITS else whole))
+
+
+def _is_legal(schedule: Schedule, step: Step, tree: LoopTree) -> bool:
+    try:
+        _checked(schedule, step, tree, reassociate=False)
+    except (BudgetExceededError, IllegalScheduleError, UsageError):
+        return False
+    return True
 
 
 def _nested(all_loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, Loop]]:

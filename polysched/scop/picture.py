@@ -15,7 +15,7 @@ import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.scop.html import SHRINKS, drawing
-from polysched.scop.points import box_size, fix_parameters, points_of
+from polysched.scop.points import box_size, fix_parameters, points_of, with_sizes
 from polysched.scop.provided import provided
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
@@ -164,18 +164,24 @@ class Picture(Shown):
         return "".join(f"{line}\n" for line in (*lines, *between, *([self.note] if self.note else [])))
 
 
-def small_parameters(scop: Scop, *, size: int = 7) -> dict[str, int]:
+def small_parameters(scop: Scop, *, size: int = 7, given: Mapping[str, int] | None = None) -> dict[str, int]:
     """Values of the parameters for a picture: near `size`, and inside the context where that is possible.
+
+    Parameters
+    ----------
+    given : values that stand, whatever the context says.
 
     Raises
     ------
     UsageError : no values near `size` lie in the context; give them by hand.
     """
-    context = scop.context
-    values = {}
+    values = dict(given or {})
+    context = with_sizes(scop.context, values)
     for position, parameter in enumerate(p.name for p in scop.parameters):
+        if parameter in values:
+            continue
         index = context.find_dim_by_name(isl.dim_type.param, parameter)
-        if index < 0:
+        if index < 0 or context.is_empty():   # the sizes that are given admit none
             values[parameter] = size + position % 2
             continue
         for value in (size, *range(size + 1, 4 * size), *range(size - 1, -size, -1)):
@@ -184,8 +190,23 @@ def small_parameters(scop: Scop, *, size: int = 7) -> dict[str, int]:
                 context, values[parameter] = fixed, value
                 break
         else:
-            raise UsageError(f"no value of {parameter} near {size} is possible", hint="pass parameters={...}")
-    return values
+            raise UsageError(f"no value of {parameter} near {size} is possible",
+                             hint="give one: --size NAME=VALUE, or parameters={...} in Python")
+    return {p.name: values[p.name] for p in scop.parameters} | values
+
+
+def nothing_runs(scop: Scop, parameters: Mapping[str, int]) -> UsageError:
+    """The refusal of a picture without instances."""
+    if not scop.parameters:
+        return UsageError("no instance ever runs", where=scop.name)
+    return UsageError("nothing runs at these sizes", where=scop.name,
+                      witness=", ".join(f"{name} = {value}" for name, value in parameters.items()),
+                      hint="give larger ones")
+
+
+def choose_sizes(which: str, parameters: Mapping[str, int]) -> str:
+    """The part of a hint that asks for other sizes; nothing for a program whose sizes are constants."""
+    return f"choose {which} parameters ({', '.join(parameters)}); " if parameters else ""
 
 
 def slice_axes(statement: Statement, axes: tuple[str, str] | None) -> tuple[int, int | None]:
@@ -230,7 +251,7 @@ def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tupl
     if len(points) > MOST_POINTS or (not points and not domain.is_empty()):
         count = str(len(points)) if points else f"more than {MOST_POINTS}"
         raise UsageError(f"{count} instances of {statement.name} are too many to draw",
-                         hint=f"choose smaller parameters; at most {MOST_POINTS} instances are drawn")
+                         hint=f"{choose_sizes('smaller', parameters)}at most {MOST_POINTS} instances are drawn")
     if statement.depth == 0:
         return dict.fromkeys(points, (0, 0)), ("", ""), {}
     horizontal, vertical = slice_axes(statement, axes)

@@ -11,7 +11,8 @@ class Gpu:
 
     Parameters
     ----------
-    name : as the compilers call it.
+    name : unique in `GPUS`.
+    architecture : as NVIDIA's compilers call it; several GPUs may have one.
     title : a product that has it.
     multiprocessors : that run blocks.
     gigahertz : of a multiprocessor, boosted.
@@ -30,6 +31,7 @@ class Gpu:
     """
 
     name: str
+    architecture: str
     title: str
     multiprocessors: int
     gigahertz: float
@@ -51,15 +53,17 @@ _LATENCIES = {"operation": 4, "shared": 30, "global": 500}
 IPDPS 2024, tables of A100 and H100, rounded."""
 
 SM_80 = Gpu(
-    name="sm_80", title="A100 SXM", multiprocessors=108, gigahertz=1.41, warp=32, threads=2048, blocks=32,
-    registers=65536, shared_bytes=164 * 1024, reserved_bytes=1024, memory_bytes_per_second=1.555e12,
+    name="sm_80", architecture="sm_80", title="A100 SXM", multiprocessors=108, gigahertz=1.41, warp=32,
+    threads=2048, blocks=32, registers=65536, shared_bytes=164 * 1024, reserved_bytes=1024,
+    memory_bytes_per_second=1.555e12,
     per_cycle={"float32": 64, "float64": 32, "integer": 64, "special": 16, "load": 32,
                "tensor8": 2048, "tensor16": 1024, "tensor32": 512}, latencies=_LATENCIES,
     source="NVIDIA A100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, Technical Specifications per Compute "
            "Capability, and Throughput of Native Arithmetic Instructions")
 SM_90 = Gpu(
-    name="sm_90", title="H100 SXM", multiprocessors=132, gigahertz=1.98, warp=32, threads=2048, blocks=32,
-    registers=65536, shared_bytes=228 * 1024, reserved_bytes=1024, memory_bytes_per_second=3.35e12,
+    name="sm_90", architecture="sm_90", title="H100 SXM", multiprocessors=132, gigahertz=1.98, warp=32,
+    threads=2048, blocks=32, registers=65536, shared_bytes=228 * 1024, reserved_bytes=1024,
+    memory_bytes_per_second=3.35e12,
     per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32,
                "tensor8": 4096, "tensor16": 2048, "tensor32": 1024}, latencies=_LATENCIES,
     source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")

@@ -23,7 +23,7 @@ SUB_ROOMS = {
                "vector_code", "alternatives", "distributed", "mlir", "tir"],
     "scop/c_frontend": ["text", "declarations", "subscripts", "rewrites", "detection"],
     "gpu": ["scratchpad"],
-    "emit_gpu": ["scratchpad"],
+    "emit_gpu": ["scratchpad", "tensor_cores"],
     "fuzz": ["matches"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "graph/operators": ["families"],

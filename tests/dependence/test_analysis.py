@@ -7,6 +7,7 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import DependenceKind, Dependences, analyse, analysis
+from polysched.errors import BudgetExceededError
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import AccessKind, Scop
@@ -162,6 +163,23 @@ def test_out_of_budget_the_relations_are_memory_based() -> None:
     assert "` by memory: isl ran out of 10 isl operations or 4 s" in found.fallbacks[0]
     ordering = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
     assert pairs_at(found, ordering, sizes) == run_oracle(scop, sizes)["memory"]
+
+
+def test_a_region_beyond_every_budget_is_told_with_its_statements_arrays_and_scalars(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    scop = from_c_text("""void f(int n, int *restrict A, int *restrict B) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    int t = A[i], u;
+    u = t * 3;
+    B[i] = t - u;
+  }
+#pragma endscop
+}""")
+    monkeypatch.setattr(analysis, "ISL_OPERATIONS", 1)
+    with pytest.raises(BudgetExceededError, match="flow dependences need more than") as refused:
+        analyse(scop, isl_operations=1)
+    assert refused.value.witness == "3 statements with 2 arrays and 2 scalars"
 
 
 def test_a_write_with_a_larger_relation_hides_nothing() -> None:

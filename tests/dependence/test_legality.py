@@ -4,6 +4,8 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
+from polysched.dependence.legality import Kept, all_active, backward, carried, equal_parts, total_values
+from polysched.dependence.limits import LIMITS
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop
@@ -106,3 +108,46 @@ def test_the_budget_around_ends_the_check_without_blaming_its_own() -> None:
     with pytest.raises(BudgetExceededError):
         check_legal(dependences, product().schedule, isl_operations=10)
     assert with_budget(10, lambda: check_legal(dependences, product().schedule)) is None, "the caller says why"
+
+
+def test_what_is_kept_is_what_is_found_afresh() -> None:
+    """Two trees that share their outer loop, judged in turn with what was kept of the other one."""
+    scop, dependences = product(), analyse(product())
+    outward = tree_of(isl.UnionMap("[N] -> { S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, 1, k] }"), scop.domain)
+    inward = tree_of(isl.UnionMap("[N] -> { S0[i, j] -> [i, -j, 0, 0]; S1[i, j, k] -> [i, -j, 1, -k] }"), scop.domain)
+    for tree in (outward, inward, outward, inward):
+        fresh = analyse(product())
+        kept, anew = all_active(dependences), all_active(fresh)
+        band = tree.get_root().child(0)
+        for member in range(band.band_n_member()):
+            values = total_values(band.band_get_partial_schedule(), member)
+            for find in (backward, carried):
+                assert all(find(one, values).is_equal(find(other, values))
+                           for one, other in zip(kept, anew, strict=True))
+            kept, anew = equal_parts(kept, values), equal_parts(anew, values)
+            assert [str(part.dependence) for part in kept] == [str(part.dependence) for part in anew]
+            assert all(one.relation.is_equal(other.relation) for one, other in zip(kept, anew, strict=True))
+        assert (violation(dependences, tree) is None) == (violation(fresh, tree) is None) == (tree is outward)
+
+
+def test_equal_relations_are_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, asked = Kept(), []
+    first, other = (kept.one(isl.Map("{ S[i] -> S[j] : 0 <= i < j < 9 }")) for _ in range(2))
+    assert first is other
+
+    def cut(relation: isl.Map, value: str) -> isl.Map:
+        values = isl.PwAff(f"{{ S[i] -> [({value})] }}")
+
+        def found() -> isl.Map:
+            asked.append(value)
+            return relation.intersect(values.eq_map(values))
+        return kept.cut("equal", relation, values, values, found)
+
+    assert cut(first, "i") is cut(other, "i")
+    assert cut(first, "0").is_equal(first)
+    assert asked == ["i", "0"]
+    assert cut(first, "i").is_empty()
+    monkeypatch.setattr("polysched.dependence.legality.LIMITS", LIMITS.__class__(kept_parts=1))
+    assert cut(first, "2 * i").is_empty()
+    assert cut(first, "i").is_empty()
+    assert asked == ["i", "0", "2 * i", "i"], "what was kept makes room"

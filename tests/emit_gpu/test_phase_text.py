@@ -11,9 +11,9 @@ from tests.gpu.staged import BATCH, DOWN, THIRDS, TRIANGLE
 
 
 @pytest.mark.parametrize(("device", "shared", "item", "barrier"), [
-    ("opencl", "__local double A_tile[32][8];",
+    ("opencl", "__local __attribute__((aligned(16))) double A_tile[32][8];",
      "const int item = ((long)get_local_id(1)) * 32 + (long)get_local_id(0);", "barrier(CLK_LOCAL_MEM_FENCE);"),
-    ("cuda", "__shared__ double A_tile[32][8];", "const int item = (threadIdx.y) * 32 + threadIdx.x;",
+    ("cuda", "__shared__ __align__(16) double A_tile[32][8];", "const int item = (threadIdx.y) * 32 + threadIdx.x;",
      "__syncthreads();")])
 def test_declarations_numbers_and_barriers(device: str, shared: str, item: str, barrier: str) -> None:
     lines = [line.strip() for line in emit(mapped(TRIANGLE), INTERFACES[device]).program.splitlines()]

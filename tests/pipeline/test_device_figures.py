@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.emit_gpu import emit_cuda, emit_opencl
-from polysched.emit_gpu.nvrtc import library
+from polysched.emit_gpu.nvrtc import KernelResources, library
 from polysched.pipeline import device_figures
 from polysched.pipeline.device_figures import told_figures
+from polysched.target.gpus import SM_80
 from tests.gpu.mapped import PRODUCT, mapped
 
 
@@ -21,6 +24,22 @@ def test_registers_are_those_that_the_compiler_tells() -> None:
     for line in told_figures(emit_cuda(mapped(PRODUCT)), {"n": 4096}):
         count = int(line.rpartition("; ")[2].removesuffix(" registers"))
         assert 16 <= count <= 255
+
+
+def test_a_gpu_is_compiled_for_by_its_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, made = [], emit_cuda(mapped(PRODUCT))
+
+    def resources(program: str, architecture: str) -> tuple[KernelResources, ...]:
+        asked.append(architecture)
+        return tuple(KernelResources(name=k.name, registers=40, spilled=0, shared=0) for k in made.kernels)
+
+    monkeypatch.setattr(device_figures, "GPUS", {"half": replace(SM_80, name="half", multiprocessors=54)})
+    monkeypatch.setattr(device_figures, "library", lambda: "here")
+    monkeypatch.setattr(device_figures, "resources", resources)
+    (line,) = told_figures(made, {"n": 4096})
+    assert "on half" in line
+    assert line.endswith("; 40 registers")
+    assert asked == ["sm_80"]
 
 
 def test_without_nvrtc_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,3 +62,24 @@ def test_a_skewed_loop_stands_in_the_place_of_one_as_written() -> None:
     first, second = explained(optimize(scop, PipelineOptions(tile=(16, 32)))).loops
     assert "tiles of 16" in first.done
     assert second.done[:2] == ("runs as t + i", "tiles of 32")
+
+
+def test_what_holds_for_some_statements_names_them() -> None:
+    """One loop of the schedule becomes two: that around S1 carries x, that around S2 is shared."""
+    scop = from_c_text("""void f(int n, double A[n][n], double B[n][n], double x[n], double y[n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) {
+    for (int j = 0; j < n; j++)
+      A[i][j] = 2 * B[i][j];
+    x[i] = x[i-1] + A[i][0];
+    y[i] = 3 * x[i];
+  }
+#pragma endscop
+}""")
+    outer, inner = explained(optimize(scop, PipelineOptions(vector_bits=256))).loops
+    assert outer.done == ("on threads (i) for S0, S2", "in lanes for S2")
+    assert outer.not_more == (
+        "not on threads for S1: it carries the flow dependence of x from S1[1] to S1[2], n = 3",
+        "no tiles for S0: they would save less than 10% of the traffic into L2",
+        "no tiles for S1, S2: one loop alone has nothing to reuse between tiles")
+    assert inner.done == ("in lanes",)

@@ -55,6 +55,8 @@ def test_step_from_json_refuses():
 def test_available():
     assert steps.available(product(), Parallel) == (Parallel(loop=0), Parallel(loop=1))
     assert steps.available(stencil(), Parallel) == ()
+    assert steps.available(product(), Parallel, Interchange) == (
+        *steps.available(product(), Parallel), *steps.available(product(), Interchange))
     assert Interchange(outer=0, inner=1) not in steps.available(stencil(), Interchange)
     assert set(steps.available(product(), Reorder)) == {Reorder(order=o) for o in (
         (1, 0), (1, 0, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1), (2, 1))}

@@ -41,6 +41,8 @@ def test_small_sizes_lie_in_the_context() -> None:
     huge = replace(TRIANGLE, context=TRIANGLE.context.intersect(isl.Set("[n] -> { : n >= 9000 }")))
     with pytest.raises(UsageError, match="no value of n near 7 is possible"):
         small_parameters(huge)
+    assert small_parameters(huge, given={"n": 3000}) == {"n": 3000}
+    assert small_parameters(huge, given={"n": 3}) == {"n": 3}
 
 
 def test_a_picture_is_one_self_contained_document() -> None:

@@ -56,6 +56,13 @@ def test_a_broken_file_is_refused(tmp_path: Path, change: dict[str, object], mes
     assert refused.value.hint
 
 
+@pytest.mark.parametrize("name", ["team_start_seconds", "row_cycles"])
+def test_what_is_too_small_to_be_measured_is_nothing(tmp_path: Path, name: str) -> None:
+    figure = {"name": name, "value": 0.0, "least": 0.0, "most": 1.0, "unit": "s", "shipped": 1.0}
+    found = read_calibrated(written(tmp_path, json.loads(json.dumps(FOUND.as_json())) | {"figures": [figure]}))
+    assert getattr(found.of_target(Target()).costs, name) == 0
+
+
 @pytest.mark.parametrize(("field", "given", "problem"), [
     ("value", "12", "value: '12' is no finite number"), ("value", True, "value: True is no finite number"),
     ("least", None, "least: None is no finite number"), ("most", [13], "most: [13] is no finite number"),

@@ -45,7 +45,7 @@ examples:
   polysched draw stencil.c --concurrent-start 1 -o diamonds.tex    as TikZ, for a paper
   polysched draw stencil.c --colour thread --threads 2 -o threads.svg
   polysched draw gemm.c --view solid -o space.html           three loops in space, to turn
-  polysched draw gemm.c --view lines --tile 8 --size n=24 -o lines.html    elements and cache lines of each tile
+  polysched draw gemm.c --view lines --tile 4 --size n=12 -o lines.html    elements and cache lines of each tile
   polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
 
 tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;
@@ -137,15 +137,15 @@ def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
 
 def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
     from polysched.pipeline import analysed, scheduled
-    from polysched.scop.picture import small_parameters
+    from polysched.scop.picture import nothing_runs, small_parameters
     from polysched.scop.points import fix_parameters
     options = scheduling_options(arguments)
     shown.step(f"finding the dependences of {scop.name}")
     dependences = analysed(scop, expand=options.expand).dependences
-    values = {**small_parameters(dependences.scop), **sizes}
+    values = small_parameters(dependences.scop, given=sizes)
     if arguments.view != "tree" and all(fix_parameters(own.domain, values).is_empty()
                                         for own in dependences.scop.statements):
-        raise UsageError("nothing runs at these sizes", where=scop.name, hint="give larger ones with --size")
+        raise nothing_runs(dependences.scop, values)
     if arguments.view == "dependences":
         from polysched.dependence.picture import draw_dependences
         return draw_dependences(dependences, parameters=values, axes=_two(arguments.axes))

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json, add_size
+from polysched.cli.conventions import STANDARD, WORK_ITEMS, add_json, add_size, chosen_device
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
+from polysched.cli.values import positive
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = add_choices(parser)
     add_json(group, "the same")
     add_size(parser, "the code of an instruction is made for it, and that of an accelerator")
+    group.add_argument("--time-tile", type=positive, metavar="STEPS",
+                       help="with `--target opencl` or `cuda`: iterations of a loop over time that one launch runs, in "
+                            "diamonds (default: a launch each)")
     parser.add_argument("--timeline", metavar="OUT.svg",
                         help="with `--target davinci` or `gemmini`: write what each engine does when as a Gantt chart; "
                              "for a file with one region")
@@ -43,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline.explained import explained
     from polysched.search.lookup import transform_file
     refuse_same_file(arguments.source, arguments.json)
+    if arguments.time_tile and chosen_device(arguments) not in WORK_ITEMS:
+        raise UsageError(f"--time-tile belongs to --target {' or '.join(WORK_ITEMS)}", hint="leave it out")
     if arguments.timeline and arguments.timeline in (arguments.json, arguments.source):
         raise UsageError("the chart needs a file of its own", where=arguments.timeline)
     with (prepared(arguments.json) as report, prepared(arguments.timeline) as chart,

@@ -289,6 +289,19 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
     return flat[0] if len(flat) == 1 else Junction(op, tuple(flat))
 
 
+def rounded_towards_zero(form: Linear) -> Linear:
+    """The form with quotients rounded as C's own `/` does, which is no less; those that are subtracted stay.
+
+    Where the numerators are not negative, it is the same.
+    """
+    total = constant(form.constant)
+    for atom, factor in form.terms:
+        if isinstance(atom, Quotient) and factor > 0:
+            atom = Quotient(rounded_towards_zero(atom.numerator), atom.divisor, truncates=True)
+        total += of_atom(atom) * factor
+    return total
+
+
 def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
     """The form with variables replaced by forms, everywhere inside."""
     if form.variables.isdisjoint(values) and not form.has_constant_atom:

@@ -25,6 +25,7 @@ from polysched.emit_c.lowering import scan
 from polysched.emit_c.mlir.affine_maps import Operands, affine_map, bound, expression, integer_set, of_function
 from polysched.emit_c.mlir.arithmetic import Body, type_text
 from polysched.emit_c.mlir.names import array_name, distinct_names, free_prefix
+from polysched.emit_c.mlir.places import refusing_to_write
 from polysched.errors import UnsupportedScopError
 from polysched.scop.scop import Array, Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -40,11 +41,12 @@ def affine_text(tiled: TiledSchedule) -> str:
     BudgetExceededError, NoLoopsError : as for `emit_c.lowering.scan`.
     """
     scop = tiled.schedule.scop
-    writer = _Writer(scop)
-    arguments = [*(f"%{p.name}: index" for p in scop.parameters),
-                 *(f"%{array_name(a.name)}: {writer.arrays[a.name]}" for a in scop.arrays)]
-    lines = [f"func.func @{array_name(scop.name)}({', '.join(arguments)}){writer.extents()} {{",
-             *(f"  {line}" for line in writer.lines(scan(tiled).loops)), "  return", "}"]
+    with refusing_to_write(scop):
+        writer = _Writer(scop)
+        arguments = [*(f"%{p.name}: index" for p in scop.parameters),
+                     *(f"%{array_name(a.name)}: {writer.arrays[a.name]}" for a in scop.arrays)]
+        lines = [f"func.func @{array_name(scop.name)}({', '.join(arguments)}){writer.extents()} {{",
+                 *(f"  {line}" for line in writer.lines(scan(tiled).loops)), "  return", "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -55,7 +57,7 @@ class _Writer:
         self.scop = scop
         self.symbols = [p.name for p in scop.parameters]
         self.arrays = {array.name: _memref(array) for array in scop.arrays}
-        taken = distinct_names((*self.symbols, *self.arrays), array_name, scop.name)
+        taken = distinct_names((*self.symbols, *self.arrays), array_name)
         self.loop_prefix = free_prefix("i", taken)
         value_prefix = free_prefix("v", taken)
         self.values = (f"{value_prefix}{number}" for number in itertools.count())
@@ -85,13 +87,12 @@ class _Writer:
                 yield from Body(self.scop, self.scop.statement(node.statement), node.iterators, self.arrays,
                                 self.values).write()
             case _:
-                raise UnsupportedScopError("the affine dialect has no such node", where=self.scop.name,
+                raise UnsupportedScopError("the affine dialect has no such node",
                                            witness=type(node).__name__, hint="write the region without tiles")
 
     def _loop(self, loop: For) -> Iterator[str]:
         if loop.guard is not None:
-            raise UnsupportedScopError("a loop of the affine dialect has one upper bound", where=self.scop.name,
-                                       witness=str(loop.guard)[:80])
+            raise UnsupportedScopError("a loop of the affine dialect has one upper bound", witness=str(loop.guard)[:80])
         name = self._name(loop.variable)
         step = f" step {loop.step}" if loop.step != 1 else ""
         yield (f"affine.for %{name} = {bound(loop.lower, 'max', self.symbols)} to "

@@ -123,8 +123,7 @@ def of_function(function: isl.Aff, iterators: Sequence[Linear]) -> Linear:
     return total
 
 
-def element_of(statement: Statement, reference: str, iterators: Sequence[Linear], *, where: str
-               ) -> tuple[str, list[Linear]]:
+def element_of(statement: Statement, reference: str, iterators: Sequence[Linear]) -> tuple[str, list[Linear]]:
     """The array of a reference and its subscripts.
 
     Parameters
@@ -138,14 +137,14 @@ def element_of(statement: Statement, reference: str, iterators: Sequence[Linear]
     access = statement.access(reference)
     place = f"{access.array} in line {statement.line}"
     if not access.exact or not access.relation.is_single_valued():
-        raise UnsupportedScopError(f"an access of {statement.name} is no function", where=where, witness=place,
+        raise UnsupportedScopError(f"an access of {statement.name} is no function", witness=place,
                                    hint="emit C instead")
     function = isl.PwMultiAff.from_map(access.relation)
     forms = []
     for position in range(access.relation.dim(isl.dim_type.out)):
         pieces = function.get_pw_aff(position).coalesce().get_pieces()
         if len(pieces) != 1:
-            raise UnsupportedScopError(f"an access of {statement.name} is in pieces", where=where, witness=place,
+            raise UnsupportedScopError(f"an access of {statement.name} is in pieces", witness=place,
                                        hint="emit C instead")
         forms.append(of_function(pieces[0][1], iterators))
     return access.array, forms
@@ -153,7 +152,7 @@ def element_of(statement: Statement, reference: str, iterators: Sequence[Linear]
 
 def _whole(value: isl.Val) -> int:
     if not value.is_int():
-        raise UnsupportedScopError("an access has a fractional coefficient", where="mlir", witness=str(value))
+        raise UnsupportedScopError("an access has a fractional coefficient", witness=str(value))
     return int(value.to_python())
 
 
@@ -174,7 +173,7 @@ def _atom(atom: object, operands: Operands) -> str:
         case Remainder(numerator=numerator, divisor=divisor):
             return f"({expression(numerator, operands)}) mod {divisor}"
         case _:
-            raise UnsupportedScopError("the affine dialect has no such index expression", where="mlir",
+            raise UnsupportedScopError("the affine dialect has no such index expression",
                                        witness=type(atom).__name__, hint="write the region without tiles")
 
 
@@ -188,7 +187,7 @@ def _conjunction(condition: Condition) -> tuple[Condition, ...]:
     if isinstance(condition, Comparison):
         return (condition,)
     if condition.op != "&&":
-        raise UnsupportedScopError("the affine dialect has no sets that are unions", where="mlir",
+        raise UnsupportedScopError("the affine dialect has no sets that are unions",
                                    witness=f"a condition of {len(condition.arms)} alternatives")
     return tuple(arm for inner in condition.arms for arm in _conjunction(inner))
 

@@ -51,7 +51,7 @@ def type_text(dtype: DType) -> str:
     UnsupportedScopError : MLIR has none.
     """
     if dtype.name not in _TYPES:
-        raise UnsupportedScopError("MLIR has no such type of elements", where="mlir", witness=dtype.c_name)
+        raise UnsupportedScopError("MLIR has no such type of elements", witness=dtype.c_name)
     return _TYPES[dtype.name]
 
 
@@ -100,7 +100,7 @@ class Body:
 
     def _element(self, reference: str) -> str:
         """`%A[...] : memref<...>`: an element of an array."""
-        array, forms = element_of(self.statement, reference, self.iterators, where="mlir")
+        array, forms = element_of(self.statement, reference, self.iterators)
         return f"%{array_name(array)}[{', '.join(map(self._index, forms))}] : {self.arrays[array]}"
 
     def _index(self, form: Linear) -> str:
@@ -210,7 +210,7 @@ class Body:
         return name
 
     def _refuse(self, what: str, witness: str) -> NoReturn:
-        raise UnsupportedScopError(f"{what} of {self.statement.name} has no form in the affine dialect", where="mlir",
+        raise UnsupportedScopError(f"{what} of {self.statement.name} has no form in the affine dialect",
                                    witness=witness, hint="emit C instead")
 
 
@@ -232,6 +232,6 @@ def _number(literal: Literal) -> str:
         return str(int(literal.value))
     text = repr(float(literal.value))
     if "inf" in text or "nan" in text:
-        raise UnsupportedScopError("the number has no decimal form", where="mlir", witness=literal.text)
+        raise UnsupportedScopError("the number has no decimal form", witness=literal.text)
     mantissa, letter, exponent = text.partition("e")
     return (mantissa if "." in mantissa else f"{mantissa}.0") + letter + exponent

@@ -13,7 +13,7 @@ def array_name(name: str) -> str:
     return "".join(character if character.isalnum() or character == "_" else "_" for character in name)
 
 
-def distinct_names(names: Iterable[str], spelling: Callable[[str], str], where: str) -> set[str]:
+def distinct_names(names: Iterable[str], spelling: Callable[[str], str]) -> set[str]:
     """How some names are spelt.
 
     Raises
@@ -24,7 +24,7 @@ def distinct_names(names: Iterable[str], spelling: Callable[[str], str], where: 
     for name in names:
         own = spelling(name)
         if own in found:
-            raise UnsupportedScopError(f"two names would be spelt {own}", where=where, witness=f"{found[own]}, {name}",
+            raise UnsupportedScopError(f"two names would be spelt {own}", witness=f"{found[own]}, {name}",
                                        hint="rename one of them")
         found[own] = name
     return set(found)

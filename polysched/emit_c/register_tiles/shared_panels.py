@@ -118,19 +118,42 @@ def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
     written = {access.array for i in instances(loop) for access in how.scop.statement(i.statement).writes}
     node, moved, runs = loop, list[Packed](), [loop]
     while True:
-        found = next(((f, panel) for f in _panels(node.body, (), frozenset())
-                      if (panel := _panel(node, f, written, how)) is not None), None)
+        found = next(_movable(node, facts, written, how), None)
         if found is None:
             break
-        place, panel = found
+        place, panel, around = found
         node = replace(node, body=_reading(node.body, place.node, panel))
         moved.append(replace(place.node, panel=panel))
-        runs += place.between
+        runs += around
     result: Node = node
     for packed in reversed(moved):
         result = replace(packed, body=result)
     unsure = dict.fromkeys(c for f in runs for c in _runs(f) if not facts.imply(c))
     return If(junction("&&", [*unsure]), result) if moved and unsure else result
+
+
+def _movable(loop: For, facts: Facts, written: set[str], how: Sharing) -> Iterator[
+        tuple[_Found, Panel, tuple[For, ...]]]:
+    """The panels that can be filled before a parallel loop, and the loops that have to run for it to do anything."""
+    for found in _panels(loop.body, (), frozenset()):
+        asked, panel = _asked(loop, found, facts, how), _panel(loop, found, written, how)
+        if asked is not None and panel is not None:
+            yield found, panel, asked
+
+
+def _asked(loop: For, found: _Found, facts: Facts, how: Sharing) -> tuple[For, ...] | None:
+    """The loops between that have to run, or the parallel loop does nothing; None where it does something without them.
+
+    A loop that moves a panel is one of those that fill it: where it does not run, nothing is copied.
+    """
+    names, everything = _names(found.node, how.scop), len([*instances(loop)])
+    asked = []
+    for between in found.between:
+        if len([*instances(between)]) == everything:
+            asked.append(between)
+        elif between.variable not in names and not all(map(facts.imply, _runs(between))):
+            return None
+    return tuple(asked)
 
 
 def _kept(node: Node, facts: Facts, how: Sharing) -> Node:

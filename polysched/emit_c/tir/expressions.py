@@ -120,7 +120,7 @@ class Values:
         if value.op in _WRAPS and value.dtype.is_integer and not value.dtype.is_signed:
             raise UnsupportedScopError(
                 f"unsigned arithmetic of {self.statement.name} has no form in tensor IR, which takes it not to wrap",
-                where="tir", witness=f"{value.op} of {value.dtype.c_name}", hint="compute in a signed type")
+                witness=f"{value.op} of {value.dtype.c_name}", hint="compute in a signed type")
 
     def _binary(self, value: Binary) -> str:
         if value.op in COMPARISON | LOGICAL:
@@ -134,7 +134,7 @@ class Values:
     def _call(self, value: Call) -> str:
         name = value.function.removesuffix("f") if value.function.removesuffix("f") in _FUNCTIONS else value.function
         if name not in _FUNCTIONS:
-            raise UnsupportedScopError(f"a function of {self.statement.name} has no form in tensor IR", where="tir",
+            raise UnsupportedScopError(f"a function of {self.statement.name} has no form in tensor IR",
                                        witness=value.function)
         return f"T.{_FUNCTIONS[name]}({', '.join(self.converted(a, value.dtype) for a in value.arguments)})"
 
@@ -150,7 +150,7 @@ def literal(value: int | float, dtype: DType) -> str:
         return f"T.bool({bool(value)})"
     if not dtype.is_float:
         if value >= 1 << 63:
-            raise UnsupportedScopError("TVM holds constants in 64 bits with a sign", where="tir", witness=str(value))
+            raise UnsupportedScopError("TVM holds constants in 64 bits with a sign", witness=str(value))
         return f"T.{dtype.name}({int(value)})"
     text = repr(float(value))
     return f'T.{dtype.name}("{text}")' if text.strip("-") in ("inf", "nan") else f"T.{dtype.name}({text})"

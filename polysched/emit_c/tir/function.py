@@ -23,6 +23,7 @@ from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.lowering import scan
 from polysched.emit_c.mlir.affine_maps import element_of, of_function
 from polysched.emit_c.mlir.names import distinct_names, free_prefix
+from polysched.emit_c.mlir.places import refusing_to_write
 from polysched.emit_c.tir.expressions import Values
 from polysched.emit_c.tir.indices import index, number, plain, test
 from polysched.errors import UnsupportedScopError
@@ -44,10 +45,11 @@ def tir_text(tiled: TiledSchedule) -> str:
     BudgetExceededError, NoLoopsError : as for `emit_c.lowering.scan`.
     """
     scop = tiled.schedule.scop
-    writer = _Writer(scop)
-    arguments = [*(f"{plain(p.name)}: T.int64" for p in scop.parameters), *map(writer.argument, scop.arrays)]
-    lines = [f"def {plain(scop.name)}({', '.join(arguments)}):",
-             *(f"    {line}" for line in writer.lines(scan(tiled).loops))]
+    with refusing_to_write(scop):
+        writer = _Writer(scop)
+        arguments = [*(f"{plain(p.name)}: T.int64" for p in scop.parameters), *map(writer.argument, scop.arrays)]
+        lines = [f"def {plain(scop.name)}({', '.join(arguments)}):",
+                 *(f"    {line}" for line in writer.lines(scan(tiled).loops))]
     return HEAD + "\n".join(lines) + "\n"
 
 
@@ -57,13 +59,12 @@ class _Writer:
     def __init__(self, scop: Scop) -> None:
         self.scop = scop
         names = (*(p.name for p in scop.parameters), *(a.name for a in scop.arrays))
-        self.prefix = free_prefix("i", distinct_names(names, plain, scop.name))
+        self.prefix = free_prefix("i", distinct_names(names, plain))
 
     def argument(self, array: Array) -> str:
         """`A: T.Buffer((n, T.int64(8)), "float32")`; an extent that nobody knows is a variable of its own."""
         if array.dtype.name in _WITHOUT:
-            raise UnsupportedScopError("tensor IR has no such type of elements", where=self.scop.name,
-                                       witness=array.dtype.c_name)
+            raise UnsupportedScopError("tensor IR has no such type of elements", witness=array.dtype.c_name)
         extents = [f'"{plain(array.name)}_{position}"' if extent is None else self._extent(array, extent)
                    for position, extent in enumerate(array.extents)]
         inside = ", ".join(extents) + ("," if len(extents) == 1 else "")
@@ -72,7 +73,7 @@ class _Writer:
     def _extent(self, array: Array, extent: isl.PwAff) -> str:
         pieces = extent.get_pieces()
         if len(pieces) != 1:
-            raise UnsupportedScopError("an extent is no single affine function", where=self.scop.name,
+            raise UnsupportedScopError("an extent is no single affine function",
                                        witness=f"{array.name}: {extent}")
         return index(of_function(pieces[0][1], ()))
 
@@ -90,14 +91,13 @@ class _Writer:
             case StatementInstance():
                 yield from self._statement(node)
             case _:
-                raise UnsupportedScopError("tensor IR has no such node", where=self.scop.name,
+                raise UnsupportedScopError("tensor IR has no such node",
                                            witness=type(node).__name__, hint="write the region without tiles")
 
     def _loop(self, loop: For) -> Iterator[str]:
         """A loop; one with a step counts its iterations."""
         if loop.guard is not None:
-            raise UnsupportedScopError("a loop of tensor IR has one upper bound", where=self.scop.name,
-                                       witness=str(loop.guard)[:80])
+            raise UnsupportedScopError("a loop of tensor IR has one upper bound", witness=str(loop.guard)[:80])
         name = f"{self.prefix}{loop.variable.removeprefix(PLACEHOLDER)}"
         value, first, end = variable(name), index(loop.lower), index(loop.upper)
         if loop.step != 1:
@@ -124,7 +124,7 @@ class _Writer:
         for item in statement.body:
             if not isinstance(item, Assign):
                 raise UnsupportedScopError(f"a condition or loop on data of {statement.name} has no form in tensor IR",
-                                           where=self.scop.name, witness=type(item).__name__)
+                                           witness=type(item).__name__)
             value = item.value
             if item.op is not None and item.read is not None:
                 common = usual_conversion(item.dtype, value.dtype)
@@ -132,5 +132,5 @@ class _Writer:
             yield f"{element(item.target)} = {values.converted(value, item.dtype)}"
 
     def _element(self, statement: Statement, reference: str, iterators: tuple[Linear, ...]) -> str:
-        array, forms = element_of(statement, reference, iterators, where=self.scop.name)
+        array, forms = element_of(statement, reference, iterators)
         return f"{plain(array)}[{', '.join(map(index, forms)) or '()'}]"

@@ -73,5 +73,5 @@ def _atom(atom: object) -> str:
         case Extreme(kind=kind, arms=arms):
             return reduce(lambda left, right: f"T.{kind}({left}, {right})", map(index, arms))
         case _:
-            raise UnsupportedScopError("tensor IR has no such index expression", where="tir",
+            raise UnsupportedScopError("tensor IR has no such index expression",
                                        witness=type(atom).__name__, hint="write the region without tiles")

@@ -189,24 +189,30 @@ class PanelCopy:
         part = replace(self, panel=replace(self.panel, loops=self.panel.loops[self.panel.shared:], shared=0),
                        clears=not self._is_full() and self._ends_rows())
         lines = part.lines()
-        known = prod(int(extent) for extent in self.panel.outer if extent.isdecimal()) * self.panel.bytes
-        threads = self.threads and (known >= FEWEST_BYTES_FOR_THREADS or not all(
-            extent.isdecimal() for extent in self.panel.outer))
-        start = [] if part.clears or self._is_full() else self._cleared(threads=threads)
-        if not threads:
+        team = self._team()
+        start = [] if part.clears or self._is_full() else self._cleared(team)
+        if team is None:
             return [*start, *self._around(list(loops), lines)]
         divided = max(loops, key=_length)
         for loop in reversed(loops):
-            pragma = "parallel for" if loop is loops[0] else "for nowait"
+            pragma = f"parallel for{team}" if loop is loops[0] else "for nowait"
             lines = [*([f"#pragma omp {pragma}"] if loop is divided else []),
                      *braced(loop_head(loop, self.printer.index), lines)]
-        return [*start, *(lines if divided is loops[0] else ["#pragma omp parallel", *lines])]
+        return [*start, *(lines if divided is loops[0] else [f"#pragma omp parallel{team}", *lines])]
 
-    def _cleared(self, *, threads: bool) -> list[str]:
+    def _team(self) -> str | None:
+        """The clause that says when the copy is worth a team, none where it always is; None where it never is."""
+        extents, fewest = self.panel.outer, FEWEST_BYTES_FOR_THREADS
+        enough = prod(int(extent) for extent in extents if extent.isdecimal()) * self.panel.bytes >= fewest
+        if not self.threads or not (enough or not all(extent.isdecimal() for extent in extents)):
+            return None
+        return "" if enough else f" if({self.panel.bytes_text} >= {fewest})"
+
+    def _cleared(self, team: str | None) -> list[str]:
         """Zeros everywhere, a block of the first dimension at a time: each thread is the first to touch its blocks."""
         block, name = self.taken.fresh("block", self.in_use), self.panel.name
         count = (*self.panel.outer, *map(str, self.panel.extents))[0]
-        return [*(["#pragma omp parallel for"] if threads else []),
+        return [*([] if team is None else [f"#pragma omp parallel for{team}"]),
                 *braced(f"for (long {block} = 0; {block} < {count}; {block}++)",
                         [f"__builtin_memset(&{name}[{block}], 0, sizeof {name}[{block}]);"])]
 

@@ -18,6 +18,13 @@
 #define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+/* Built-in vector types; they may lie over arrays of their elements. */
+struct __attribute__((aligned(16), may_alias)) float4 { float x, y, z, w; };
+struct __attribute__((aligned(16), may_alias)) int4 { int x, y, z, w; };
+struct __attribute__((aligned(16), may_alias)) uint4 { unsigned x, y, z, w; };
+struct __attribute__((aligned(16), may_alias)) double2 { double x, y; };
 
 struct polysched_index { unsigned x, y, z; };
 static polysched_index threadIdx, blockIdx, blockDim, gridDim;

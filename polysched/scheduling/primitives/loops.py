@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -54,6 +55,7 @@ class Loop(OneLine):
         return tuple(node for node in self.ancestors if isinstance(node, Band))
 
 
+@lru_cache(maxsize=8)   # every step asks several times for those of the tree that it changes
 def loops(tree: LoopTree) -> tuple[Loop, ...]:
     """Every loop of a tree with split bands, in pre-order."""
     found: list[Loop] = []

@@ -52,6 +52,9 @@ def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, f
     IllegalScheduleError : with one pair of instances as witness.
     BudgetExceededError : isl cannot decide it within the budget.
     """
+    if not flags and not any(_is_promise(node) for node in _nodes(tree.get_root())):
+        return
+
     def check() -> bool:
         _check_below(tree.get_root(), all_active(dependences), partial(_broken, dependences, what, hint), flags)
         return True
@@ -89,6 +92,14 @@ def _nodes(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     return [node, *(n for position in range(node.n_children()) for n in _nodes(node.child(position)))]
 
 
+def _is_promise(node: isl.ScheduleNode) -> bool:
+    """Whether a node marks the band below it as parallel or simd."""
+    if node.get_type() != _TYPE.mark or node.child(0).get_type() != _TYPE.band:
+        return False
+    mark = LoopMark.from_text(node.mark_get_id().get_name())
+    return mark is not None and (mark.parallel or mark.simd)
+
+
 def _check_below(node: isl.ScheduleNode, active: list[Active], broken: _Refusal, flags: bool) -> None:
     if not active:
         return
@@ -96,7 +107,7 @@ def _check_below(node: isl.ScheduleNode, active: list[Active], broken: _Refusal,
     if kind == _TYPE.mark:
         mark = LoopMark.from_text(node.mark_get_id().get_name())
         band = node.child(0)
-        if mark is not None and (mark.parallel or mark.simd) and band.get_type() == _TYPE.band:
+        if mark is not None and _is_promise(node):
             values = total_values(band.band_get_partial_schedule(), 0)
             if (found := carrier(active, values)) is not None:
                 raise broken(f"the loop marked {'parallel' if mark.parallel else 'simd'} carries", found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -14,6 +14,7 @@ from polysched.errors import SourceLocation, UnsupportedScopError
 from polysched.scop.c_frontend.text.implicit_int import declare_parameters, with_implicit_int
 from polysched.scop.c_frontend.text.preprocess import SourceFile, check_syntax
 from polysched.scop.c_frontend.text.regions import TextRegion
+from polysched.scop.c_frontend.text.suffixes import without_suffixes
 
 # Types that C compilers know without a declaration and the parser does not.
 PRELUDE = ('# 1 "<built-in>"\n'
@@ -53,9 +54,7 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
     UnsupportedScopError : only the parser cannot read it.
     """
     try:
-        tree = c_parser.CParser().parse(PRELUDE + preprocessed, source.path)
-        declare_parameters(tree)
-        return tree
+        return _tree(source, preprocessed)
     except ParseError as error:
         check_syntax(source)
         if (tree := _with_implicit_int(source, preprocessed)) is not None:
@@ -76,11 +75,27 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
 def _with_implicit_int(source: SourceFile, preprocessed: str) -> c_ast.FileAST | None:
     """The tree of a file whose declarations leave out `int`; None where that is not what the parser cannot read."""
     try:
-        tree = c_parser.CParser().parse(PRELUDE + with_implicit_int(preprocessed), source.path)
+        return _tree(source, with_implicit_int(preprocessed))
     except ParseError:
         return None
+
+
+def _tree(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
+    """The tree of a text, with constants and parameters that the parser does not know."""
+    suffixed = without_suffixes(preprocessed)
+    tree = c_parser.CParser().parse(PRELUDE + suffixed.text, source.path)
+    _restore(tree, suffixed.spellings)
     declare_parameters(tree)
     return tree
+
+
+def _restore(node: c_ast.Node, spellings: Mapping[str, str]) -> None:
+    """Put the constants of `_Float16` back in place of their names."""
+    for name, child in node.children() if spellings else ():
+        if isinstance(child, c_ast.ID) and child.name in spellings:
+            replace_child(node, name, c_ast.Constant("_Float16", spellings[child.name], child.coord))
+        else:
+            _restore(child, spellings)
 
 
 def _line_of(source: SourceFile, where: SourceLocation | str) -> str | None:

@@ -84,6 +84,17 @@ def test_refusals(folder, words, problem):
     assert is_refusal(done)
 
 
+def test_a_program_without_parameters_gets_no_hint_about_them(folder):
+    (folder / "fixed.c").write_text(
+        "void large(double A[90][90]) {\n#pragma scop\n  for (int i = 0; i < 90; i++)\n"
+        "    for (int j = 0; j < 90; j++) A[i][j] = 1;\n#pragma endscop\n}\n"
+        "void none(double A[9]) {\n#pragma scop\n  for (int i = 7; i < 3; i++) A[i] = 1;\n#pragma endscop\n}\n")
+    done = polysched("draw", "fixed.c", "--quiet", "--function", "large", folder=folder)
+    assert done.stderr.endswith("too many to draw\n  hint: at most 2500 instances are drawn\n")
+    done = polysched("draw", "fixed.c", "--quiet", "--function", "none", folder=folder)
+    assert done.stderr == "polysched: none: no instance ever runs\n"
+
+
 def test_a_missing_form_is_refused_before_anything_is_read(folder):
     done = polysched("draw", "heat.c", "--view", "explorer", "-o", "a.tex", folder=folder)   # its states took a minute
     assert "--view explorer has no such form" in done.stderr

@@ -25,3 +25,15 @@ def test_what_stays_as_written_is_told(tmp_path: Path) -> None:
     refused = polysched("explain", "in.c", "--quiet", "--size", "m=3", folder=tmp_path)
     assert is_refusal(refused)
     assert "no parameter m" in refused.stderr
+
+
+def test_steps_of_one_launch(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(
+        "void f(int m, int n, double A[n], double B[n]) {\n#pragma scop\n  for (int t = 0; t < m; t++) {\n"
+        "    for (int i = 1; i < n - 1; i++) B[i] = A[i-1] + A[i+1];\n"
+        "    for (int i = 1; i < n - 1; i++) A[i] = B[i];\n  }\n#pragma endscop\n}\n")
+    done = polysched("explain", "in.c", "--target", "opencl", "--time-tile", "4", folder=tmp_path)
+    assert "diamonds of 4 iterations" in done.stdout
+    refused = polysched("explain", "in.c", "--time-tile", "4", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "--time-tile belongs to --target opencl or cuda" in refused.stderr

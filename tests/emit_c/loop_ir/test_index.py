@@ -26,6 +26,7 @@ from polysched.emit_c.loop_ir.index import (
     of_atom,
     quotient,
     remainder,
+    rounded_towards_zero,
     shifted,
     source_operation,
     substitute,
@@ -144,3 +145,27 @@ def test_values_of_other_variables_leave_a_form_as_it_is():
 def test_numbers_that_are_not_computed_yet_are_computed_with_any_values():
     for number in (of_atom(Quotient(constant(17), 8, True)), of_atom(Remainder(constant(1024), 4))):
         assert substitute(number + variable("i"), {"j": constant(1)}) - variable("i") in (constant(2), constant(0))
+
+
+def in_c(form: Linear, n: int) -> int:
+    """The value of a form over `n` and quotients, each rounded as it says."""
+    total = form.constant
+    for atom, factor in form.terms:
+        value = n
+        if isinstance(atom, Quotient):
+            top = in_c(atom.numerator, n)
+            value = int(top / atom.divisor) if atom.truncates else top // atom.divisor
+        total += factor * value
+    return total
+
+
+@pytest.mark.parametrize("value", [-1030, -512, -1, 0, 1, 511, 512, 1025])
+def test_sizes_rounded_towards_zero_are_no_less(value: int) -> None:
+    def down(numerator: Linear, divisor: int) -> Linear:
+        return quotient(numerator, divisor, truncates=False)
+
+    for form in (down(N - 1, 512) + 1, down(down(N, 3) + N, 4) * 2, N - down(N, 7)):
+        exact, rounded = in_c(form, value), in_c(rounded_towards_zero(form), value)
+        assert rounded == exact if value >= 1 else rounded >= exact
+    assert rounded_towards_zero(N - down(N, 7)) == N - down(N, 7)
+    assert all(q.truncates for q, _ in rounded_towards_zero(down(down(N, 3), 4) + down(N, 5)).terms)

@@ -37,6 +37,9 @@ PROGRAMS = {
         "float C[3][n][m], float A[3][n][l], float B[3][l][m]",
         "for (int b = 0; b < 3; b++) " + PRODUCT.replace("C[i]", "C[b][i]").format(term="A[b][i][k] * B[b][k][j]"),
         "", "AB"),
+    "sums that start beside a loop that may not run": (
+        "float C[n][m], float A[n][64], float B[64][m]", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { "
+        "C[i][j] = 0.5f; for (int k = 0; k < l; k++) C[i][j] += A[i][k] * B[k][j]; }", "B", "A"),
 }
 FIXED = {"n": 67, "m": 101, "l": 35}
 

@@ -73,3 +73,12 @@ def test_what_a_panel_holds_is_said() -> None:
         read="S0_r2", subscripts="linear(k), linear(j - 8*q), ", extents="16, 8, ",
         loops="loop(k, 0, 16), loop(j, 8*q, 8*q + 8), ", lanes=True, at="0, j, k", more=""))
     assert text.startswith("/* B, packed */")
+
+
+def test_a_shared_panel_starts_a_team_where_it_is_large() -> None:
+    def shared(outer: str) -> str:
+        return copied(subscripts="linear(q), linear(k), linear(j - 8*q), ", more=f", shared=1, outer=('{outer}',)",
+                      loops="loop(q, 0, n), loop(k, 0, 16), loop(j, 8*q, 8*q + 8), ")
+    assert "#pragma omp parallel for if(512ul * (n > 0 ? n : 1) >= 262144)\n" in shared("(n > 0 ? n : 1)")
+    assert "#pragma omp parallel for\n" in shared("512")
+    assert "#pragma" not in shared("511")

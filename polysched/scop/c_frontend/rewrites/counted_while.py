@@ -47,6 +47,7 @@ def counted_loops(items: Sequence[c_ast.Node], before: Sequence[c_ast.Node] = ()
 
     Rewrite:  while (i < n) { S(i); i += 2; T(i); }   ->  for (; i < n; i += 2) { S(i); T(i + 2); }
     Rewrite:  while (i-- > 0) S(i);                   ->  { for (; i > 0; i--) S(i - 1); i--; }
+    Rewrite:  i = n; while (--i >= 0) S(i);           ->  i = n; for (i = n - 1; i >= 0; i--) S(i);
     Rewrite:  i = 0; do { S(i); i++; } while (i < n); ->  i = 0; for (; i == 0 || i < n; i++) S(i);
 
     A loop stays where its body has a `continue`, which would skip the step.
@@ -69,9 +70,9 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
     loop = with_condition(node)
     made: c_ast.Node | None = None
     if isinstance(loop, c_ast.While):
-        made = _countdown(loop) or _counted(loop, loop.cond)
+        made = _countdown(loop) or _stepped_first(loop, before) or _counted(loop, loop.cond)
     elif isinstance(loop, c_ast.DoWhile):
-        made = _do(loop, before)
+        made = _do(_stepping_last(loop), before)
     elif isinstance(loop, c_ast.For):
         made = loop
     if isinstance(made, For) and made.keyword:
@@ -130,22 +131,71 @@ def _countdown(node: c_ast.While) -> c_ast.Node | None:
     return c_ast.Compound([loop, copy.deepcopy(step)], node.coord)
 
 
+def _tested_step(node: c_ast.Node) -> c_ast.UnaryOp | None:
+    """The step that a comparison makes ahead of it, as in `--i >= 0`, where that is all it does."""
+    for side, other in ((node.left, node.right), (node.right, node.left)) if isinstance(node, c_ast.BinaryOp) else ():
+        name = stepped_name(side)
+        if isinstance(side, c_ast.UnaryOp) and side.op in ("++", "--") and name and node.op in (
+                "<", "<=", ">", ">=", "!=") and name not in identifiers_in(other) and not _has_effect(other):
+            return side
+    return None
+
+
+def _without_step(node: c_ast.BinaryOp, step: c_ast.UnaryOp) -> c_ast.BinaryOp:
+    """The comparison behind the step."""
+    left, right = (side.expr if side is step else side for side in (node.left, node.right))
+    return c_ast.BinaryOp(node.op, copy.deepcopy(left), right, node.coord)
+
+
+def _stepped_first(node: c_ast.While, before: Sequence[c_ast.Node]) -> c_ast.For | None:
+    """`i = n; while (--i >= 0)` with an unchanged i in its body."""
+    step = _tested_step(node.cond)
+    name, start = _start(before)
+    if step is None or stepped_name(step) != name or touches(node.stmt, name) or not _is_fixed(start, node.stmt, name):
+        return None
+    at = node.coord
+    signed = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"])), at)
+    value = c_ast.Cast(signed, copy.deepcopy(start), at)   # an unsigned one would wrap where the counter does not
+    first = c_ast.BinaryOp(step.op[0], value, c_ast.Constant("int", "1", at), at)
+    init = c_ast.Assignment("=", c_ast.ID(name, at), first, at)
+    return For(init, _without_step(node.cond, step), step, node.stmt, at)
+
+
+def _stepping_last(node: c_ast.DoWhile) -> c_ast.DoWhile:
+    """`do S(i); while (--i >= 0);` as `do { S(i); --i; } while (i >= 0);`; others as they are."""
+    step = _tested_step(node.cond)
+    if step is None or leaves(node.stmt, c_ast.Continue):
+        return node
+    body = c_ast.Compound([*block(node.stmt), step], node.stmt.coord)
+    return c_ast.DoWhile(_without_step(node.cond, step), body, node.coord)
+
+
 def _do(node: c_ast.DoWhile, before: Sequence[c_ast.Node]) -> c_ast.Node | None:
     """A `do` loop behind the statement that says where its counter starts."""
-    last = before[-1] if before else None
-    start = last.init if isinstance(last, c_ast.Decl) else last.rvalue if (
-        isinstance(last, c_ast.Assignment) and last.op == "=" and isinstance(last.lvalue, c_ast.ID)) else None
-    name = last.name if isinstance(last, c_ast.Decl) else getattr(getattr(last, "lvalue", None), "name", None)
-    if start is None or name is None or not _is_fixed(start, node.stmt, name):
+    name, start = _start(before)
+    if not _is_fixed(start, node.stmt, name):
         return None
     first = c_ast.BinaryOp("==", c_ast.ID(name, node.coord), copy.deepcopy(start), node.coord)
     made = _counted(node, c_ast.BinaryOp("||", first, node.cond, node.coord))
     return made if made is not None and stepped_name(made.next) == name else None
 
 
-def _is_fixed(start: c_ast.Node, body: c_ast.Node, counter: str) -> bool:
+def _start(before: Sequence[c_ast.Node]) -> tuple[str, c_ast.Node | None]:
+    """The variable that the last statement in front sets, and its value; None for other statements."""
+    last = before[-1] if before else None
+    if isinstance(last, c_ast.Decl) and last.name:
+        return last.name, last.init
+    if isinstance(last, c_ast.Assignment) and last.op == "=" and isinstance(last.lvalue, c_ast.ID):
+        return last.lvalue.name, last.rvalue
+    return "", None
+
+
+def _is_fixed(start: c_ast.Node | None, body: c_ast.Node, counter: str) -> bool:
     """Whether a first value is the same all through a loop: it reads no memory and nothing that the body changes."""
-    plain = all(isinstance(n, c_ast.Constant | c_ast.ID | c_ast.BinaryOp) for n in everything(start))
+    if start is None:
+        return False
+    plain = all(isinstance(n, c_ast.Constant | c_ast.ID | c_ast.BinaryOp)
+                or (isinstance(n, c_ast.UnaryOp) and n.op in ("-", "+")) for n in everything(start))
     return plain and not identifiers_in(start) & ({counter} | set(assigned_names(body)))
 
 

@@ -73,6 +73,8 @@ class Structures:
         if not isinstance(struct, StructType) or node.storage or _named_twice(node):
             return (node,)
         target, value = c_ast.ID(node.name, node.coord), node.init
+        if isinstance(value, c_ast.CompoundLiteral):   # a struct of the same type, or C would refuse it
+            value = value.init
         if isinstance(value, c_ast.InitList):
             made = _listed(target, struct, value)
         else:

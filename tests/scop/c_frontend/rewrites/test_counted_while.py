@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
 from tests.scop.c_frontend.same_output import same_output
 
@@ -20,6 +21,14 @@ COUNTED = {
     "tested alone": "unsigned i = n < 0 ? 0 : n; while (i--) a[i] += b[i]; return (int)i;",
     "do": "int i = 0; do { a[i] = 2 * b[i]; i++; } while (i < n); return i;",
     "do from a parameter": "int i; i = n; do { a[i + 2] = 2 * b[i + 2]; i += 3; } while (i < 40); return i;",
+    "stepped before the test": "int i = n; while (--i >= 0) a[i + 2] += b[i]; return i;",
+    "stepped up before the test": "int i = -1; while (++i < n) { if (i == 40) break; a[i] = b[i] + i; } return i;",
+    "stepped from an unsigned value":
+        "unsigned m = n < 0 ? 0 : n; long i = m; while (--i >= 0) a[i] = b[i] + i; return (int)i;",
+    "narrow and stepped":
+        "unsigned char c = n; while (--c > 190) a[c - 190] += b[c - 170]; return c;",
+    "do with a step in its test": "int i = n + 2; do a[i + 1] += b[i]; while (--i >= 3); return i;",
+    "do up to a step": "int i = 0; do { a[i] += b[i]; } while (n > ++i); return i;",
     "value of a parameter": "while (n > 0) { a[n] = b[n] + 1; n -= 3; } return n;",
     "value from data": "int i = (int)b[1]; if (i < 0) i = -i; while (i < n) { a[i] = b[i]; i++; } return i;",
     "with break": "int i = 0; while (i < n) { if (i == 5) break; a[i] = b[i]; i++; } return i;",
@@ -46,3 +55,14 @@ def test_other_loops_are_kept_whole(body: str) -> None:
     scop = from_c_text(f"void f(int n, int i, double *a, double *b) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
     assert [s.depth for s in scop.statements] == [0]
     assert "is kept whole" in scop.notes[0]
+
+
+@pytest.mark.parametrize("body", [
+    "while (--i > n) a[i] = 1;",
+    "i = n; while (--i > 0) a[i--] = 1;",
+    "i = n; while (--i > i / 2) a[i] = 1;",
+    "i = n; do { if (b[i] > 0) continue; a[i] = 1; } while (--i > 0);",
+])
+def test_steps_in_other_tests_are_refused(body: str) -> None:
+    with pytest.raises(UnsupportedScopError, match="a side effect inside an expression"):
+        from_c_text(f"void f(int n, int i, double *a, double *b) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")

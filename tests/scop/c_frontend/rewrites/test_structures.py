@@ -14,6 +14,7 @@ static double dot(struct v a, struct v b) { return a.x * b.x + a.y * b.y + a.k; 
 static struct v sum(struct v a, struct v b) { struct v r; r.x = a.x + b.x; r.y = a.y + b.y; r.k = a.k; return r; }
 static struct v turned(struct v a, int k) { struct v r = {a.y, a.x}; r.k += k; return r; }
 static struct v named(double a, int k) { struct v r = {.k = k, .y = a}; return r; }
+static struct v scaled(struct v a, double by) { return (struct v){a.x * by, a.y * by, a.k}; }
 static struct v shifted(const struct v *a, struct v b) { struct v r = {a[1].x, b.y, a[0].k}; return r; }
 """
 HEAD = "void f(int n, struct v *restrict p, struct v *restrict q, struct w *restrict w, double *restrict s)"
@@ -31,6 +32,8 @@ BODIES = [
     "for (int i = 0; i < n; i++) { const struct v t = {s[i], 2}; q[i] = t; }",
     "for (int i = 0; i < n; i++) p[i] = (struct v){p[i].y, p[i].x, i};",
     "for (int i = 0; i < n; i++) *(p + i) = q[0];",
+    "for (int i = 0; i < n; i++) p[i] = sum(q[i], scaled(p[i], s[i]));",
+    "for (int i = 0; i < n; i++) { const struct v t = (struct v){.k = i, .x = s[i]}; q[i] = t; }",
     "for (int i = 0; i < n; i++) { struct v t = {.k = i, .x = s[i]}; q[i] = t; }",
     "for (int i = 0; i < n; i++) p[i] = (struct v){.y = p[i].x, p[i].k, .x = p[i].y};",
     "for (int i = 0; i < n; i++) q[i] = named(s[i], i);",

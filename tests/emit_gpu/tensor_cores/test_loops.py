@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polysched.emit_c.loop_ir.index import constant, variable
-from polysched.emit_gpu.tensor_loops import TensorLoops, tensor_loops
+from polysched.emit_gpu.tensor_cores.loops import TensorLoops, tensor_loops
 from polysched.gpu import GpuOptions, map_to_device
 from polysched.gpu.staging import Names
 from polysched.pipeline.options import PipelineOptions

@@ -16,7 +16,7 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.dialect import device_type
 from polysched.emit_gpu.names import DeviceNames
-from polysched.emit_gpu.tensor_loops import TensorLoops, TensorMatrix
+from polysched.emit_gpu.tensor_cores.loops import TensorLoops, TensorMatrix
 from polysched.gpu.mapping import Launch
 from polysched.gpu.staging import Names
 from polysched.scop.dtypes import FLOAT32

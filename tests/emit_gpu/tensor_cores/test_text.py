@@ -8,7 +8,7 @@ import pytest
 
 from polysched.emit_gpu import emit_cuda, emit_opencl
 from polysched.emit_gpu.nvrtc import library, resources
-from polysched.emit_gpu.tensor_text import function_text
+from polysched.emit_gpu.tensor_cores.text import function_text
 from polysched.errors import UnsupportedScopError
 from polysched.gpu import GpuMapping, GpuOptions, map_to_device
 from polysched.measure.measurement import Measurement

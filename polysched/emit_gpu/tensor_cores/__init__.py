@@ -1,0 +1,1 @@
+"""Products of matrices by the warps of a block."""
