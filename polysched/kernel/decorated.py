@@ -128,7 +128,17 @@ class Kernel:
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, arrays of other libraries as NumPy arrays on the same memory."""
-        return as_numpy(self.function.__name__, bound_arguments(self._source, args, kwargs))
+        places = self._places
+        by_place = not kwargs and len(args) == len(places)
+        given = dict(zip(places, args, strict=True)) if by_place else bound_arguments(self._source, args, kwargs)
+        return as_numpy(self.function.__name__, given)
+
+    @functools.cached_property
+    def _places(self) -> tuple[str, ...]:
+        """The parameters, where a call may give all of them by their places."""
+        given = self._source.tree.args
+        named = given.vararg or given.kwarg or given.kwonlyargs
+        return () if named else tuple(node.arg for node in (*given.posonlyargs, *given.args))
 
     def _chosen(self, found: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Choice:
         """What a call runs: measured when sizes between the same powers of two come for the first time."""

@@ -95,6 +95,30 @@ def test_read_only_and_strided_arrays_are_other_calls() -> None:
         kernel(np.lib.stride_tricks.as_strided(np.zeros(1), (8,), (0,), writeable=True), x)
 
 
+def later(y: Any, x: Any, *, factor: float = 2.0) -> None:
+    for i in range(len(y)):
+        y[i] += factor * x[i]
+
+
+def spread(*arrays: Any) -> None:
+    arrays[0][0] = 1.0
+
+
+def test_arguments_by_place_and_by_name() -> None:
+    kernel, x = polysched.kernel.kernel(later), np.arange(8.0)
+    for call, factor in ((lambda y: kernel(y, x), 2.0), (lambda y: kernel(x=x, y=y, factor=3.0), 3.0)):
+        y = np.zeros(8)
+        call(y)
+        np.testing.assert_array_equal(y, factor * x)
+    with pytest.raises(UsageError):
+        kernel(np.zeros(8), x, 3.0)
+    with pytest.raises(UsageError):
+        polysched.kernel.kernel(add)(x)
+    with pytest.raises(PolyschedError, match="variable number"):
+        polysched.kernel.kernel(spread)(x)
+    polysched.kernel.kernel(add)(np.zeros(8), x=x)
+
+
 def test_signatures_tell_what_checks_depend_on() -> None:
     x = np.zeros((4, 5), np.int16)
     assert signature_of({"x": x}) == signature_of({"x": x.copy()})
