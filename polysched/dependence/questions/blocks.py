@@ -145,7 +145,7 @@ class LoopBlocks(Shown):
 
     def headline(self) -> str:
         """For instance `loop i around S0: 2 prevent parallel`."""
-        told = ", ".join(f"{len(a.blocks)} prevent {a.title}" for a in self.answers if a.blocks)
+        told = ", ".join(f"{len(a.blocks)} prevent{'s' * (len(a.blocks) == 1)} {a.title}" for a in self.answers if a.blocks)
         return f"{self.loop}: {told or 'no dependence prevents anything'}"
 
     def __str__(self) -> str:
