@@ -1,14 +1,14 @@
-"""How large parameters can be, by the arrays that they index: an access has to stay inside its array.
+"""Which values parameters can have, by the arrays that they index: an access has to stay inside its array.
 
     double a[160]; ... for (p = 0; p < n; p++) a[p] = 0;   ->   n is at most 160
 
-What is concluded holds for parameters with which every statement runs; it serves to estimate memory and to choose
-tiles, never to prove anything.
+What is concluded serves to estimate memory, to choose tiles and the sizes at which code is tried, never to prove
+anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 import islpy as isl
@@ -29,6 +29,41 @@ def largest_parameters(scop: Scop) -> Mapping[str, int]:
     Parameters without such a bound are left out, all of them where finding out takes too many isl operations.
     """
     return with_budget(BOUND_OPERATIONS, lambda: _bounds(scop)) or {}
+
+
+@lru_cache(maxsize=16)
+def sizes_inside(scop: Scop, *running: str) -> isl.Set | None:
+    """The parameters of the context for which no access that always happens leaves its array, by all its extents.
+
+    None where that takes too many isl operations. Empty where some access leaves its array at all sizes.
+
+    Parameters
+    ----------
+    running : names of statements that have iterations.
+    """
+    return with_budget(BOUND_OPERATIONS, lambda: _inside(scop, running))
+
+
+def _inside(scop: Scop, running: Collection[str]) -> isl.Set:
+    inside = scop.context.params()
+    for name in running:
+        inside = inside.intersect(scop.statement(name).domain.params())
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if not access.exact or access.kind is AccessKind.MAY_WRITE:
+                continue
+            reached = access.relation.intersect_domain(statement.domain).range().reset_tuple_id()
+            for at, extent in enumerate(scop.array(access.array).extents):
+                element = reached.project_out(isl.dim_type.set, at + 1, reached.dim(isl.dim_type.set) - at - 1)
+                element = element.project_out(isl.dim_type.set, 0, at)
+                outside = element.upper_bound_val(isl.dim_type.set, 0, isl_value(-1)).params()
+                if extent is not None:
+                    pair = element.flat_product(isl.Set.from_pw_aff(extent))
+                    behind = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ [x, e] : x >= e }")
+                    outside = outside.union(pair.intersect(behind).params())
+                inside = inside.subtract(outside)
+        inside = inside.coalesce()
+    return inside
 
 
 def _bounds(scop: Scop) -> dict[str, int]:
@@ -73,4 +108,4 @@ def _largest(parameters: isl.Set, name: str) -> int | None:
     return int(value.to_python()) if value.is_int() else None
 
 
-__all__ = ["largest_parameters"]
+__all__ = ["largest_parameters", "sizes_inside"]

@@ -16,6 +16,7 @@ from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code, measured_choice
 from polysched.kernel.compiled_scop import FLAGS
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.known_calls import KnownCalls, lie_apart, signature_of
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
@@ -27,11 +28,13 @@ from polysched.scop.python_frontend.environment import identity, is_unchanged, o
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
+from polysched.tensorize.decision import may_gain
 from polysched.tensorize.options import DEFAULT
 
 logger = logging.getLogger(__name__)
 
 MOST_VARIANTS = LIMITS.kept_variants
+EXACT_SAMPLE = LIMITS.exact_sample
 REASONS_TO_FALL_BACK = (UnsupportedScopError, NoCompilerError, BudgetExceededError)
 
 
@@ -66,6 +69,7 @@ class Kernel:
         self._known: dict[object, Specialisation] = {}
         self._variants: dict[object, list[Specialisation]] = {}
         self._sized: dict[object, Specialisation] = {}
+        self._calls = KnownCalls()
         self._last: Specialisation | None = None
 
     @functools.cached_property
@@ -82,7 +86,7 @@ class Kernel:
         """
         values = self._bound(args, kwargs)
         try:
-            found, sizes = self._checked(self._fitting(values), values)
+            found, sizes = self._called(values)
             if sizes is not None:
                 found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
                 found.check_values(values, sizes)
@@ -108,9 +112,33 @@ class Kernel:
         call.copy_back()
         return call.returned()
 
+    def _called(self, values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
+        """The specialisation and the sizes of a call, as of an earlier one with arguments like these."""
+        signature = signature_of(values)
+        with self._lock:
+            known = self._calls.look_up(signature)
+        if known is not None and lie_apart(values) and _means_the_same(self.function, known[0].python):
+            self._last = known[0]
+            return known
+        found, sizes = self._checked(self._fitting(values), values)
+        if signature is not None and sizes is not None and not found.same:
+            with self._lock:
+                self._calls.keep(signature, found, sizes)
+        return found, sizes
+
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, arrays of other libraries as NumPy arrays on the same memory."""
-        return as_numpy(self.function.__name__, bound_arguments(self._source, args, kwargs))
+        places = self._places
+        by_place = not kwargs and len(args) == len(places)
+        given = dict(zip(places, args, strict=True)) if by_place else bound_arguments(self._source, args, kwargs)
+        return as_numpy(self.function.__name__, given)
+
+    @functools.cached_property
+    def _places(self) -> tuple[str, ...]:
+        """The parameters, where a call may give all of them by their places."""
+        given = self._source.tree.args
+        named = given.vararg or given.kwarg or given.kwonlyargs
+        return () if named else tuple(node.arg for node in (*given.posonlyargs, *given.args))
 
     def _chosen(self, found: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Choice:
         """What a call runs: measured when sizes between the same powers of two come for the first time."""
@@ -214,7 +242,9 @@ class Kernel:
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                    values: Mapping[str, Any] | None) -> Specialisation:
         python = extract(self._source, types, same=dict(same), values=values)
-        return Specialisation(python, self.options, self._key_parts(python, types, same), types, same)
+        options = with_samples(self.options, python, values)
+        parts = self._key_parts(python, types, same) | {"options": options.differences()}
+        return Specialisation(python, options, parts, types, same)
 
     def _key_parts(self, python: PythonScop, types: Mapping[str, ArgumentType],
                    same: tuple[tuple[str, str], ...]) -> dict[str, object]:
@@ -276,6 +306,19 @@ class Kernel:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
         found.check_values(values, sizes)
         return time_call(found, values, sizes, repeats=repeats, against=against)
+
+
+def with_samples(options: PipelineOptions, python: PythonScop, values: Mapping[str, Any] | None) -> PipelineOptions:
+    """Options whose instruction, where one may be used by default, is chosen for sizes about those of the first call.
+
+    Long ones count as the next power of two, so that calls of about these sizes share one code in the cache.
+    """
+    wanted = options.tensorize
+    if values is None or wanted is None or wanted.intrinsic != DEFAULT or wanted.samples or not may_gain(python.scop):
+        return options
+    samples = {name: size if size <= EXACT_SAMPLE else 1 << (size - 1).bit_length()
+               for name, size in python.sizes_of(values).items()}
+    return replace(options, tensorize=replace(wanted, samples=samples))
 
 
 def _type_text(kind: ArgumentType) -> str:

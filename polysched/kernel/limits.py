@@ -31,6 +31,12 @@ class KernelLimits:
     # decorated.py
     kept_variants: int = constant(
         8, unit="variants", source="by fixed values and by sizes that a kernel keeps; the oldest goes")
+    exact_sample: int = constant(
+        16, unit="1", source="of a size of the first call for which code is chosen: windows and channels; longer ones "
+        "count as the next power of two")
+    # known_calls.py
+    kept_calls: int = constant(
+        64, unit="calls", source="by types, shapes and strides whose checks are remembered as passed; the oldest goes")
     # scop_function.py
     kept_sizes: int = constant(64, unit="shapes", source="of arguments whose sizes are remembered; the oldest goes")
 

@@ -99,7 +99,7 @@ class Prepared:
             else:
                 buffer = self.results[array.name] = empty_result(array, sizes)
             self.buffers[array.name] = buffer
-            passed.append(buffer.ctypes.data)
+            passed.append(buffer.__array_interface__["data"][0])
         self.passed = passed
 
     def run(self) -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from polysched.emit_c import splice
-from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import (
     BudgetExceededError,
@@ -20,7 +18,7 @@ from polysched.errors import (
 )
 from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.file_budget import FileBudget
-from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.optimized import Optimized, spliced
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.promises import told_promises
 from polysched.pipeline.timing import timed
@@ -161,8 +159,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
                  *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
-    result = timed(seconds, "splice", lambda: splice(
-        text, sources, wide_functions(text, sources) if options.is_portable else ()))
+    result = timed(seconds, "splice", lambda: spliced(text, sources, options))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 

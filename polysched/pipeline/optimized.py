@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,11 @@ from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray
 from polysched.dependence.last_values import LastValue, kept_storage
-from polysched.emit_c import Crossover, CSource
+from polysched.emit_c import Crossover, CSource, splice
+from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.emit_c.teams import Team, teams
 from polysched.emit_gpu import DeviceSource
+from polysched.errors import UsageError
 from polysched.gpu.scratchpad import ScratchpadMapping
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
@@ -25,7 +27,7 @@ from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Listing
-
+    from polysched.measure.paired import Subject
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,6 +119,22 @@ class Optimized(Shown):
         return Listing(line=self.scop.statements[0].line if self.scop.statements else 0,
                        original=source_text(self.scop), schedule=tree_text(self.tiled.tree), transformed=self.text)
 
+    def subject(self) -> Subject:
+        """The function around the region before and after, for `measure.compare_and_time`.
+
+        Other regions of the file stay as they were.
+
+        Raises
+        ------
+        UsageError : the region did not come from C.
+        """
+        from polysched.measure.paired import Subject
+        if self.scop.source is None:
+            raise UsageError("the program did not come from C, so there is no original to compare with",
+                             where=self.scop.name, hint="polysched.kernel.compile makes a function of it")
+        return Subject(scops=(self.scop,), transformed_text=spliced(self.scop.source.text, [self.source], self.options),
+                       options=self.options.chosen(), steps=self.steps(), listings=(self.listing(),))
+
     def headline(self) -> str:
         """For instance `gemm: pluto, tiles 32x32x32 in band 0, 42 lines of C`."""
         tiles = self.tiled.headline().partition(": ")[2]
@@ -131,6 +149,11 @@ class Optimized(Shown):
         return card(f"{self.scop.name}, optimized", *map(paragraph, self.steps()), beside(before, c_code(self.text)),
                     times, folded("dependences", self.dependences._repr_html_()),
                     folded("tiles", self.tiled._repr_html_()))
+
+
+def spliced(text: str, sources: Sequence[CSource], options: PipelineOptions) -> str:
+    """A C file with what was emitted for some of its regions."""
+    return splice(text, sources, wide_functions(text, sources) if options.is_portable else ())
 
 
 def _threads_of(band: BandTiling, found: tuple[Team, ...]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from polysched.dependence.parameter_sizes import sizes_inside
 from polysched.emit_c.alternatives.plain_arrays import extents_can_be_said
 from polysched.emit_c.alternatives.preparation_check import preparation_check
 from polysched.emit_c.alternatives.replacement_check import (
@@ -35,6 +36,7 @@ from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.program import TensorizedProgram
 
 EMULATED_WORK = MOST_WORK >> 3   # the emulator takes several times as long as the original
+OUTSIDE = "keep subscripts inside the declared extents, or state which sizes the program has: --size, __builtin_assume"
 SAMPLED_WORK = MOST_WORK << 8    # of the code with the instruction, where the original computes some elements only
 
 
@@ -71,11 +73,19 @@ def runs_of(program: TensorizedProgram, given: Scop | None, numerics: Numerics, 
         if given is not None:
             sizes = [s for s in sizes if region_work(given, s) <= 2 * most_work]
         if not sizes:
-            raise UnsupportedScopError("none of the sizes that are tried is one of the program's")
+            raise UnsupportedScopError("none of the sizes that are tried is one of the program's",
+                                       witness=_stray(program), hint=OUTSIDE)
         return [Run(program, s, given=given) for s in sizes]
     if given is not None and (whole := list(_whole(program, given, numerics, most_work))):
         return whole
     return list(_alone(program, numerics, most_work, emulated=emulated))
+
+
+def _stray(program: TensorizedProgram) -> str:
+    """That no size keeps all accesses in their arrays; "" where that is not the reason."""
+    fragment = program.match.fragment
+    inside = sizes_inside(fragment.scop, fragment.statement.name)
+    return "some access leaves its array at every size" if inside is not None and inside.is_empty() else ""
 
 
 def region_work(given: Scop, sizes: Mapping[str, int]) -> int:

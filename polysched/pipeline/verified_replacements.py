@@ -21,11 +21,12 @@ from polysched.errors import (
     OutputError,
     PolyschedError,
     RunFailedError,
+    UnsupportedScopError,
     WrongResultError,
 )
-from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
+from polysched.measure.bit_for_bit.check import STRAYED, UNREACHED, CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
-from polysched.pipeline.replacement_runs import Run, checks_of, preparation_of, runs_of
+from polysched.pipeline.replacement_runs import OUTSIDE, Run, checks_of, preparation_of, runs_of
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
@@ -54,6 +55,7 @@ class Verdict:
     outcome : of the comparison.
     kept : it was found in the cache: nothing ran.
     untouched : the region ran as the user wrote it; else the statement alone, as it was prepared.
+    unable : why nothing could be run; None where something was.
     """
 
     statement: str
@@ -62,6 +64,7 @@ class Verdict:
     outcome: CheckOutcome
     kept: bool = False
     untouched: bool = True
+    unable: PolyschedError | None = None
 
     def __str__(self) -> str:
         by = f"{self.instruction}{' (emulated)' if self.emulated else ''}"
@@ -77,9 +80,14 @@ class Verdict:
         if self.outcome.difference is not None:
             return WrongResultError(f"the code with {self.instruction} computes something else than the statement that "
                                     "it replaces", where=where, witness=str(self.outcome.difference), hint=hint)
+        problem = f"the code with {self.instruction} could not be compared with the statement that it replaces"
+        if self.unable is not None:
+            return UnsupportedScopError(problem, where=where, witness=self.outcome.failure,
+                                        hint=self.unable.hint or "state the sizes: --size NAME=VALUE")
+        if self.outcome.failure.startswith((STRAYED, UNREACHED)):
+            return UnsupportedScopError(problem, where=where, witness=self.outcome.failure, hint=OUTSIDE)
         kind = CompileError if "refused" in self.outcome.failure else RunFailedError
-        return kind(f"the code with {self.instruction} could not be compared with the statement that it replaces",
-                    where=where, witness=self.outcome.failure, hint=hint)
+        return kind(problem, where=where, witness=self.outcome.failure, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +136,8 @@ def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc:
         checks = checks_of(runs, parallel=parallel, emulated=decision.emulated)
         prepared = preparation_of(program, runs, given)
     except PolyschedError as error:
-        failed = replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
+        witness = f" ({error.witness})" if error.witness else ""
+        failed = replace(plain, unable=error, outcome=replace(plain.outcome, failure=error.problem + witness))
         return BegunVerdict(result=lambda: failed)
     plain = replace(plain, untouched=runs[0].given is not None or bool(prepared))
     checks += prepared

@@ -16,6 +16,7 @@ from polysched.target.one_line import OneLine
 CALIBRATE = "polysched machine --calibrate FILE"
 REGISTER_BLOCKS = "experiments/blas"
 TILES = "experiments/tile_model"
+INSTRUCTIONS = "experiments/tensorize"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,17 @@ class Costs(OneLine):
         1.5, unit="cycles", experiment=REGISTER_BLOCKS, source="a sum brought into lanes and back by a transposition")
     spread_cycles: float = constant(
         1.5, unit="cycles", experiment=REGISTER_BLOCKS, source="an element packed whose neighbours in lanes lie apart")
+    copied_element_cycles: float = constant(
+        0.25, unit="cycles", experiment=INSTRUCTIONS,
+        source="an element packed for an instruction: vectors of interleaved ones, at the rate of the second cache")
+    turned_element_cycles: float = constant(
+        1.0, unit="cycles", experiment=INSTRUCTIONS,
+        source="the same, of neighbours in the array that are none in the buffer")
+    table_element_cycles: float = constant(
+        4.0, unit="cycles", experiment=INSTRUCTIONS, source="the same, where the address comes out of a table")
+    added_element_cycles: float = constant(
+        1.0, unit="cycles", experiment=INSTRUCTIONS,
+        source="a partial sum of an instruction, added to its neighbours at the end")
     cut_block_share: float = constant(
         0.5, unit="blocks", experiment=REGISTER_BLOCKS,
         source="beside its own work: the last block of an edge, computed on a copy")

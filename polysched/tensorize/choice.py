@@ -31,7 +31,8 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     dependences, machine = analyse(scop), target or host()
     found: list[Match] = []
     for intrinsic in considered:
-        found += match(scop, intrinsic.on(machine), options, sizes=sizes, dependences=dependences).with_mirrors
+        matches = match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
+        found += [m.on(machine) for m in matches]
     return cheapest(found, machine, probe=intrinsics is None)
 
 

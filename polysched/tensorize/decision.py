@@ -132,10 +132,11 @@ def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: t
     if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
-    considered = [intrinsic.on(target) for intrinsic in options.considered()]
+    considered = options.considered()
     dependences = analyse(scop)
     found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
-    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without and options.allows(m)]
+    found = [m.on(target) for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without
+             and options.allows(m)]
     return _with_fewest_kept(found, why, options, target, outside, dependences, missing)
 
 
@@ -147,11 +148,10 @@ def offered(scop: Scop, options: TensorizeOptions, target: Target) -> dict[str, 
     sizes = options.sizes_of(scop)
     if fix_parameters(scop.context.params(), sizes).is_empty():
         return {}
-    considered = [intrinsic.on(target) for intrinsic in options.considered()]
-    found, _ = _candidates(analyse(scop), considered, options, sizes, kept=0,
+    found, _ = _candidates(analyse(scop), options.considered(), options, sizes, kept=0,
                            in_lanes=all(p.name in options.sizes for p in scop.parameters))
     by_statement: dict[str, list[Match]] = {}
-    for candidate in found:
+    for candidate in (m.on(target) for m in found):
         if not candidate.intrinsic.library and options.executes(candidate.intrinsic):
             by_statement.setdefault(candidate.fragment.statement.name, []).append(candidate)
     return {name: tuple(dict.fromkeys(

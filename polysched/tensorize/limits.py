@@ -67,13 +67,6 @@ class TensorizeLimits:
         source="sums that are added to while a row of memory is read: a kilobyte of them, which the first cache "
                "holds")
 
-    # emission/cost.py
-    turned_element_cycles: float = constant(
-        1.0, unit="cycles", source="one of neighbours in the array that are none in the buffer")
-    table_element_cycles: float = constant(4.0, unit="cycles", source="an element whose address comes out of a table")
-    added_element_cycles: float = constant(
-        1.0, unit="cycles", source="a partial sum that is added to its neighbours at the end")
-
     # emission/data_volume.py
     most_order_loops: int = constant(6, unit="loops", source="orders of more are too many to try")
 
@@ -159,10 +152,6 @@ class TensorizeLimits:
         1 << 23, unit="values", source="combinations times points: an array of so many numbers per node of the update")
     most_tried: int = constant(
         256, unit="combinations", source="combinations that go on to a proof, where nothing can be evaluated here")
-
-    # matching/mapping.py
-    copied_element_cycles: float = constant(
-        0.25, unit="cycles", source="vectors of interleaved elements, at the rate of the second-level cache")
 
     # matching/match.py
     most_mappings: int = constant(

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from polysched.dependence.parameter_sizes import sizes_inside
 from polysched.scop.assumptions import ASSUMED
-from polysched.scop.points import nearest_parameters, parameters_of
+from polysched.scop.points import nearest_parameters, parameters_of, with_sizes
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
@@ -72,12 +73,18 @@ class TensorizeOptions:
     def sizes_of(self, scop: Scop) -> dict[str, int]:
         """A value per parameter: the stated one, else that of the samples, else the typical size.
 
-        Sizes that nobody stated give way where the context asks for others, those of arrays before those of loops.
+        Sizes that nobody stated give way where the context asks for others, or where accesses would leave their
+        arrays otherwise: those of arrays before those of loops.
         """
         wanted = {p.name: self.sizes.get(p.name, self.samples.get(p.name, ASSUMED.typical_size))
                   for p in scop.parameters}
         loops = [n for s in scop.statements for n in parameters_of(s.domain.gist_params(scop.context.params()))]
-        return nearest_parameters(scop.context, wanted, [n for n in self.sizes if n in wanted], loops) or wanted
+        stated = [n for n in self.sizes if n in wanted]
+        found = nearest_parameters(scop.context, wanted, stated, loops) or wanted
+        inside = sizes_inside(scop, *(s.name for s in scop.statements)) if len(stated) < len(wanted) else None
+        if inside is None or not with_sizes(inside, found).is_empty():
+            return found
+        return nearest_parameters(inside, found, stated, loops) or found
 
     @property
     def by_model(self) -> bool:

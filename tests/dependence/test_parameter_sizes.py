@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import islpy as isl
 import pytest
 
 import polysched
 from polysched.dependence.analysis import analyse
 from polysched.dependence.expansion import expand_temporaries, is_affordable
-from polysched.dependence.parameter_sizes import largest_parameters
+from polysched.dependence.parameter_sizes import largest_parameters, sizes_inside
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 
@@ -37,6 +38,24 @@ void f(int n, int m, int k, double A[restrict 50][80], double B[restrict 80], do
 ])
 def test_accesses_stay_inside(body: str, sizes: dict[str, int]) -> None:
     assert largest_parameters(_scop(body)) == sizes
+
+
+@pytest.mark.parametrize(("body", "inside"), [
+    ("for (int i = 0; i < n; i++) C[i] = B[0];", "n <= k or n <= 0"),
+    ("for (int i = -n; i < n; i++) C[i + 12] = B[i + 12];", "n <= 0 or (n <= 12 and n + 12 <= k)"),
+    ("for (int i = 0; i < n; i++) B[i + 80] = 0;", "n <= 0"),
+    ("for (int i = 0; i < n; i++) if (C[0] > 0) B[i + 80] = 0;", "1 <= k"),
+    ("B[80] = 0;", "1 = 0"),
+])
+def test_sizes_at_which_accesses_stay_inside(body: str, inside: str) -> None:
+    scop = _scop(body)
+    wanted = isl.Set(f"[n, m, k] -> {{ : {inside} }}").intersect_params(scop.context.params())
+    found = sizes_inside(scop)
+    assert found is not None
+    assert found.params().is_equal(wanted.params()), (str(found), str(wanted))
+    running = sizes_inside(scop, "S0")
+    assert running is not None
+    assert running.is_equal(wanted.intersect(scop.statement("S0").domain.params()))
 
 
 ROWS = """

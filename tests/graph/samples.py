@@ -170,6 +170,7 @@ SAMPLES: list[Sample] = [
            floats(1, 6), results=3, clip=1.0),
     sample("AlignedAt", floats(3), floats(2, 3, 4), axis=1), sample("AlignedAt", floats(3), floats(2, 3), axis=-1),
     sample("BitCast", floats(2, 3), to="int32"), sample("BitCast", ints(3, dtype="int8"), to="uint8"),
+    sample("BitCast", np.array([True, False, True]), to="uint8"),
     *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
       for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),
     sample("Rank", floats(2, 5), axis=0, largest=0),

@@ -1,7 +1,11 @@
 """What a region says of itself: one line per step, of what the emitted code does and not of what was only allowed."""
 
+from dataclasses import replace
+
 import pytest
 
+from polysched.errors import UsageError
+from polysched.measure import MeasureOptions, compare_and_time
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.pipeline.optimized import Optimized
 from polysched.scop import from_c_text
@@ -56,3 +60,20 @@ def test_a_notebook_shows_every_step_escaped() -> None:
     page = made(tile=8, parallel=False)._repr_html_()
     assert "&lt;" in page
     assert "f, optimized" in page
+
+
+def test_what_text_became_is_compared_and_timed() -> None:
+    """A program that never was a file: its function with the region replaced, and how that came about."""
+    subject = made(tile=16, vector_bits=256).subject()
+    assert subject.transformed_text != subject.original_text
+    assert subject.options["tile"] == 16
+    measured = compare_and_time(subject, {"n": 33}, options=MeasureOptions(pairs=1, threads=1))
+    assert measured.verified
+    assert measured.steps == subject.steps
+    assert [listing.transformed for listing in measured.listings] == [made(tile=16, vector_bits=256).text]
+
+
+def test_what_is_no_c_has_no_original() -> None:
+    region = made()
+    with pytest.raises(UsageError, match="did not come from C"):
+        replace(region, scop=replace(region.scop, source=None)).subject()

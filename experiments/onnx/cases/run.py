@@ -21,8 +21,10 @@ from cases import KINDS, read
 from polysched.errors import RunFailedError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
+from polysched.graph.inventory import INVENTORY
 
 BACKENDS = ("polysched", "onnxruntime")
+INVENTORY_OPERATORS = frozenset(operator for entry in INVENTORY.values() for operator in entry.operators)
 STATUSES = ("passed", "refused", "wrong", "fault", "crashed")
 LOOK_SECONDS = 1.0
 """Between two looks at the file that a child writes."""
@@ -72,9 +74,22 @@ def counted(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
     for record in records.values():
         by_operator[record.get("op") or "several"][record["status"]] += 1
     return {"counts": Counter(r["status"] for r in records.values()), "operators": by_operator,
+            "inventory": Counter(_outcome(r) for r in records.values() if _operator(r, records) in INVENTORY_OPERATORS),
             "reasons": Counter(r["reason"] for r in records.values() if r["status"] == "refused"),
             "faults": {r["name"]: f"{r['status']}: {r.get('reason', '')}" for r in records.values()
                        if r["status"] not in ("passed", "refused")}}
+
+
+def _operator(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> str:
+    """The operator of a test, or that whose function body it is."""
+    whole = records.get(record["name"].split("_expanded")[0], {})
+    return str(record.get("op") or whole.get("op") or "")
+
+
+def _outcome(record: dict[str, Any]) -> str:
+    """The status of a test; a refusal for an element type is told apart."""
+    of_type = any(words in record.get("reason", "") for words in ("elements of type", "a conversion to"))
+    return "refused for an element type" if record["status"] == "refused" and of_type else str(record["status"])
 
 
 def table(records: Sequence[Record]) -> str:
@@ -87,6 +102,7 @@ def table(records: Sequence[Record]) -> str:
         rows = [[op, sum(c.values()), *(c.get(s, 0) for s in STATUSES[:3]), theirs.get(op, {}).get("passed", "")]
                 for op, c in sorted(ours["operators"].items())]
         parts.append(markdown_table(["operator", "all", *STATUSES[:3], "ONNX Runtime passes"], rows))
+        parts.append(markdown_table(["operators of TVM's inventory", "node tests"], sorted(ours["inventory"].items())))
         parts.append(markdown_table(["reason", "node tests"], [
             [reason, n] for reason, n in sorted(ours["reasons"].items(), key=lambda item: -item[1])]))
     parts += [f"{name}: {test}: {what}" for name, v in done.items() if name.endswith("/polysched")

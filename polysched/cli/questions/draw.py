@@ -45,7 +45,7 @@ examples:
   polysched draw stencil.c --concurrent-start 1 -o diamonds.tex    as TikZ, for a paper
   polysched draw stencil.c --colour thread --threads 2 -o threads.svg
   polysched draw gemm.c --view solid -o space.html           three loops in space, to turn
-  polysched draw gemm.c --view lines --tile 8 --size n=24 -o lines.html    elements and cache lines of each tile
+  polysched draw gemm.c --view lines --tile 4 --size n=12 -o lines.html    elements and cache lines of each tile
   polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
 
 tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;

@@ -8,9 +8,17 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polysched.dependence.parameter_sizes import sizes_inside
 from polysched.emit_c.alternatives.checked_values import LARGEST_WHOLE
 from polysched.emit_c.limits import LIMITS
-from polysched.scop.points import fix_parameters, isl_value, parameters_of, value_at
+from polysched.scop.points import (
+    fix_parameters,
+    isl_value,
+    nearest_parameters,
+    parameters_of,
+    value_at,
+    with_sizes,
+)
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
@@ -31,7 +39,8 @@ def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str
     """Values of the parameters that code of all sizes is run with: some whole executions, and remainders.
 
     Sizes of deeper nests are smaller.  Where an extent of an array is a parameter of its own (an image beside the size
-    of its windows), it is at least what the statements reach.
+    of its windows), it is at least what the statements reach.  Where accesses would leave their arrays all the same,
+    the nearest sizes at which they stay inside.
     """
     if program.general is None:
         return []
@@ -40,7 +49,7 @@ def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str
         if values in OF_DEEP_NESTS and len(found) > 1:
             break
         sizes = _sizes_with(program, values)
-        if sizes is not None and _work_at(program, sizes) <= most_work:
+        if sizes is not None and sizes not in found and _work_at(program, sizes) <= most_work:
             found.append(sizes)
     return found
 
@@ -58,6 +67,16 @@ def _sizes_with(program: TensorizedProgram, values: Sequence[int]) -> dict[str, 
                 if extent is not None and len(names) == 1 and names[0] in unknown:
                     missing = reached.dim_max_val(position).to_python() + 1 - value_at(extent, sizes)
                     sizes[names[0]] += max(0, int(missing))
+    return _inside(program, sizes)
+
+
+def _inside(program: TensorizedProgram, sizes: dict[str, int]) -> dict[str, int] | None:
+    """The sizes, or the nearest ones at which accesses stay inside their arrays; None where there are none."""
+    assert program.general is not None
+    scop, unknown = program.match.fragment.scop, program.general.unknown
+    inside = sizes_inside(scop, program.match.fragment.statement.name)
+    if inside is not None and with_sizes(inside, sizes).is_empty():
+        return nearest_parameters(inside, sizes, [n for n in sizes if n not in unknown], unknown)
     return None if fix_parameters(scop.context, sizes).is_empty() else sizes
 
 

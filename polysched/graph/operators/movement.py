@@ -131,7 +131,7 @@ def _identity_types(site: Site) -> tuple[TensorType, ...]:
 
 def _bitcast_types(site: Site) -> tuple[TensorType, ...]:
     name, own = site.attribute("to"), site.type()
-    if name not in BY_NAME or BY_NAME[name].bits != own.dtype.bits or BOOL in (own.dtype, BY_NAME[name]):
+    if name not in BY_NAME or BY_NAME[name].bytes != own.dtype.bytes or BY_NAME[name] == BOOL != own.dtype:
         raise site.refusal(f"the bits of {own.dtype} as {name}")
     return (own.with_dtype(BY_NAME[name]),)
 

@@ -17,6 +17,8 @@ from polysched.measure.processes.workspace import workspace
 from polysched.measure.timing.machine import available_cores
 from polysched.target import Compiler
 
+STRAYED = "the original code writes beside"   # how failures begin for which the program is to blame
+UNREACHED = "no size that was tried reaches the code with the instruction"
 CHILD_MODULE = "polysched.measure.bit_for_bit.check_run"
 TRIALS = 6
 SAMPLED_TRIALS = 2
@@ -117,7 +119,7 @@ def read_outcome(reports: Sequence[Mapping[str, Any]], *, failure: str) -> Check
     difference = next((_difference(r["difference"]) for r in reports if "difference" in r), None)
     stray = next((r["stray"] for r in reports if "stray" in r), None)
     if not failure and difference is None and not sizes:
-        failure = "no size that was tried reaches the code with the instruction"
+        failure = UNREACHED
     if stray is not None:
         failure = f"the {stray['which']} code writes beside the array {stray['array']} at {stray['sizes']}"
     return CheckOutcome(sizes=sizes, trials=TRIALS, difference=difference, failure=failure)

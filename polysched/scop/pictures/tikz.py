@@ -81,8 +81,9 @@ def _panel(panel: Panel, paint: Mapping[int, str], names: Mapping[str, str]) -> 
         yield rf"\node[gray, font=\tiny] at ({x},{min(ys) - 0.9:g}) {{{x}}};"
     for y in range(min(ys), max(ys) + 1):
         yield rf"\node[gray, font=\tiny] at ({min(xs) - 0.9:g},{y}) {{{y}}};"
-    yield rf"\node at ({max(xs) + 1},{min(ys) - 0.9:g}) {{{_text(panel.axes[0])}}};"
-    yield rf"\node at ({min(xs) - 0.9:g},{max(ys) + 1}) {{{_text(panel.axes[1])}}};"
+    yield rf"\node[anchor=west, inner sep=0pt] at ({max(xs) + 0.6:g},{min(ys) - 0.9:g}) {{{_text(panel.axes[0])}}};"
+    yield (rf"\node[anchor=south east, inner sep=0pt] at ({min(xs) - 0.7:g},{max(ys) + 0.8:g}) "   # beside the title
+           rf"{{{_text(panel.axes[1])}}};")
     for at, (colour, text) in enumerate(panel.legend):
         yield (rf"\node[anchor=west, font=\scriptsize, {names[colour]}] at ({min(xs) - 0.5:g},{min(ys) - 1.8 - at:g}) "
                rf"{{$\bullet$ {_text(text)}}};")

@@ -14,6 +14,7 @@ from polysched.target import Target, host
 from polysched.tensorize.emission.cost import busy_cycles, element_cycles
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.library import library_call
+from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
@@ -55,7 +56,7 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
                      parallel=options.parallel, choice=options.choice)
     at_sample, plan = plan, general_plan(plan, general.match, emulated=options.emulated)
     for place in plan.places:
-        if place.packed and place.copy is None:
+        if place.packed and place.copy is None and general.match.holds_box(place.operand):
             raise NotGeneralError(f"operand {place.operand} is packed element by element")
     emitted = emit_match(general.match, name, replace(options, plan=plan))
     return GeneralCode(emitted=emitted, fits=_fits(
@@ -93,9 +94,17 @@ def _fits(general: GeneralMatch, name: str, conditions: Iterable[str]) -> str:
 def _memory(emitted: Emitted) -> Iterator[str]:
     """No buffer exceeds memory."""
     for place in emitted.plan.places:
-        if place.packed and place.copy is not None:
+        if place.packed:
             width = emitted.plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-            yield bytes_fit([axis.extent for axis in place.copy.axes], width)
+            yield bytes_fit(_extents(emitted.plan, place), width)
+
+
+def _extents(plan: Plan, place: Place) -> list[int]:
+    """Extents of a packed operand's buffer."""
+    if place.copy is not None:
+        return [axis.extent for axis in place.copy.axes]
+    blocks = [loop.blocks * loop.unroll for loop in plan.loops if plan.uses(place.operand, loop)]
+    return [*blocks, plan.match.intrinsic.parsed.operand(place.operand).elements]
 
 
 def _pays(plan: Plan, at_sample: Plan, target: Target, ordinary_cycles: float) -> Iterator[str]:
@@ -105,8 +114,8 @@ def _pays(plan: Plan, at_sample: Plan, target: Target, ordinary_cycles: float) -
     executions = " * ".join(f"(double){loop.blocks * loop.unroll}" for loop in plan.loops)
     terms = [f"{busy_cycles(at_sample, target)!r} * {executions or '1'}"]
     for place in plan.places:
-        if place.packed and place.copy is not None:
-            elements = " * ".join(f"(double){axis.extent}" for axis in place.copy.axes)
+        if place.packed:
+            elements = " * ".join(f"(double){extent}" for extent in _extents(plan, place))
             terms.append(f"{element_cycles(plan, place)!r} * {elements}")
     work = " * ".join(f"(double){loop.extent}" for loop in plan.match.fragment.loops)
     yield f"{ordinary_cycles!r} * {work} >= {' + '.join(terms)}"

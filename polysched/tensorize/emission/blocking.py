@@ -18,7 +18,7 @@ from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.many_nests import Numbers, block_costs, transfer_times
 from polysched.tensorize.emission.nest import NestLoop, content_of, uses
 from polysched.tensorize.limits import LIMITS
-from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
+from polysched.tensorize.matching.mapping import Match
 
 MAX_UNROLL = LIMITS.most_unrolled
 MAX_ORDERED = LIMITS.most_ordered
@@ -112,7 +112,7 @@ def _ragged_cost(match: Match, loop: NestLoop) -> float:
     if not moved:
         return RAGGED_COST
     elements = sum(match.fragment.iterations(tuple(match.fragment.loops_of(content_of(match, o)))) for o in moved)
-    copies = COPIED_ELEMENT_CYCLES * elements / (match.executions * match.intrinsic.cost.cycles)
+    copies = match.costs.copied_element_cycles * elements / (match.executions * match.intrinsic.cost.cycles)
     return max(MOVED_COST, 1 + copies)
 
 

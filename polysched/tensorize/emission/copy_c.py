@@ -1,13 +1,15 @@
 """C loops for a CopyPlan: array to buffer, or buffer to array.
 
 The axis that the array is dense along becomes the innermost loop and the small axes behind it are written out, so that
-the C compiler sees interleaved vector copies; what the padding excludes is left out by loop bounds.
+the C compiler sees interleaved vector copies.  What the padding excludes is left out: blocks that lie inside as a whole
+are copied by loops of constant length, neighbours that stay neighbours by `memcpy`; others test where they end.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
 from polysched.tensorize.limits import LIMITS
@@ -27,21 +29,105 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
     """
     joined = _joined(copy)
     loops, unrolled = _order(joined)
+    nest = _Nest(copy=joined, array=array, buffer=buffer, to_buffer=to_buffer, value=value)
     if parallel and loops and int(joined.elements) >= PARALLEL_ELEMENTS:
         yield _on_threads(joined, loops)
-    for depth, axis in enumerate(loops):
-        yield "    " * depth + _for(joined, axis, [*loops[:depth]])
-    pad = "    " * len(loops)
-    for point in itertools.product(*(range(a.extent) for a in unrolled)):
-        at = dict(zip((a.name for a in unrolled), point, strict=True))
-        here, there = (_index(joined, loops, at, source=s) for s in (False, True))
-        text = (f"{buffer}[{here}] = {value(f'{array}[{there}]')};" if to_buffer
-                else f"{array}[{there}] = {buffer}[{here}];")
-        guards = [f"{_position(joined, loops, at, c)} < {joined.coordinates[c].count}"
-                  for c in sorted({a.coordinate for a in unrolled}) if joined.is_padded(c)]
-        yield pad + (f"if ({' && '.join(guards)}) {text}" if guards else text)
-    for depth in reversed(range(len(loops))):
-        yield "    " * depth + "}"
+    depth = _depth_of_blocks(joined, loops)
+    if not depth:
+        yield from nest.inside([], loops, unrolled)
+        return
+    outside, within = loops[:depth], loops[depth:]
+    whole = frozenset(a.coordinate for a in outside if _is_cut(joined, a.coordinate, outside))
+    for at, axis in enumerate(outside):
+        yield from _indented(at, _for(joined, axis, outside[:at]))
+    pad = "    " * depth
+    yield f"{pad}if ({' && '.join(_fits(joined, outside, c) for c in sorted(whole))}) {{"
+    yield from (f"{pad}    {line}" for line in nest.inside(outside, within, unrolled, whole=whole))
+    yield f"{pad}}} else {{"
+    yield from (f"{pad}    {line}" for line in nest.inside(outside, [*within, *unrolled], []))
+    yield f"{pad}}}"
+    for at in reversed(range(depth)):
+        yield "    " * at + "}"
+
+
+def _is_cut(copy: CopyPlan, coordinate: int, outside: Sequence[Axis]) -> bool:
+    """Whether a coordinate with padding counts blocks outside and elements of them inside."""
+    return copy.is_padded(coordinate) and any(a.coordinate == coordinate for a in copy.axes if a not in outside)
+
+
+def _depth_of_blocks(copy: CopyPlan, loops: Sequence[Axis]) -> int:
+    """Loops around the copy of one block, of which most lie inside as a whole; 0 where there are no such blocks."""
+    depth = 0
+    for c in {a.coordinate for a in loops if copy.is_padded(a.coordinate)}:
+        if sum(a.coordinate == c for a in copy.axes) > 1:
+            depth = max(depth, 1 + next(at for at, a in enumerate(loops) if a.coordinate == c))
+    cut = any(_is_cut(copy, a.coordinate, loops[:depth]) for a in loops[:depth])
+    return depth if cut and depth < len(loops) else 0
+
+
+def _fits(copy: CopyPlan, outside: Sequence[Axis], coordinate: int) -> str:
+    """C that says whether all elements of a block have positions of a coordinate."""
+    reach = sum(a.weight * (a.extent - 1) for a in copy.axes if a.coordinate == coordinate and a not in outside)
+    first = " + ".join(_times(a.name, a.weight) for a in outside if a.coordinate == coordinate)
+    return f"{first} + {reach} < {copy.coordinates[coordinate].count}"
+
+
+def _times(name: str, factor: int) -> str:
+    return name if same(factor, 1) else f"{name} * {factor}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Nest:
+    """What copies elements, and how their values become those of the buffer."""
+
+    copy: CopyPlan
+    array: str
+    buffer: str
+    to_buffer: bool
+    value: Callable[[str], str]
+
+    def inside(self, outside: Sequence[Axis], loops: Sequence[Axis], unrolled: Sequence[Axis], *,
+               whole: frozenset[int] = frozenset()) -> Iterator[str]:
+        """The loops inside of others.
+
+        Parameters
+        ----------
+        unrolled : axes that are written out.
+        whole : coordinates of which no position is padding here.
+        """
+        run = loops[-1] if loops and not unrolled and self._is_run(loops[-1], whole) else None
+        around = [*loops[:-1]] if run is not None else [*loops]
+        for depth, axis in enumerate(around):
+            if whole and depth == len(loops) - 1 and (is_general(axis.extent) or axis.extent > WRITTEN_OUT):
+                yield "    " * depth + "#pragma omp simd"   # a function of threads no longer knows what is apart
+            yield from _indented(depth, _for(self.copy, axis, [*outside, *loops[:depth]], whole))
+        pad = "    " * len(around)
+        if run is not None:
+            here, there = (_index(self.copy, [*outside, *around], {}, source=s) for s in (False, True))
+            size = f"{run.extent} * sizeof *{self.buffer}"
+            yield f"{pad}memcpy(&{self.buffer}[{here}], &{self.array}[{there}], {size});"
+        else:
+            yield from (pad + line for line in self._elements([*outside, *loops], unrolled, whole))
+        for depth in reversed(range(len(around))):
+            yield "    " * depth + "}"
+
+    def _is_run(self, axis: Axis, whole: frozenset[int]) -> bool:
+        """Whether neighbours along an axis, always as many, are neighbours on both sides and stay as they are."""
+        bounded = self.copy.is_padded(axis.coordinate) and axis.coordinate not in whole
+        in_array = axis.weight * self.copy.coordinates[axis.coordinate].step
+        return self.to_buffer and not bounded and not is_general(axis.extent) and self.value("x") == "x" \
+            and same(in_array, 1) and same(self.copy.stride_of(axis.name), 1)
+
+    def _elements(self, loops: Sequence[Axis], unrolled: Sequence[Axis], whole: frozenset[int]) -> Iterator[str]:
+        """One assignment per place of the axes that are written out, tested where it may be padding."""
+        for point in itertools.product(*(range(a.extent) for a in unrolled)):
+            at = dict(zip((a.name for a in unrolled), point, strict=True))
+            here, there = (_index(self.copy, loops, at, source=s) for s in (False, True))
+            text = (f"{self.buffer}[{here}] = {self.value(f'{self.array}[{there}]')};" if self.to_buffer
+                    else f"{self.array}[{there}] = {self.buffer}[{here}];")
+            guards = [f"{_position(self.copy, loops, at, c)} < {self.copy.coordinates[c].count}"
+                      for c in sorted({a.coordinate for a in unrolled} - whole) if self.copy.is_padded(c)]
+            yield f"if ({' && '.join(guards)}) {text}" if guards else text
 
 
 def _on_threads(copy: CopyPlan, loops: Sequence[Axis]) -> str:
@@ -89,10 +175,15 @@ def _order(copy: CopyPlan) -> tuple[list[Axis], list[Axis]]:
     return axes, unrolled
 
 
-def _for(copy: CopyPlan, axis: Axis, outside: list[Axis]) -> str:
+def _indented(depth: int, lines: Iterable[str]) -> Iterator[str]:
+    return ("    " * depth + line for line in lines)
+
+
+def _for(copy: CopyPlan, axis: Axis, outside: Sequence[Axis], whole: frozenset[int] = frozenset()) -> Iterator[str]:
+    """The head of a loop inside of others, which ends where padding begins; not of coordinates without any here."""
     end = str(axis.extent)
     inner = any(a.coordinate == axis.coordinate for a in copy.axes if a not in (*outside, axis))
-    if copy.is_padded(axis.coordinate) and not inner:
+    if copy.is_padded(axis.coordinate) and axis.coordinate not in whole and not inner:
         rest = " - ".join([str(copy.coordinates[axis.coordinate].count),
                            *(f"{a.name} * {a.weight}" for a in outside if a.coordinate == axis.coordinate)])
         bound = f"({rest} + {axis.weight - 1}) / {axis.weight}" if axis.weight > 1 else f"({rest})"
@@ -100,29 +191,28 @@ def _for(copy: CopyPlan, axis: Axis, outside: list[Axis]) -> str:
             end = str(least_of(axis.extent, -(-copy.coordinates[axis.coordinate].count // axis.weight)))
         else:
             end = f"ps_{axis.name}"
-            return (f"long ps_{axis.name} = {bound} < {axis.extent} ? {bound} : {axis.extent};\n"
-                    f"for (long {axis.name} = 0; {axis.name} < {end}; {axis.name}++) {{")
-    return f"for (long {axis.name} = 0; {axis.name} < {end}; {axis.name}++) {{"
+            yield f"long {end} = {bound} < {axis.extent} ? {bound} : {axis.extent};"
+    yield f"for (long {axis.name} = 0; {axis.name} < {end}; {axis.name}++) {{"
 
 
-def _index(copy: CopyPlan, loops: list[Axis], at: dict[str, int], *, source: bool) -> str:
+def _index(copy: CopyPlan, loops: Sequence[Axis], at: dict[str, int], *, source: bool) -> str:
     """Element of the array or of the buffer."""
     terms, constant = [], copy.start if source else 0
     for axis, stride in zip(copy.axes, copy.strides, strict=True):
         step = axis.weight * copy.coordinates[axis.coordinate].step if source else stride
         if axis in loops and step:
-            terms.append(axis.name if step == 1 else f"{axis.name} * {step}")
+            terms.append(_times(axis.name, step))
         else:
             constant += at.get(axis.name, 0) * step
     terms += copy.moving if source else ()
-    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant or not terms else [])])
 
 
-def _position(copy: CopyPlan, loops: list[Axis], at: dict[str, int], coordinate: int) -> str:
+def _position(copy: CopyPlan, loops: Sequence[Axis], at: dict[str, int], coordinate: int) -> str:
     terms, constant = [], 0
     for axis in copy.axes:
         if axis.coordinate == coordinate and axis in loops:
-            terms.append(axis.name if axis.weight == 1 else f"{axis.name} * {axis.weight}")
+            terms.append(_times(axis.name, axis.weight))
         elif axis.coordinate == coordinate:
             constant += at.get(axis.name, 0) * axis.weight
-    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant or not terms else [])])

@@ -17,6 +17,7 @@ from polysched.tensorize.emission.nest import NestLoop, first_element, group_ste
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
 from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.software.fragment import Index
 from polysched.tensorize.software.sizes import may_exceed
 
 
@@ -84,7 +85,7 @@ def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop])
     """
     subscripts = operand_subscripts(match, operand)
     steps = match.fragment.memory_steps[held.reference]
-    if subscripts is None or steps is None or not match.fragment.is_box:
+    if subscripts is None or steps is None or not match.holds_box(operand):
         return None
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
     coordinates: list[Coordinate] = []
@@ -121,8 +122,7 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
     of the result, whose padding is computed but not stored.  None where that does not describe the access.
     """
     subscripts = operand_subscripts(match, operand)
-    if subscripts is None or not match.fragment.is_box or match.fragment.memory_steps[held.reference] is None \
-            or any(loop.group < 0 and loop.count % loop.unroll for loop in mine):   # it has no padding for those
+    if subscripts is None or not match.holds_box(operand) or match.fragment.memory_steps[held.reference] is None:
         return None
     home = homes(match, operand, held)
     if home is None:
@@ -145,7 +145,10 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
             for name, weight in digit_weights(match, group).items():
                 inner[name] = Axis(name=f"d_{name}", coordinate=at, weight=weight, extent=_extent(match, name))
             continue
-        padded = high
+        missing = _missing(index, mine)
+        if missing is None:
+            return None
+        padded = high + missing
         if group >= 0:
             tile = tile_loop(list(mine), group)
             lanes = (tile.blocks * tile.unroll if tile else 1) * match.extent(group)
@@ -159,6 +162,17 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
             inner[match.groups[group].dimensions[0]] = whole
     axes += [inner[name] for name, _ in subscripts if name]
     return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=start, moving=moving_terms(match, held))
+
+
+def _missing(index: Index, mine: Sequence[NestLoop]) -> int | None:
+    """How much further a subscript reaches in the last blocks of loops outside; None where that is ahead of all."""
+    total = 0
+    for loop in mine:
+        moved = dict(index.coefficients).get(loop.source, 0) if loop.group < 0 and loop.unroll > 1 else 0
+        if moved < 0:
+            return None
+        total += moved * (loop.blocks * loop.unroll - loop.count)
+    return total
 
 
 def homes(match: Match, operand: str, held: Load) -> dict[int, tuple[int, int]] | None:

@@ -10,7 +10,7 @@ from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
 from polysched.tensorize.limits import LIMITS
-from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
+from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.software.zero_points import Correction, reduction_loops
 
 STRIP = LIMITS.correction_strip
@@ -68,7 +68,7 @@ def correction_cycles(match: Match) -> float:
     added = sum(math.prod(fragment.loop(n).extent for n in _loops_of_sum(match, value))
                 for _, value, _ in _summed(correction))
     written = math.prod(fragment.loop(n).extent for n in _inner(match) if n not in reduction_loops(fragment))
-    return COPIED_ELEMENT_CYCLES * (added + 2 * written)
+    return match.costs.copied_element_cycles * (added + 2 * written)
 
 
 def _inner(match: Match) -> list[str]:

@@ -10,12 +10,6 @@ from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.correction import correction_cycles
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.limits import LIMITS
-from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES
-
-TURNED_ELEMENT_CYCLES = LIMITS.turned_element_cycles
-TABLE_ELEMENT_CYCLES = LIMITS.table_element_cycles
-ADDED_ELEMENT_CYCLES = LIMITS.added_element_cycles
 
 
 def plan_cycles(plan: Plan, target: Target) -> float:
@@ -43,10 +37,10 @@ def copy_cycles(plan: Plan, place: Place) -> float:
 
 def element_cycles(plan: Plan, place: Place) -> float:
     """Cycles to copy one element of a packed operand, both ways for a result."""
-    written = place.operand in plan.match.written
+    written, costs = place.operand in plan.match.written, plan.match.costs
     if written and plan.match.adds_at_the_end:
-        return TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES
-    each = TABLE_ELEMENT_CYCLES
+        return costs.table_element_cycles if plan.match.overlapping else costs.added_element_cycles
+    each = costs.table_element_cycles
     if place.copy is not None:
-        each = TURNED_ELEMENT_CYCLES if is_turned(place.copy) else COPIED_ELEMENT_CYCLES
+        each = costs.turned_element_cycles if is_turned(place.copy) else costs.copied_element_cycles
     return each * (2 if written else 1)

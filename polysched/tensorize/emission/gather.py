@@ -21,10 +21,10 @@ OUTSIDE = "-(1L << 60)"
 PARALLEL_ELEMENTS = LIMITS.parallel_gather_elements
 
 
-def separable(match: Match, held: Load) -> bool:
+def separable(match: Match, operand: str, held: Load) -> bool:
     """Whether the address of an element is a sum over loops, and every point of the box belongs to the program."""
     added = held == match.result and match.adds_at_the_end
-    return not added and match.fragment.is_box and match.fragment.memory_steps[held.reference] is not None
+    return not added and match.holds_box(operand) and match.fragment.memory_steps[held.reference] is not None
 
 
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:

@@ -211,7 +211,7 @@ def pointer(plan: Plan, place: Place, at: dict[str, int]) -> str:
             if may_exceed(loop.blocks, 1):
                 terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
             constant += at.get(loop.name, 0) * place.unrolled_strides.get(loop.name, 0)
-    return " + ".join([*terms, *([str(constant)] if constant else [])])
+    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant else [])])
 
 
 def _first_block(plan: Plan) -> str:

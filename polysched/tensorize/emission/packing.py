@@ -18,7 +18,7 @@ from polysched.scop.plain_c import expression_in_c
 from polysched.tensorize.description.emulator import expression_c
 from polysched.tensorize.description.semantics import C_NAMES, Element
 from polysched.tensorize.emission.copy_c import copy_loops
-from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
+from polysched.tensorize.emission.gather import PARALLEL_ELEMENTS, digits, gather, operand_offset, separable
 from polysched.tensorize.emission.nest import (
     NestLoop,
     argument_name,
@@ -32,7 +32,7 @@ from polysched.tensorize.emission.table import table_copy
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from polysched.tensorize.proofs.correspondence import is_shared
-from polysched.tensorize.software.sizes import divides, same
+from polysched.tensorize.software.sizes import argument_of, divides, is_general, same
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 NEGATIVE_ZERO = {"float16": "0x8000", "bfloat16": "0x8000"}
@@ -63,7 +63,7 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     elif copy is not None:
         body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
                                value=value))
-    elif source is not None and separable(plan.match, source) and not _has_places(plan, operand):
+    elif source is not None and separable(plan.match, operand, source) and not _has_places(plan, operand):
         loaded = value(f"{arrays[0]}[ps_from_at]")
         copy_c = f"if (ps_inside) ps_to[ps_at] = {loaded};" if is_shared(plan.match.intrinsic, operand) else \
             f"ps_to[ps_at] = ps_inside ? {loaded} : {_nothing(plan.match, operand)};"
@@ -116,7 +116,7 @@ def unpack_c(plan: Plan, operand: str, name: str, *, zero: bool) -> str:
     places = zip(places_of(match.intrinsic.contraction, operand), parts_of(held), strict=True)
     if plain is not None:
         body = list(copy_loops(plain, array=arrays[0], buffer="ps_from", to_buffer=False, parallel=plan.parallel))
-    elif isinstance(held, Load) and separable(match, held):
+    elif isinstance(held, Load) and separable(match, operand, held):
         copy = f"if (ps_inside) {arrays[0]}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, operand, held, copy=copy))
     else:
@@ -167,6 +167,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     def put(text: str) -> None:
         lines.append("    " * depth + text)
 
+    lines += _on_threads(plan, operand, mine)
     for loop in mine:
         put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
         depth += 1
@@ -193,6 +194,16 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
         depth -= 1
         put("}")
     return lines
+
+
+def _on_threads(plan: Plan, operand: str, loops: Sequence[NestLoop]) -> list[str]:
+    """The pragma that shares a loop over elements, where they are enough and none is written twice."""
+    elements, added = plan.place(operand).elements, operand in plan.match.written and plan.match.adds_at_the_end
+    if not loops or not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
+        return []
+    if is_general(elements):
+        return [f"#pragma omp parallel for if({elements} >= {PARALLEL_ELEMENTS})"]
+    return ["#pragma omp parallel for"] if elements >= PARALLEL_ELEMENTS else []
 
 
 def _partial_groups(match: Match, operand: str) -> list[int]:
@@ -244,7 +255,7 @@ def _decode(match: Match, mine: list[NestLoop], groups: list[int]) -> Iterator[s
 def _domain_guard(match: Match, operand: str, plan: Plan, *, once: bool) -> str:
     """A C condition that the domain, seen by the loops that this operand knows, holds the point; "" for a box."""
     fragment = match.fragment
-    if fragment.is_box:
+    if match.holds_box(operand):
         return ""
     known = set(fragment.kept) & (fragment.loops_of(content_of(match, operand)) if once else {*fragment.kept})
     for loop in plan.loops:
@@ -254,7 +265,10 @@ def _domain_guard(match: Match, operand: str, plan: Plan, *, once: bool) -> str:
     for g, part in enumerate(match.groups):
         if operand in part.indexes and g not in partial:
             known |= set(match.loops[g])
-    domain = fragment.domain.reset_tuple_id()
+    domain = fragment.iterations_of_all_sizes[0].reset_tuple_id()
+    for at, parameter in enumerate(str(domain.get_dim_name(isl.dim_type.param, p))
+                                   for p in range(domain.dim(isl.dim_type.param))):
+        domain = domain.set_dim_name(isl.dim_type.param, at, argument_of(parameter))
     for position, name in reversed(list(enumerate(fragment.statement.iterators))):
         if name not in known:
             domain = domain.project_out(isl.dim_type.set, position, 1)

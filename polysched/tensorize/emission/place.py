@@ -79,18 +79,17 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
 def _smaller_window(match: Match, operand: str, source: Load, mine: list[NestLoop],
                     blocks: CopyPlan | None) -> Place | None:
     """The operand within its array in another order, where that copies fewer elements than blocks have; else None."""
-    divided = any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
-    if divided or is_general(*match.fragment.sizes.values()):
+    if any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand))):
         return None
     windows = window_copy(match, operand, source, mine)
-    if windows is None or (blocks is not None and windows.elements >= blocks.elements):
+    if windows is None or (blocks is not None and int(windows.elements) >= int(blocks.elements)):
         return None
     return _windowed(match, operand, source, mine, windows)
 
 
 def _is_cut_out(match: Match, operand: str) -> bool:
     """Whether a buffer is filled element by element in any case: no box, a table, or negative zeros."""
-    return operand in match.intrinsic.contraction.tables or not match.fragment.is_box or (
+    return operand in match.intrinsic.contraction.tables or not match.holds_box(operand) or (
         operand in match.padded_with_negative_zeros and not all(
             divides(match.extent(g), match.fused_extent(g)) for g, part in enumerate(match.groups)
             if operand in part.indexes))

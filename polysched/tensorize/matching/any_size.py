@@ -9,7 +9,7 @@ index it, and a window reads it where they say.  Anything else is no match for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,9 +24,10 @@ from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.proofs.ideal import sums_from_zero
+from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes, same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,14 +37,21 @@ class GeneralFragment(Fragment):
     Parameters
     ----------
     inner_extents : per array its extents without the outermost.
+    points, around : the domain, and the box of all loops, over the parameters.
     """
 
     inner_extents: Mapping[str, tuple[int, ...]]
+    points: isl.Set
+    around: isl.Set
 
     @cached_property
     def is_box(self) -> bool:
-        """Proved for all sizes before it was made."""
-        return True
+        """For all sizes."""
+        return bool(self.around.is_subset(self.points))
+
+    @property
+    def iterations_of_all_sizes(self) -> tuple[isl.Set, isl.Set]:
+        return self.points, self.around
 
     @cached_property
     def reached_always(self) -> bool:
@@ -94,23 +102,25 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     context = _context(scop, fragment.sizes, unknown)
     domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
-    loops = _loops(fragment, domain, values)
+    loops, around = _loops(fragment, domain, values)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
     for name, found in temporaries.items():
         conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
-    _prove_subscripts(fragment, domain, unknown)
+    _prove_subscripts(fragment, domain, unknown, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_order(match, dependences, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
-        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner)
+        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner, points=domain, around=around)
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
+    if not general.is_box or not fragment.is_box:
+        _prove_slanted(made, fragment)
     return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions, temporaries=temporaries)
 
 
@@ -157,22 +167,54 @@ def _affine(value: isl.PwAff, context: isl.Set) -> Polynomial | None:
     return of_affine(value.gist(context.params()).coalesce(), quotients=True)
 
 
-def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tuple[SoftwareLoop, ...]:
-    """The loops, their ends over the parameters; proves that the iterations are the box of these ends."""
+def _loops(fragment: Fragment, domain: isl.Set,
+           values: Mapping[str, int]) -> tuple[tuple[SoftwareLoop, ...], isl.Set]:
+    """The loops, their least and last values over the parameters, and the box of these."""
     loops, bounds = [], []
     for at, name in enumerate(fragment.statement.iterators):
-        low, high = (_affine(end, domain.params()) for end in (domain.dim_min(at), domain.dim_max(at)))
+        low, high = (_end(domain, at, last=last) for last in (False, True))
         if low is None or high is None:
             raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
         bounds.append(f"{affine_text(low)} <= {name} <= {affine_text(high)}")
         first, last = (_number(form, values) for form in (low, high))
         loops.append(SoftwareLoop(name, first, last - first + 1))
     names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
-    box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names}] -> {{ [{', '.join(fragment.statement.iterators)}] : "
-                                                     f"{' and '.join(bounds) or 'true'} }}")
-    if not box.intersect_params(domain.params()).is_equal(domain.reset_tuple_id()):
-        raise NotGeneralError("its iterations are no box for all sizes")
-    return tuple(loops)
+    iterators = f"{fragment.statement.name}[{', '.join(fragment.statement.iterators)}]"
+    box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
+                                f"[{names}] -> {{ {iterators} : {' and '.join(bounds) or 'true'} }}")
+    return tuple(loops), box.intersect_params(domain.params())
+
+
+def _end(domain: isl.Set, at: int, *, last: bool) -> Polynomial | None:
+    """The least or last value of a loop; where that is the least of several, one of them that no iteration exceeds."""
+    end = domain.dim_max(at) if last else domain.dim_min(at)
+    if (found := _affine(end, domain.params())) is not None:
+        return found
+    values = domain.project_out(isl.dim_type.set, at + 1, domain.dim(isl.dim_type.set) - at - 1)
+    values = values.project_out(isl.dim_type.set, 0, at)
+    for _, piece in end.get_pieces():
+        bound = isl.Set.from_pw_aff(isl.PwAff.from_aff(piece)).intersect_params(domain.params())
+        pairs = values.flat_product(bound)
+        beyond = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{{ [x, e] : x {'>' if last else '<'} e }}")
+        form = _affine(isl.PwAff.from_aff(piece), domain.params())
+        if form is not None and pairs.intersect(beyond).is_empty():
+            return form
+    return None
+
+
+def _prove_slanted(match: Match, sample: Fragment) -> None:
+    """What lies inside the box and outside the domain adds nothing, or is not stored, at any size."""
+    fragment, indexes = match.fragment, [part.indexes for part in match.groups]
+    if match.intrinsic.library or sample.is_box or fragment.is_box:
+        raise NotGeneralError("its iterations are a box at some sizes only")
+    for operand, e in match.assignment.operands:
+        hidden = {n for part, loops in zip(match.groups, match.loops, strict=True)
+                  if operand not in part.indexes for n in loops}
+        if hidden & fragment.loops_of(e):
+            raise NotGeneralError(f"the ends of loops tell which element operand {operand} holds")
+    check = IslCheck(fragment)
+    if witness := check.counted(dict(match.assignment.operands), match.intrinsic.output.name, indexes, match.loops):
+        raise NotGeneralError(f"its iterations are no box, and the padding at {witness} would be counted")
 
 
 def _require_iterations(loops: Sequence[SoftwareLoop], conditions: Conditions) -> None:
@@ -222,8 +264,13 @@ class _Extents:
         return tuple(found)
 
 
-def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:
-    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own."""
+def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], still: Collection[str]) -> None:
+    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own.
+
+    Parameters
+    ----------
+    still : loops of one iteration, which move nothing.
+    """
     for access in fragment.statement.accesses:
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
@@ -232,11 +279,12 @@ def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str
         several = any(len(index.coefficients) > 1 for index in indices) or len(names) != len({*names})
         if not all(index.affine for index in indices) or (several and access.kind is not AccessKind.READ):
             raise NotGeneralError(f"subscripts of {access.array} are moved by several loops")
-        if not _moves_as(access, fragment, domain, unknown):
+        if not _moves_as(access, fragment, domain, unknown, still):
             raise NotGeneralError(f"subscripts of {access.array} depend on the sizes")
 
 
-def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> bool:
+def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
+              still: Collection[str]) -> bool:
     """Whether the relation has, for all sizes, the coefficients that were read at the sample sizes."""
     relation = _over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
     if not relation.is_single_valued():
@@ -250,7 +298,8 @@ def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequ
         if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
             return False
         for position, name in enumerate(fragment.statement.iterators):
-            if int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si()) != wanted.get(name, 0):
+            moved = int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si())
+            if name not in still and moved != wanted.get(name, 0):
                 return False
     return True
 

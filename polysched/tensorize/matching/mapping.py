@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from polysched.scop.body import Expr, Load
-from polysched.target import Target
+from polysched.target import Costs, Target
+from polysched.target.costs import SHIPPED
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
-from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.facts import FINITE, takes_zeros
@@ -22,8 +22,6 @@ from polysched.tensorize.proofs.ideal import vanishes
 from polysched.tensorize.proofs.sum_order import negative_zeros
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
-
-COPIED_ELEMENT_CYCLES = LIMITS.copied_element_cycles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +38,7 @@ class Match(OneLine):
     ordered : updates of one element keep the program's order.
     apart : what several statements add to one float is added one statement after the other.
     rest : the statement of the iterations that fill no whole execution and stay behind; "" where there are none.
+    costs : of the machine that it is for; `on` sets them.
     """
 
     fragment: Fragment
@@ -52,11 +51,13 @@ class Match(OneLine):
     ordered: bool = False
     apart: bool = False
     rest: str = ""
+    costs: Costs = SHIPPED
 
     def on(self, target: Target) -> Match:
-        """The match with the costs of a machine (`Intrinsic.on`)."""
+        """The match for a machine, with its costs."""
         own = self.intrinsic.on(target)
-        return self if own is self.intrinsic else replace(self, intrinsic=own)
+        same = own is self.intrinsic and self.costs == target.costs
+        return self if same else replace(self, intrinsic=own, costs=target.costs)
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -88,6 +89,11 @@ class Match(OneLine):
     def written(self) -> frozenset[str]:
         """The operands that hold results."""
         return frozenset(v.name for v in self.intrinsic.outputs)
+
+    def holds_box(self, operand: str) -> bool:
+        """Whether an operand holds an element of the program at all of its places inside of the loops' ends."""
+        loops = {n for g, part in enumerate(self.groups) if operand in part.indexes for n in self.loops[g]}
+        return self.fragment.is_box_along(self.fragment.loops_of(self.contents[operand]) | loops)
 
     @cached_property
     def contents(self) -> dict[str, Expr]:
@@ -199,7 +205,7 @@ class Match(OneLine):
         if self.intrinsic.library:
             work = self.fragment.work / 16 + self.executions * self.intrinsic.cost.latency_cycles
         return work * self.fragment.times \
-            + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops)
+            + self.costs.copied_element_cycles * self.table.least_elements(self.assignment.held, self.loops)
 
     @property
     def copies_for_one_use(self) -> bool:

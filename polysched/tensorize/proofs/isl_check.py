@@ -112,6 +112,11 @@ class IslCheck:
             for o, e in operands.items() if o not in self.shared]
         return views if output in self.shared else [*views, self.written | kept]
 
+    def counted(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
+                loops: Sequence[tuple[str, ...]]) -> str:
+        """A point outside a domain that is no box whose padding would be counted; "" where there is none."""
+        return padding_counts(self.fragment, self._views(operands, output, indexes, loops))
+
     def written_while_read(self, operands: Mapping[str, Expr], loops: Sequence[tuple[str, ...]]) -> Refusal | None:
         """Refuse calls of a function that would find elements of an input in its result; no such function allows that.
 
@@ -270,7 +275,7 @@ def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozen
 
 def padding_counts(fragment: Fragment, views: Sequence[frozenset[str]]) -> str:
     """A point of the bounding box outside the domain that no operand hides; "" where there is none."""
-    domain, visible = fragment.domain, fragment.box
+    domain, visible = fragment.iterations_of_all_sizes
     for view in views:
         reached = domain
         for position, name in enumerate(fragment.statement.iterators):

@@ -153,6 +153,24 @@ class Fragment:
             return True
         return bool(self.box.is_subset(self.domain))
 
+    @property
+    def iterations_of_all_sizes(self) -> tuple[isl.Set, isl.Set]:
+        """The domain, and the smallest box around it; over the parameters where these are not known."""
+        return self.domain, self.box
+
+    def is_box_along(self, view: frozenset[str]) -> bool:
+        """Whether what is seen of the domain along some of its loops has no holes and no slanted sides."""
+        if self.is_box:
+            return True
+        if view not in self._is_box_along:
+            domain, box = (_seen(s, self.statement.iterators, view) for s in self.iterations_of_all_sizes)
+            self._is_box_along[view] = not self.kept and bool(box.is_subset(domain))
+        return self._is_box_along[view]
+
+    @cached_property
+    def _is_box_along(self) -> dict[frozenset[str], bool]:
+        return {}
+
     @cached_property
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The values that iterators and parameters have, by name."""
@@ -306,6 +324,14 @@ class Fragment:
             return Index(tuple(sorted((n, c) for n, c in linear.items() if n and c)))
         names = sorted({e.name for e in walk(subscript) if isinstance(e, IteratorRef)})
         return Index(tuple((n, 1) for n in names), affine=False)
+
+
+def _seen(points: isl.Set, iterators: Sequence[str], view: frozenset[str]) -> isl.Set:
+    """A set of iterations without the loops that are not seen."""
+    for at, name in reversed(list(enumerate(iterators))):
+        if name not in view:
+            points = points.project_out(isl.dim_type.set, at, 1)
+    return points.reset_tuple_id() if points.has_tuple_id() else points
 
 
 def is_table(scop: Scop, statement: Statement, access: Access) -> bool:

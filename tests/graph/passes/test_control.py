@@ -8,6 +8,7 @@ from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.passes.control import resolve_control
 from polysched.graph.passes.simple import bind
+from tests.graph.passes.golden import behind
 
 BRANCH = from_text("""graph f(c: bool[], x: float32[3]) {
   let y = If(c) {
@@ -50,6 +51,48 @@ def test_a_branch_is_chosen(condition: bool) -> None:
     assert [n.op for n in resolved.nodes] == (["Add", "Identity"] if condition else ["Identity"])
     x = {"x": np.arange(3, dtype=np.float32)}
     assert np.array_equal(interpret(resolved, x)["y"], interpret(BRANCH, {**x, "c": np.array(condition)})["y"])
+
+
+def test_a_branch_and_a_loop_become_nodes() -> None:
+    assert behind(resolve_control, """graph f(x: float32[2]) {
+  const go: bool[] = [true]
+  const n: int64[] = [2]
+  let a = If(go) {
+    graph yes() {
+      let b = Exp(x)
+      return b
+    }
+    graph no() {
+      return x
+    }
+  }
+  let y, rows = Loop(n, go, a) {
+    graph body(i, c, v) {
+      let w = Add(v, x)
+      let k = Identity(c)
+      return k, w, w
+    }
+  }
+  return y, rows
+}""") == """
+  const go: bool[] = [true]
+  const n: int64[] = [2]
+  const c_0: int64[] = [0]
+  const c_1: int64[] = [1]
+  const c_2: int64[1] = [0]
+  let b_0 = Exp(x)
+  let a = Identity(b_0)
+  let w_0 = Add(a, x)
+  let k_0 = Identity(go)
+  let w_1 = Add(w_0, x)
+  let k_1 = Identity(k_0)
+  let unsqueeze_0 = Unsqueeze(w_0, c_2)
+  let unsqueeze_1 = Unsqueeze(w_1, c_2)
+  let concat_0 = Concat(unsqueeze_0, unsqueeze_1; axis=0)
+  let y = Identity(w_1)
+  let rows = Identity(concat_0)
+  return y, rows
+"""
 
 
 def test_a_loop_is_unrolled() -> None:

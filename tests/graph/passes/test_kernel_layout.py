@@ -7,6 +7,7 @@ from polysched.graph import from_text, interpret
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
 from polysched.graph.passes.simple import with_types
 from polysched.graph.values.graph import Graph
+from tests.graph.passes.golden import behind
 
 MATMUL = """graph f(x: float32[{rows}, 3]) {{
   const w: float32[3, {columns}] = [{values}]
@@ -30,6 +31,26 @@ def same(before: Graph, after: Graph, **inputs: np.ndarray) -> list[str]:
 def product(rows: object, columns: int) -> Graph:
     values = ", ".join(str(v) for v in range(3 * columns))
     return from_text(MATMUL.format(rows=rows, columns=columns, values=values))
+
+
+def test_dimensions_of_one_are_dropped() -> None:
+    assert behind(drop_unit_dimensions, CONV.format(x="1, 2, 1, 4", w="3, 2, 1, 2", attributes=""), 1e-6) == """
+  const c_0: int64[1] = [2]
+  let squeeze_0 = Squeeze(x, c_0)
+  let squeeze_1 = Squeeze(w, c_0)
+  let conv_0 = Conv(squeeze_0, squeeze_1; group=1, pads=[0, 0])
+  let y = Unsqueeze(conv_0, c_0)
+  return y
+"""
+
+
+def test_padding_is_a_step_of_its_own() -> None:
+    assert behind(pad_explicitly, CONV.format(x="1, 2, 4", w="3, 2, 3", attributes="; pads=[1, 0]"), 1e-6) == """
+  const c_0: int64[6] = [0, 0, 1, 0, 0, 0]
+  let pad_0 = Pad(x, c_0)
+  let y = Conv(pad_0, w)
+  return y
+"""
 
 
 @pytest.mark.parametrize(("rows", "panel"), [(5, 4), (64, 4), (65, 8), ("N", 8)])

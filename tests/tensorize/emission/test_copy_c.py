@@ -42,7 +42,7 @@ def drawn(seed: int) -> CopyPlan:
                     axes=tuple(axes), start=start)
 
 
-PLANS = [drawn(seed) for seed in range(60)]
+PLANS = [drawn(seed) for seed in range(90)]
 
 
 def pairs(plan: CopyPlan) -> list[tuple[int, int]]:
@@ -62,11 +62,11 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("copies")
     lines = []
     for at, plan in enumerate(PLANS):
-        for name, to_buffer in (("fill", True), ("empty", False)):
+        for name, to_buffer, factor in (("fill", True, "10 * "), ("copy", True, ""), ("empty", False, "")):
             body = copy_loops(plan, array="a", buffer="b", to_buffer=to_buffer, parallel=False,
-                              value=lambda element: f"10 * {element}")
+                              value=lambda element, factor=factor: factor + element)
             lines += [f"void {name}{at}(int *a, int *b) {{", *body, "}"]
-    (folder / "c.c").write_text("\n".join(lines))
+    (folder / "c.c").write_text("\n".join(["#include <string.h>", *lines]))
     done = find_compiler().run([*FLAGS, str(folder / "c.c"), "-o", str(folder / "c.so")])
     assert not done.returncode, done.stderr
     return ctypes.CDLL(str(folder / "c.so"))
@@ -82,6 +82,8 @@ def test_elements_go_where_the_table_says_and_padding_is_not_touched(at: int, co
     given = [ctypes.c_void_p(x.ctypes.data) for x in (array, buffer)]
     getattr(copies, f"fill{at}")(*given)
     np.testing.assert_array_equal(buffer, wanted)
+    getattr(copies, f"copy{at}")(*given)
+    np.testing.assert_array_equal(buffer, np.where(wanted == -7, -7, wanted // 10))
     back = array.copy()
     buffer[:] = np.arange(plan.elements) + 1000
     for place, element in elements.items():

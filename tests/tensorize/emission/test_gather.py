@@ -26,7 +26,7 @@ def gathered(one: Packed) -> list[tuple[str, Load]]:
     for operand in one.operands:
         held = content_of(one.match, operand)
         alone = len(places_of(one.match.intrinsic.contraction, operand)) == 1
-        if isinstance(held, Load) and alone and separable(one.match, held):
+        if isinstance(held, Load) and alone and separable(one.match, operand, held):
             found.append((operand, held))
     return found
 
@@ -51,11 +51,15 @@ def test_buffers_are_filled_as_the_match_says(plans: list[Packed], tmp_path_fact
 
 def test_addresses_are_sums_only_in_boxes_and_of_affine_subscripts(plans: list[Packed]) -> None:
     by_name = {p.name: p for p in plans}
-    for name, operand, expected in (("product_0", "X", True), ("triangle_0", "X", False), ("quotient_0", "X", False),
-                                    ("reversed_0", "X", True), ("shared_0", "X", True)):
+    triangle = by_name["triangle_0"].match
+    cut = {triangle.fragment.statement.access(held.reference).array: o for o in by_name["triangle_0"].operands
+           if isinstance(held := content_of(triangle, o), Load)}
+    for name, operand, expected in (
+            ("product_0", "X", True), ("triangle_0", cut["A"], False), ("triangle_0", cut["B"], True),
+            ("quotient_0", "X", False), ("reversed_0", "X", True), ("shared_0", "X", True)):
         held = content_of(by_name[name].match, operand)
         assert isinstance(held, Load)
-        assert separable(by_name[name].match, held) is expected, name
+        assert separable(by_name[name].match, operand, held) is expected, name
 
 
 def test_digits_are_those_of_a_mixed_radix_number(plans: list[Packed]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from polysched.scop.body import Load
 from polysched.target import host
-from polysched.tensorize.emission.nest import content_of, uses
+from polysched.tensorize.emission.nest import content_of, loaded, uses
 from polysched.tensorize.emission.place import is_whole, place_of
 from polysched.tensorize.emission.plan import make_plan
 from tests.tensorize.emission.packed import Packed, digits, planned
@@ -67,7 +67,10 @@ def test_buffers_have_a_block_for_every_point_of_the_operands_loops(plans: list[
 def test_cut_domains_and_partial_sums_are_always_copied(plans: list[Packed]) -> None:
     for one in plans:
         if one.name.startswith("triangle"):
-            assert all(place.packed and place.copy is None for place in one.plan.places)
+            cut = {place.operand: place.packed and place.copy is None for place in one.plan.places}
+            assert {o: whole is not one.match.holds_box(o) for o, whole in cut.items()} == dict.fromkeys(cut, True)
+            arrays = [one.match.fragment.statement.access(r).array for o in cut if cut[o] for r in loaded(one.match, o)]
+            assert arrays == ["A"]
 
 
 def test_whole_blocks_hold_iterations_of_the_program_only(plans: list[Packed]) -> None:

@@ -240,7 +240,7 @@ def _reverse(site: Site, build: Builder, x: str, lengths: str) -> str:
 def _np_reverse(site: Site, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     batch, time = _reverse_axes(site)
     moved = np.moveaxis(x, (batch, time), (0, 1)).copy()
-    for row, length in zip(moved, lengths, strict=True):
+    for row, length in zip(moved, np.maximum(lengths, 0), strict=True):
         row[:length] = row[:length][::-1].copy()
     return np.moveaxis(moved, (0, 1), (batch, time))
 

@@ -77,12 +77,16 @@ def _reflected(own: Numbers, x: str, low: float, high: float) -> str:
     away = own.op("Sub", x, low)
     turned = own.op("Sub", away, own.op("Mul", own.op("Floor", own.op("Div", away, 2 * span)), 2 * span))
     inner = own.op("Add", own.op("Min", turned, own.op("Sub", 2 * span, turned)), low)
-    outside = own.op("Or", own.op("Less", x, low), own.op("Greater", x, high))
-    return own.op("Where", outside, inner, x)
+    return own.op("Where", _outside(own, x, low, high), inner, x)
+
+
+def _outside(own: Numbers, x: str, low: float, high: float) -> str:
+    """Whether a place lies beyond one of two borders."""
+    return own.op("Or", own.op("Less", x, low), own.op("Greater", x, high))
 
 
 def _borders(extent: int, aligned: bool) -> tuple[float, float]:
-    """Where an axis is mirrored: at the outer elements, or at their outer edges."""
+    """The borders of an axis: the outer elements, or their outer edges."""
     return (0.0, extent - 1.0) if aligned else (-0.5, extent - 0.5)
 
 
@@ -95,8 +99,8 @@ def _taps(site: Site, own: Numbers, place: str, extent: int) -> list[Tap]:
     else:
         x = own.op("Div", own.op("Sub", own.op("Mul", own.op("Add", place, 1), extent), 1), 2)
     x = own.op("Round", x) if mode == "nearest" else x
-    if padding == "border":
-        x = own.clipped(x, 0, extent - 1)
+    if padding == "border":   # a place between an edge and the outer element stays, as onnx.reference has it
+        x = own.op("Where", _outside(own, x, *_borders(extent, aligned)), own.clipped(x, 0, extent - 1), x)
     if padding == "reflection":
         x = _reflected(own, x, *_borders(extent, aligned))
     floor = x if mode == "nearest" else own.op("Floor", x)
@@ -215,7 +219,7 @@ def _np_taps(site: Site, value: Any, extent: int) -> list[tuple[int, float]]:
 
     def moved(at: float) -> float:
         low, high = _borders(extent, aligned)
-        if padding == "border":
+        if padding == "border" and not low <= at <= high:
             return min(max(at, 0.0), extent - 1.0)
         while padding == "reflection" and not low <= at <= high:
             at = low if high <= low else 2 * (low if at < low else high) - at
