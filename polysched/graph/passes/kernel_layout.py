@@ -120,15 +120,11 @@ def transposed_by_phases(graph: Graph) -> Graph:
 
 
 def _by_phases(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    if node.op != "ConvTranspose":
+    if node.op != "ConvTranspose" or not _has_phases(node, rw):
         return None
     x, w, bias = (*node.inputs, "")[:3]
     own, weights, groups = rw.type(x), rw.type(w), node.attribute("group", 1)
-    if not all(e.is_constant and int(e) for e in (*own.shape[1:], *weights.shape)):
-        return None
-    size, strides, dilations, front, extents = transposed_windows(rw.inference.site(node))
-    if max(strides) == 1 or max(dilations) > 1 or min(front) < 0:
-        return None
+    size, strides, _, front, extents = transposed_windows(rw.inference.site(node))
     rank, outputs = len(size), int(weights.shape[1])
     taps = tuple(-(-k // s) for k, s in zip(size, strides, strict=True))
     phases = _phase_weights(rw, w, groups, strides, taps)
@@ -142,6 +138,14 @@ def _by_phases(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if bias:
         result = rw.op("Add", result, rw.op("Reshape", bias, rw.constant([-1, *(1,) * rank])))
     return (result,)
+
+
+def _has_phases(node: Node, rw: Rewriting) -> bool:
+    """Whether a transposed convolution has strides, known extents, and no gaps in its windows."""
+    if not all(e.is_constant and int(e) for e in (*rw.type(node.inputs[0]).shape[1:], *rw.type(node.inputs[1]).shape)):
+        return False
+    _, strides, dilations, front, _ = transposed_windows(rw.inference.site(node))
+    return max(strides) > 1 and max(dilations) == 1 and min(front) >= 0
 
 
 def _phase_weights(rw: Rewriting, w: str, groups: int, strides: Sequence[int], taps: Sequence[int]) -> str:
