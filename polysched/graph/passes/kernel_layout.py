@@ -110,7 +110,8 @@ def transposed_by_phases(graph: Graph) -> Graph:
     """Compute transposed convolutions with strides as convolutions whose channels are the phases of a stride.
 
     Rewrite:  let y = ConvTranspose(x: [N, C, I], w: [C, M, T s]; strides=[s])
-    ->  let c = Conv(x, v: [M s, C, T]; pads=[T - 1, T - 1]); let y = Reshape(Transpose(Reshape(c, [N, M, s, Q])), [N, M, Q s])
+    ->  let c = Conv(x, v: [M s, C, T]; pads=[T - 1, T - 1]); let r = Reshape(c, [N, M, s, Q]);
+    let y = Reshape(Transpose(r), [N, M, Q s])
 
     An element at `q s + p` sums up the weights `t s + p` times the data at `q - t`: no other condition is left.
 
