@@ -56,11 +56,11 @@ HEAD = """\
 # Constants
 
 Every single number that steers a choice in scop, dependence, scheduling, tiling, tensorize, distribute, gpu, emit_c,
-emit_gpu, pipeline, search, graph, kernel, model, mesh and runtime, with its unit and where it is from.
-`python docs/constants.py` writes this page from the values; a test holds it up to date, and another one finds numbers
-of these rooms that are not here. Costs are what a machine takes for something; limits are budgets of searches and
-proofs, and sizes from which on a choice pays. Not here are lists of candidates, which stand where they are tried, and
-the protocol of measurements (warm-ups, rounds, confidence), which stands in `polysched/measure`.
+emit_gpu, pipeline, search, graph, kernel, model, mesh and runtime, with its unit and its source.
+`python docs/constants.py` writes this page from the values; a test keeps it up to date, and another one finds numbers
+of these rooms that are missing here. Costs are what a machine takes for something; limits are budgets of searches and
+proofs, and sizes above which a choice pays. Lists of candidates are where they are tried, and the protocol of
+measurements (warm-ups, rounds, confidence) is in `polysched/measure`.
 `experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
 emit_c do.
 """
@@ -75,7 +75,7 @@ def _section(title: str, place: str, note: str, record: Any) -> Iterator[str]:
     rows = list(constants(record))
     experiments = any(row.experiment for row in rows)
     yield f"## {title}\n"
-    yield f"`polysched/{place}`, {len(rows)} constants. {note}".rstrip() + "\n"
+    yield f"`polysched/{place}`, {len(rows)} constant{'s' * (len(rows) != 1)}. {note}".rstrip() + "\n"
     yield "| name | value | unit | source |" + (" experiment |" if experiments else "")
     yield "|---|---:|---|---|" + ("---|" if experiments else "")
     yield from (_row(row, experiments) for row in rows)

@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, OncePerName, add_assume, add_cc, add_json, add_size, likely_sizes
+from polysched.cli.conventions import (
+    STANDARD,
+    Input,
+    OncePerName,
+    add_assume,
+    add_cc,
+    add_json,
+    add_size,
+    likely_sizes,
+)
+from polysched.cli.shown.input import as_files
 from polysched.cli.shown.model_page import check_page_name, lines_of_model, page_of_model
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import check_sizes
@@ -45,7 +55,7 @@ exit code 4 when an output differs beyond its tolerance"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    parser.add_argument("model", type=Input, metavar="MODEL", help="the ONNX file; - reads standard input")
     add_size(parser, "the model is compiled for it; sizes that are not named stay open")
     add_assume(parser)
     parser.add_argument("--likely", type=likely_sizes, action=OncePerName, default=[], metavar="NAME=VALUE,...",
@@ -79,6 +89,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect, compile, verify, time."""
+    with as_files([arguments.model]) as (model,):
+        return _run(argparse.Namespace(**{**vars(arguments), "model": model}))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from polysched.graph import load
     check_page_name(arguments.report)
     if arguments.threads is not None and arguments.threads < 1:

@@ -144,6 +144,7 @@ class RegionPrinter:
         used = self.loop_names | {node.first, node.end, node.part}
         parts = ThreadParts(
             node=node, scop=self.scop, index=self.index, local_names=self.local_names,
+            line_bytes=self.options.line_bytes,
             fresh=lambda wish: self.taken.fresh(wish, used),
             element=lambda e: self._printer(e.instance, Point(())).element(
                 self.scop.statement(e.instance.statement).access(e.reference)))

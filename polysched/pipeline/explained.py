@@ -18,6 +18,7 @@ from polysched.emit_c.teams import Team, team_lines, teams
 from polysched.pipeline.device_figures import told_figures
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
+from polysched.scheduling.marks import LoopMark
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import BandTiling
 
@@ -127,13 +128,15 @@ class _Facts:
         self.bands = {band.band: band for band in made.tiled.bands}
         self.teams = teams(made.source, threads=made.options.parallel)
         nodes = list(walk_nodes(made.source.loops))
-        self.lanes: dict[tuple[int, int], set[str]] = {}
-        for node in nodes:
-            if isinstance(node, For) and (found := _in_lanes(node)):
-                self.lanes.setdefault((node.mark.band, node.mark.member), set()).update(found)
         self.blocks = any(isinstance(n, RegisterTile) for n in nodes)
         self.loops = loops_of(self.scop)
-        self.counted = _counted(self.loops, list(_numbered(loops_of(self.scop, made.tiled.schedule.tree))))
+        members = list(_numbered(loops_of(self.scop, made.tiled.schedule.tree)))
+        self.counted = _counted(self.loops, members)
+        first = members[0][1].name if members else ""
+        self.lanes: dict[tuple[int, int], set[str]] = {}
+        for node in nodes:
+            if isinstance(node, For) and _is_marked(node, first) and (found := _in_lanes(node)):
+                self.lanes.setdefault((node.mark.band, node.mark.member), set()).update(found)
 
     def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
         counted = self.counted[loop.number]
@@ -208,6 +211,16 @@ class _Facts:
         marked = decided is not None and decided.parallel_member is not None
         for line in team_lines(band, self.teams, wanted=self.made.options.parallel, marked=marked):
             yield _reason(line, band, self.teams)
+
+
+def _is_marked(loop: For, first: str) -> bool:
+    """Whether the mark of a loop tells where it is from; one without a mark looks like the first loop of the region.
+
+    Parameters
+    ----------
+    first : what that loop counts.
+    """
+    return loop.mark != LoopMark(role=loop.mark.role) or loop.variable.partition("_")[0] == first
 
 
 def _in_lanes(loop: For) -> set[str]:

@@ -57,6 +57,11 @@ class TensorizeLimits:
     worthwhile_share: float = constant(
         0.97, unit="1", source="a tile has to save this much, since every further loop costs something")
 
+    # emission/any_size.py
+    grown_sizes: int = constant(
+        4, unit="1", source="times the sample sizes for which tiles of code for all sizes count: products of 512 "
+        "and 2048 are called alike")
+
     # emission/copy_c.py
     parallel_copy_elements: int = constant(1 << 15, unit="elements", source="of a copy that is worth a team")
     written_out: int = constant(8, unit="elements", source="of a copy without a loop")

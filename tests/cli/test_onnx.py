@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,18 @@ def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
     assert "small: 2 nodes of 2 operators" in shown
     assert "input  x: float32[batch, 4]" in shown
     assert "open sizes: batch" in shown
+
+
+def test_a_model_from_standard_input(folder: Path) -> None:
+    with (folder / "m.onnx").open("rb") as model:
+        done = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-", "--size", "batch=2", "--verify",
+                               "reference"], stdin=model, capture_output=True, text=True, check=True)
+    assert "small: 2 nodes of 2 operators" in done.stdout
+    assert "verified" in done.stdout
+    refused = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-"], input="no model", capture_output=True,
+                             text=True, check=False)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("polysched: <stdin>: ")
 
 
 @pytest.mark.parametrize("other", ["reference", "onnxruntime"])

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.pipeline import optimize
 from polysched.pipeline.explained import Explained, explained
 from polysched.pipeline.options import PipelineOptions
@@ -83,3 +85,21 @@ def test_what_holds_for_some_statements_names_them() -> None:
         "no tiles for S0: they would save less than 10% of the traffic into L2",
         "no tiles for S1, S2: one loop alone has nothing to reuse between tiles")
     assert inner.done == ("in lanes",)
+
+
+def test_loops_that_emission_made_are_not_taken_for_the_first_of_the_region() -> None:
+    """A clean-up loop over j behind register blocks has no mark, as the point loop over k."""
+    made = optimize(from_c_text("""void lu(int n, double A[n][n]) {
+#pragma scop
+  for (int k = 0; k < n; k++)
+    for (int i = k + 1; i < n; i++) {
+      A[i][k] /= A[k][k];
+      for (int j = k + 1; j < n; j++) A[i][j] -= A[i][k] * A[k][j];
+    }
+#pragma endscop
+}"""), PipelineOptions(vector_bits=512))
+    outer, _, inner = explained(made).loops
+    assert any(loop.variable == "j" and (loop.mark.band, loop.mark.member) == (0, 0)
+               for loop in walk_nodes(made.source.loops) if isinstance(loop, For))
+    assert not any("lanes" in words for words in outer.done)
+    assert any("lanes" in words for words in inner.done)

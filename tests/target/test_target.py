@@ -50,6 +50,16 @@ def test_a_machine_with_all_its_files(tmp_path, x86):
     assert "fma" in found.features
 
 
+@pytest.mark.parametrize(("flags", "shown", "size", "ways"), [
+    ("fpu hypervisor", "260M", 32 << 20, 0), ("fpu hypervisor", "32M", 32 << 20, 12), ("fpu", "260M", 260 << 20, 12)])
+def test_a_guest_has_its_cores_part_of_the_last_cache(tmp_path, x86, flags, shown, size, ways):
+    root = write(tmp_path, {"proc/cpuinfo": f"flags : {flags}\n", **cache(0, 1, "Data", "48K", "0"),
+                            **cache(2, 2, "Unified", "2M", "0"), **cache(3, 3, "Unified", shown, "0-1")})
+    _, second, last = host(root).caches
+    assert second == CacheLevel(level=2, size_bytes=2 << 20, ways=12, shared_by=1)
+    assert last == CacheLevel(level=3, size_bytes=size, ways=ways, shared_by=2)
+
+
 def test_a_machine_without_files_has_the_defaults(tmp_path, x86):
     found, generic = host(tmp_path), Target()
     assert found.caches == generic.caches

@@ -366,3 +366,79 @@ def test_triangles_of_any_size(intrinsic: str, first: str, last: str, start: str
         given = [c, a.astype(np.uint8), b.astype(np.int8)]
         library.slanted(n, q, *(ctypes.c_void_p(x.ctypes.data) for x in given))
         np.testing.assert_array_equal(c, expected.astype(np.int32), err_msg=f"{n} {q}")
+
+
+LANES = "for (int i = 0; i < 8; i++)"
+
+
+DESCRIBED = """from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+REGISTER = Register(c_type="void *", load="load({{register}}, {{pointer}});", store="store({{pointer}}, {{register}});")
+UNIT = Intrinsic(
+    name="unit", section="imagined", cost=Cost(issue_cycles=1, latency_cycles=2), template="-",
+    isa=Isa(name="imagined", machine="none", manual="none"), semantics="void unit({parameters}) {{ {body} }}",
+    operands=tuple(Operand(name=name, register=REGISTER) for name in "{names}"))
+"""
+UNITS = {   # parameters and body of a unit | the statement of a program, and what NumPy makes of it
+    "every second element read": ("int32_t O[8], const int16_t A[16]", f"{LANES} O[i] = A[2 * i];",
+                                  "c[i] = q[2 * i + 1];", lambda c, q, w: q[1:2 * len(c):2]),
+    "one element of eight read": ("int32_t O[8], const int16_t A[8], const int16_t B[8]",
+                                  f"{LANES} O[i] += A[i] * B[0];", "c[i] += q[i] * q[2];", None),
+    "half of the lanes written": ("int32_t O[8], const int16_t A[8]", "for (int i = 0; i < 4; i++) O[i] += A[i];",
+                                  "c[i] += q[i];", lambda c, q, w: c + q[:len(c)]),
+    "every second lane written": ("int32_t O[16], const int16_t A[8]", f"{LANES} O[2 * i + 1] += A[i];",
+                                  "c[i] += q[3 * i];", lambda c, q, w: c + q[:3 * len(c):3]),
+    "five of eight added": ("int32_t O[8], const int16_t A[8][8]",
+                            f"{LANES} for (int k = 0; k < 5; k++) O[i] += A[i][k];",
+                            "for (int k = m - 1; k >= 0; k--) c[i] += w[k][i];", lambda c, q, w: c + w.sum(0)),
+    "strides in a window": ("int32_t O[4], const int16_t A[12]",
+                            "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) O[i] += A[2 * i + 3 * k];",
+                            "for (int k = 0; k < 4; k++) c[i] += q[2 * i + 3 * k];",
+                            lambda c, q, w: c + sum(q[3 * k:3 * k + 2 * len(c):2] for k in range(4))),
+    "downwards": ("int32_t O[8], const int16_t A[8]", "for (int i = 7; i >= 0; i--) O[i] = A[i] < 0 ? 0 : A[i];",
+                  "c[i] = q[i] > 0 ? q[i] : 0;", lambda c, q, w: np.maximum(q[:len(c)], 0)),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("downwards", [False, True])
+def test_units_that_leave_parts_of_operands_at_any_size(name: str, downwards: bool, tmp_path: Path) -> None:
+    """What is not read or written may lie anywhere; loops of the program may run downwards."""
+    parameters, body, statement, wanted = UNITS[name]
+    names = "".join(p.split("[")[0][-1] for p in parameters.split(","))
+    file = tmp_path / "units.py"
+    file.write_text(DESCRIBED.format(parameters=parameters, body=body, names=names))
+    loop = "for (int i = n - 1; i >= 0; i--)" if downwards else "for (int i = 0; i < n; i++)"
+    path = tmp_path / "program.c"
+    path.write_text("#include <stdint.h>\n#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
+                    "void program(int n, int m, int32_t c[n], const int16_t q[4 * n + 12], "
+                    f"const int16_t w[m][n]) {{\n#pragma scop\n{loop} {{ {statement} }}\n#pragma endscop\n}}\n")
+    wanted_unit = TensorizeOptions(intrinsic="unit", files=(str(file),))
+    done = transform_file(path, PipelineOptions(tensorize=wanted_unit, verify_instructions="never"))
+    assert "by unit */" in done.text, done.regions[0].instructions
+    library, chooser = loaded(done.text, tmp_path), np.random.default_rng(13)
+    for n, m in ((1, 1), (2, 3), (8, 8), (37, 10), (64, 5), (101, 33)):
+        q, w = (chooser.integers(-(1 << 15), 1 << 15, shape).astype(np.int16) for shape in (4 * n + 12, (m, n)))
+        c = chooser.integers(-(1 << 31), 1 << 31, n).astype(np.int32)
+        wide = [x.astype(np.int64) for x in (c, q, w)]
+        expected = wide[0] + wide[1][:n] * wide[1][2] if wanted is None else wanted(*wide)
+        library.program(n, m, *(ctypes.c_void_p(x.ctypes.data) for x in (c, q, w)))
+        np.testing.assert_array_equal(c, expected.astype(np.int32), err_msg=f"{n} {m}")
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 100])
+def test_shipped_elementwise_instructions_of_any_size(n: int, tmp_path: Path) -> None:
+    path = tmp_path / "average.c"
+    path.write_text("""#include <stdint.h>
+void average(int n, uint8_t o[n], const uint8_t a[n], const uint8_t b[n]) {
+#pragma scop
+    for (int i = 0; i < n; i++)
+        o[i] = (a[i] + b[i] + 1) >> 1;
+#pragma endscop
+}
+""")
+    done = transform_file(path, with_instruction("vpavgb"))
+    assert "by vpavgb */" in done.text, done.regions[0].instructions
+    library, chooser = loaded(done.text, tmp_path), np.random.default_rng(17)
+    o, a, b = (chooser.integers(0, 256, n).astype(np.uint8) for _ in range(3))
+    library.average(n, *(ctypes.c_void_p(x.ctypes.data) for x in (o, a, b)))
+    np.testing.assert_array_equal(o, (a.astype(np.int32) + b + 1) >> 1)

@@ -145,7 +145,8 @@ class LoopBlocks(Shown):
 
     def headline(self) -> str:
         """For instance `loop i around S0: 2 prevent parallel`."""
-        told = ", ".join(f"{len(a.blocks)} prevent {a.title}" for a in self.answers if a.blocks)
+        counts = [(len(answer.blocks), answer.title) for answer in self.answers]
+        told = ", ".join(f"{count} prevent{'s' * (count == 1)} {title}" for count, title in counts if count)
         return f"{self.loop}: {told or 'no dependence prevents anything'}"
 
     def __str__(self) -> str:

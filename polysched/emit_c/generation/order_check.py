@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -59,13 +61,25 @@ def _count(domain: isl.Set, values: dict[str, int]) -> int:
     return int(fix_parameters(domain, values).count_val().to_python())
 
 
+Pairs: TypeAlias = list[tuple[tuple[int, ...], tuple[int, ...]]]
+_LISTED: WeakKeyDictionary[Dependences, dict[tuple[int, tuple[tuple[str, int], ...]], Pairs]] = WeakKeyDictionary()
+
+
+def _ordered_pairs(dependences: Dependences, values: dict[str, int]) -> Iterator[tuple[str, str, Pairs]]:
+    """Instances of two statements that have an order at some sizes; listed once for all loops of these."""
+    listed = _LISTED.setdefault(dependences, {})
+    parts = {id(part.relation): part for part in all_active(dependences) if part.ordered}   # equal ones are one
+    for part in parts.values():
+        key = (id(part.relation), tuple(values.items()))
+        if key not in listed:
+            listed[key] = pairs_of(fix_parameters(part.relation, values))
+        yield part.dependence.source, part.dependence.sink, listed[key]
+
+
 def _keeps_order_at(node: Node, dependences: Dependences, values: dict[str, int]) -> bool:
     at = {instance: number for number, instance in enumerate(compile_loops(node)(values))}
-    for part in all_active(dependences):
-        if not part.ordered:
-            continue
-        source, sink = part.dependence.source, part.dependence.sink
-        for first, second in pairs_of(fix_parameters(part.relation, values)):
+    for source, sink, pairs in _ordered_pairs(dependences, values):
+        for first, second in pairs:
             before, after = at.get((source, first)), at.get((sink, second))
             if before is not None and after is not None and before >= after:
                 return False

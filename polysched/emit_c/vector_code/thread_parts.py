@@ -22,7 +22,6 @@ from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
-from polysched.target.target import LINE_BYTES
 from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
@@ -40,6 +39,7 @@ class ThreadParts:
     element : the C text of an element.
     fresh : a name that nothing else has.
     local_names : C names of the region-local arrays.
+    line_bytes : of the first cache; parts do not share one.
     """
 
     node: ThreadReduction
@@ -48,6 +48,7 @@ class ThreadParts:
     element: Callable[[PartialElement], CText]
     fresh: Callable[[str], str]
     local_names: Mapping[str, str]
+    line_bytes: int
 
     def lines(self, body: list[str]) -> list[str]:
         """The block around the loop of one part, whose lines are the body."""
@@ -187,14 +188,14 @@ class ThreadParts:
 
     def _stride(self, part: ThreadPart) -> str:
         """Elements from one part to the next: in whole cache lines, and one line more."""
-        line = LINE_BYTES // self.scop.array(part.temporary.array).dtype.bytes
+        line = self.line_bytes // self.scop.array(part.temporary.array).dtype.bytes
         return f"({self._elements(part)} + {2 * line - 1}) / {line} * {line}"
 
     def _memory(self, part: ThreadPart) -> Iterator[str]:
         """Memory for the parts but the first; where there is none, there is one part."""
         dtype, memory, count = self.scop.array(part.temporary.array).dtype, part.temporary.memory, self._count
         size = f"(unsigned long)({count} - 1) * ({self._stride(part)}) * {dtype.bytes}"
-        yield f"{dtype.c_name} *{memory} = {count} > 1 ? aligned_alloc({LINE_BYTES}, {size}) : 0;"
+        yield f"{dtype.c_name} *{memory} = {count} > 1 ? aligned_alloc({self.line_bytes}, {size}) : 0;"
         yield f"{count} = {memory} ? {count} : 1;"
 
     def _array(self, part: ThreadPart) -> Iterator[str]:

@@ -16,11 +16,13 @@ from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit
 from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.scaling import Scale
 from polysched.tensorize.software.sizes import argument_of, bytes_fit, is_general
 
+GROWTH = tuple(1 << e for e in range(LIMITS.grown_sizes.bit_length()))
 LARGEST_INT = (1 << 31) - 1   # of the numbers that a library function takes
 
 
@@ -47,17 +49,10 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
     sample : the same match at the sample sizes, for which blocks and tiles are chosen.
     least_work : iterations of all loops together from which on the instruction pays.
     ordinary_cycles : of ordinary code per iteration; where positive, the code runs at sizes where it takes fewer.
-
-    Raises
-    ------
-    NotGeneralError : an operand needs a table of places, which is made for known sizes.
     """
     plan = make_plan(sample, emulated=options.emulated, unroll=options.unroll, target=options.target,
-                     parallel=options.parallel, choice=options.choice)
+                     parallel=options.parallel, choice=options.choice, growth=GROWTH)
     at_sample, plan = plan, general_plan(plan, general.match, emulated=options.emulated)
-    for place in plan.places:
-        if place.packed and place.copy is None and general.match.holds_box(place.operand):
-            raise NotGeneralError(f"operand {place.operand} is packed element by element")
     emitted = emit_match(general.match, name, replace(options, plan=plan))
     return GeneralCode(emitted=emitted, fits=_fits(
         general, name, [*general.conditions.texts, *_memory(emitted), *_work(general, least_work),

@@ -186,7 +186,8 @@ def _tilings(order: list[NestLoop], *, ordered: bool) -> dict[str, list[int]]:
     return {loop.name: [tiles[at] for tiles in chosen] for at, loop in enumerate(candidates)} if chosen else {}
 
 
-def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ahead: int) -> list[NestLoop]:
+def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ahead: int,
+                      growth: Sequence[int] = (1,)) -> list[NestLoop]:
     """Order and tiles where threads take tiles of the outermost loop one by one.
 
     At the end they wait for each other half of such a tile.  Tiles of `cache_blocks` where these would be too short to
@@ -195,6 +196,7 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
     Parameters
     ----------
     ahead : caches that are filled ahead of the use.
+    growth : long loops may also be so many times as long, and what is waited for counts as a share of the work.
     """
     spatial, reductions = ([loop for loop in loops if loop.reduction is kind] for kind in (False, True))
     if len(spatial) > MAX_ORDERED or not spatial:
@@ -206,11 +208,21 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
         if not tiles:
             continue
         whole = [*order, *reductions]
-        shares = np.ceil(order[0].blocks / np.array(tiles[order[0].name], np.float64))
-        seconds = transfer_times(match, whole, tiles, target, ahead=ahead) + cycles / target.frequency_hz / 2 / shares
-        if (fastest := float(seconds.min())) < least:
-            best, least = _tiled(whole, tiles, int(seconds.argmin())), fastest
+        waits = sum(_share_of_waiting(match, whole, tiles, target, ahead=ahead, factor=factor) for factor in growth)
+        if (shortest := float(np.min(waits))) < least:
+            best, least = _tiled(whole, tiles, int(np.argmin(waits))), shortest
     return cache_blocks(match, loops, target) if best is None else best
+
+
+def _share_of_waiting(match: Match, order: Sequence[NestLoop], tiles: Mapping[str, Sequence[int]], target: Target, *,
+                      ahead: int, factor: int) -> Numbers:
+    """What is waited for, for bytes and for the last thread, over the work, where long loops are longer."""
+    grown = [replace(loop, count=factor * loop.count) if loop.count > MAX_UNROLL else loop for loop in order]
+    cycles = match.executions * match.intrinsic.cost.issue_cycles
+    cycles *= math.prod(factor for loop in order if loop.count > MAX_UNROLL)
+    shares = np.ceil(grown[0].blocks / np.array(tiles[order[0].name], np.float64))
+    bytes_ = transfer_times(match, grown, tiles, target, ahead=ahead)
+    return bytes_ * target.frequency_hz / cycles + 0.5 / shares
 
 
 def _handed_out_tiles(order: Sequence[NestLoop], reductions: Sequence[NestLoop], cycles: float, *,

@@ -16,15 +16,17 @@ from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
+from polysched.tensorize.software.sizes import is_general
 
 OUTSIDE = "-(1L << 60)"
 PARALLEL_ELEMENTS = LIMITS.parallel_gather_elements
 
 
 def separable(match: Match, operand: str, held: Load) -> bool:
-    """Whether the address of an element is a sum over loops, and every point of the box belongs to the program."""
+    """Whether the address of an element is a sum over loops of known sizes, and every place holds an element."""
     added = held == match.result and match.adds_at_the_end
-    return not added and match.holds_box(operand) and match.fragment.memory_steps[held.reference] is not None
+    known = not is_general(*match.fragment.sizes.values())
+    return known and not added and match.holds_box(operand) and match.fragment.memory_steps[held.reference] is not None
 
 
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ nest visits them, or the array itself in another order of dimensions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -149,24 +150,24 @@ def _deeper(loop: NestLoop) -> NestLoop:
     return replace(loop, tile=2 * loop.tile if 2 * loop.tile < loop.blocks else 0) if loop.reduction else loop
 
 
-def _handed_out(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
+def _handed_out(match: Match, loops: list[NestLoop], target: Target, growth: Sequence[int]) -> list[NestLoop]:
     """Tiles that threads take one by one; panels may be longer than the first cache where all inputs come in time.
 
     Those are rows of packed vectors, which are fetched ahead, and neighbours in memory.
     """
-    deep = handed_out_blocks(match, loops, target, ahead=1)
+    deep = handed_out_blocks(match, loops, target, ahead=1, growth=growth)
     inner = next((loop for loop in reversed(deep) if loop.reduction), None)
     for operand in match.intrinsic.inputs if inner is not None else ():
         place = place_of(match, operand.name, deep, emulated=False)
         step = abs(place.block_strides.get(inner.name, 0)) * operand.dtype.bytes if inner is not None else 0
         if not match.intrinsic.operand(operand.name).register.c_type or (not place.packed and step > target.line_bytes):
-            return handed_out_blocks(match, loops, target, ahead=0)
+            return handed_out_blocks(match, loops, target, ahead=0, growth=growth)
     return deep
 
 
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
               target: Target | None = None, parallel: bool = False,
-              choice: PlanChoice | None = None) -> Plan:
+              choice: PlanChoice | None = None, growth: Sequence[int] = (1,)) -> Plan:
     """Choose loops, unrolling, tiles and operand places.
 
     Parameters
@@ -176,6 +177,7 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     target : the machine whose caches decide the order of the loops and their tiles; this one when None.
     parallel : packing and nest are shared by threads.
     choice : of register block and tiling; the models' best when None.
+    growth : long loops may also be so many times as long: tiles that threads take have to suit all of them.
     """
     machine, chosen = target or host(), choice or PlanChoice()
     match, tiling = match.on(machine), chosen.tiling
@@ -188,7 +190,7 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     elif tiling is Tiling.NONE:
         loops = [replace(loop, tile=0) for loop in cache_blocks(match, loops, machine)]
     elif tiling is Tiling.HANDED_OUT:
-        loops = _handed_out(match, loops, machine)
+        loops = _handed_out(match, loops, machine, growth)
         tiling = tiling if loops and loops[0].tiles > 1 and not loops[0].reduction else Tiling.CACHES
     elif tiling is Tiling.DEEPER:
         loops = [_deeper(loop) for loop in cache_blocks(match, loops, machine)]

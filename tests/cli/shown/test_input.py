@@ -10,6 +10,7 @@ import pytest
 
 from polysched.cli.shown import input as tested
 from polysched.cli.shown.input import as_files
+from polysched.errors import UsageError
 
 BYTES = b"{\r\n\xff\x00}"
 
@@ -46,3 +47,10 @@ def fail_with(kept: list[str]) -> None:
     with as_files(["-"]) as names:
         kept += names
         raise KeyError
+
+
+def test_a_refusal_of_the_copy_calls_it_standard_input() -> None:
+    with pytest.raises(UsageError, match=r"^<stdin>:3: no\n  witness: in <stdin>$"), as_files(["-"]) as (name,):
+        raise UsageError("no", where=f"{name}:3", witness=f"in {name}")
+    with pytest.raises(UsageError, match=r"^b.json: no$"), as_files(["-", "b.json"]):
+        raise UsageError("no", where="b.json")

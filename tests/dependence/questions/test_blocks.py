@@ -46,8 +46,8 @@ backward: tiles of them would depend on each other in both directions
       removed by reversal: loop j (line 5) counts the other way
       removed by skewing: loop j (line 5) runs over j + i
 """
-    assert repr(found) == ("<LoopBlocks loop i around S0, line 5: 1 prevent parallel, 1 prevent lanes, 1 prevent "
-                           "interchange with j, 1 prevent tiles of i, j>")
+    assert repr(found) == ("<LoopBlocks loop i around S0, line 5: 1 prevents parallel, 1 prevents lanes, 1 prevents "
+                           "interchange with j, 1 prevents tiles of i, j>")
     (block,) = found.of(Wish.INTERCHANGE)
     assert block.key == key_of(block.dependence) == ("flow", "S0_w0", "S0_r0")
 

@@ -12,6 +12,8 @@ import polysched
 from polysched.emit_c import CSource
 from polysched.measure.programs.instance_trace import verify_order
 from polysched.scop import from_c_text
+from polysched.target import CacheLevel, Target
+from polysched.tiling import TilingOptions
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import on_threads, reductions
 
@@ -130,6 +132,14 @@ def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> 
     region = emitted(source(PROGRAMS["histogram"][0], "int")).text
     assert "(double)n >= 16384 && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
     assert "h_parts = i_parts > 1 ? aligned_alloc(64, " in region
+
+
+def test_parts_lie_a_line_of_the_machine_apart() -> None:
+    machine = Target(vector_bits=256, cores=2, caches=(CacheLevel(level=1, size_bytes=1 << 17, line_bytes=128),))
+    options = polysched.PipelineOptions(tiling=TilingOptions(target=machine), vector_bits=256)
+    text = polysched.optimize(from_c_text(source(PROGRAMS["histogram"][0], "int")), options).source.text
+    assert "h_parts = i_parts > 1 ? aligned_alloc(128, " in text
+    assert "/ 32 * 32" in text   # ints
 
 
 @pytest.mark.parametrize("update", ["p[0] += x[i];", "p[0] = x[i] > p[0] ? x[i] : p[0];"])
