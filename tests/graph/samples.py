@@ -85,6 +85,8 @@ SAMPLES: list[Sample] = [
     *(sample(op, floats(2, 3, 4, low=0.1), whole(1), keepdims=k) for k in (0, 1) for op in (
         "ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
         "ReduceLogSum", "ReduceLogSumExp")),
+    *(sample("OpenMean", floats(2, 3, 4, dtype=d), *a, keepdims=k) for d in ("float32", "float64") for k in (0, 1)
+      for a in ((), (whole(1, -1),))),
     sample("ReduceSum", floats(2, 3)), sample("ReduceSum", ints(2, 3), whole(0, -1), keepdims=0),
     sample("ReduceMax", truths(2, 3), whole(1)), sample("ReduceSum", floats(2, 3), noop_with_empty_axes=1),
     sample("ReduceSum", floats(2, 0, 3), whole(1)), sample("ReduceMax", floats(2, 0, 3), whole(1)),

@@ -24,6 +24,23 @@ GRAPH = from_text("""graph mlp(x: float32[N, 5], w: float32[5, 7], "b/1": float3
 }""")
 
 
+MEANS = from_text("""graph means(x: float32[N, 3, H, W]) {
+  let y = GlobalAveragePool(x)
+  let m = ReduceMean(x; keepdims=0)
+  let z = Sub(y, m)
+  return y, z
+}""")
+
+
+def test_a_mean_over_open_extents() -> None:
+    model = polysched.compile(MEANS, islands="refuse")
+    for shape in ((1, 3, 1, 1), (2, 3, 5, 7), (3, 3, 1, 33)):
+        x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+        found = model(x=x)
+        for name, value in interpret(MEANS, {"x": x}).items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-6, atol=1e-6)
+
+
 def inputs(rows: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(rows)
     return {"x": rng.normal(size=(rows, 5)).astype(np.float32), "w": rng.normal(size=(5, 7)).astype(np.float32),

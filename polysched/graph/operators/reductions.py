@@ -17,6 +17,7 @@ from polysched.scop.expression import max as largest
 from polysched.scop.expression import min as smallest
 from polysched.scop.expression import prod as product_of
 from polysched.scop.expression import sum as sum_of
+from polysched.scop.expression.tensors import Convert
 
 
 def reduced_axes(site: Site) -> tuple[int, ...]:
@@ -111,8 +112,36 @@ def reduced_elements(site: Site) -> int:
 
 
 def _mean(site: Site, build: Builder, x: str, reduce: Callable[[str, str], str]) -> str:
+    if site.type().dtype.is_float and not all(site.type().shape[a].is_constant for a in reduced_axes(site)):
+        return reduce("OpenMean", x)
     count = build.constant(np.array(reduced_elements(site), site.type().numpy))
     return build.op("Div", reduce("ReduceSum", x), count)
+
+
+def _open_mean(site: Site, x: Tensor, *_: Tensor) -> Tensor:
+    """The sum by a product of extents, some of which are known when it runs."""
+    own, axes, keep = site.type(), reduced_axes(site), bool(site.attribute("keepdims", 1))
+    dtype = WIDER.get(own.dtype, own.dtype)
+    total = over_axes(own, x, axes, keep, lambda v, over: sum_of(v.astype(dtype), over=over), dtype, "wide")
+
+    def element(*i: Expression) -> Expression:
+        value: Expression = total[i]
+        for a in axes:
+            value = value / Convert(extent_of(own.shape[a]), dtype)
+        return value.astype(own.dtype)
+    return compute(total.shape, element, name="y")
+
+
+def _np_open_mean(site: Site, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        total = np.sum(x, axis=_np_axes(site, axes), keepdims=bool(site.attribute("keepdims", 1)), dtype=np.float64)
+        return np.asarray(total / (x.size / total.size if total.size else 1)).astype(x.dtype)
+
+
+def _open_types(site: Site) -> tuple[TensorType, ...]:
+    if not site.type().dtype.is_float:
+        raise site.refusal(f"elements of {site.type().dtype}, floating are wanted")
+    return _types(site)
 
 
 def _log_sum_exp(site: Site, build: Builder, x: str, reduce: Callable[[str, str], str]) -> str:
@@ -155,6 +184,8 @@ def _most(dtype: Any) -> Any:
 
 
 COMPOSED = (
+    Operator(name="OpenMean", kind=Kind.REDUCTION, types=_open_types, reference=_np_open_mean, expression=_open_mean,
+             steering=(1,)),
     composed("ReduceMean", _mean, np.mean),
     composed("ReduceL1", lambda site, b, x, reduce: reduce("ReduceSum", b.op("Abs", x)),
              lambda x, **how: np.sum(np.abs(x), **how)),

@@ -244,7 +244,7 @@ def _numbers(site: Site, name: str, default: Numbers) -> Numbers:
     return found
 
 
-def _transposed(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
+def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
     """Window, strides, dilations, padding in front, and extents of the result of a transposed convolution."""
     x, w = site.type(0), site.type(1)
     rank = x.rank - 2
@@ -271,12 +271,12 @@ def _transposed_types(site: Site) -> tuple[TensorType, ...]:
     dtype = one_type(site, range(len(site.inputs)))
     if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[0] != x.shape[1] or int(w.shape[0]) % groups:
         raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
-    return (TensorType(dtype, (x.shape[0], w.shape[1] * groups, *_transposed(site)[4])),)
+    return (TensorType(dtype, (x.shape[0], w.shape[1] * groups, *transposed_windows(site)[4])),)
 
 
 def _transposed_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     own, weights, groups = site.type(), site.type(1), site.attribute("group", 1)
-    size, strides, dilations, front, _extents = _transposed(site)
+    size, strides, dilations, front, _extents = transposed_windows(site)
     inputs, outputs = int(own.shape[1]) // groups, int(weights.shape[1])
     c = axis("c", inputs)
     r = tuple(axis(f"r{d}", s) for d, s in enumerate(size))
@@ -301,7 +301,7 @@ def _transposed_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = Non
 
 
 def _np_transposed(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-    size, strides, dilations, front, extents = _transposed(site)
+    size, strides, dilations, front, extents = transposed_windows(site)
     groups, outputs = site.attribute("group", 1), w.shape[1]
     inputs = x.shape[1] // groups
     result = np.zeros((x.shape[0], outputs * groups, *(int(e) for e in extents)), np.float64)

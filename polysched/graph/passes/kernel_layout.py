@@ -1,4 +1,4 @@
-"""Layouts: weights in the order in which products read them; convolutions without padding and unit dimensions."""
+"""Layouts: weights in the order in which products read them; convolutions without padding, unit dimensions and gaps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.windows import windows
+from polysched.graph.operators.windows import transposed_windows, windows
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 from polysched.scop.dtypes import DType
@@ -104,6 +104,79 @@ def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
         node.attribute("x_zero")) else []
     padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]), *zero)
     return (rw.op(node.op, padded, *node.inputs[1:], **kept),)
+
+
+def transposed_by_phases(graph: Graph) -> Graph:
+    """Compute transposed convolutions with strides as convolutions whose channels are the phases of a stride.
+
+    Rewrite:  let y = ConvTranspose(x: [N, C, I], w: [C, M, T s]; strides=[s])
+    ->  let c = Conv(x, v: [M s, C, T]; pads=[T - 1, T - 1]); let r = Reshape(c, [N, M, s, Q]);
+    let y = Reshape(Transpose(r), [N, M, Q s])
+
+    An element at `q s + p` sums up the weights `t s + p` times the data at `q - t`: no other condition is left.
+
+    Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?", arXiv 1609.07009, 2016.
+    """
+    return rewritten(graph, _by_phases)
+
+
+def _by_phases(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    if node.op != "ConvTranspose" or not _has_phases(node, rw):
+        return None
+    x, w, bias = (*node.inputs, "")[:3]
+    own, weights, groups = rw.type(x), rw.type(w), node.attribute("group", 1)
+    size, strides, _, front, extents = transposed_windows(rw.inference.site(node))
+    rank, outputs = len(size), int(weights.shape[1])
+    taps = tuple(-(-k // s) for k, s in zip(size, strides, strict=True))
+    phases = _phase_weights(rw, w, groups, strides, taps)
+    made = rw.op("Conv", x, phases, group=groups, pads=tuple(t - 1 for t in taps) * 2)
+    counts = [int(e) + t - 1 for e, t in zip(own.shape[2:], taps, strict=True)]
+    apart = rw.op("Reshape", made, rw.constant([0, outputs * groups, *strides, *counts]))
+    order = (0, 1, *(p for d in range(rank) for p in (2 + rank + d, 2 + d)))
+    whole = rw.op("Reshape", rw.op("Transpose", apart, perm=order),
+                  rw.constant([0, 0, *(q * s for q, s in zip(counts, strides, strict=True))]))
+    result = _cut_out(rw, whole, front, [int(e) for e in extents])
+    if bias:
+        result = rw.op("Add", result, rw.op("Reshape", bias, rw.constant([-1, *(1,) * rank])))
+    return (result,)
+
+
+def _has_phases(node: Node, rw: Rewriting) -> bool:
+    """Whether a transposed convolution has strides, known extents, and no gaps in its windows."""
+    if not all(e.is_constant and int(e) for e in (*rw.type(node.inputs[0]).shape[1:], *rw.type(node.inputs[1]).shape)):
+        return False
+    _, strides, dilations, front, _ = transposed_windows(rw.inference.site(node))
+    return max(strides) > 1 and max(dilations) == 1 and min(front) >= 0
+
+
+def _phase_weights(rw: Rewriting, w: str, groups: int, strides: Sequence[int], taps: Sequence[int]) -> str:
+    """Weights `[C, M, r...]` as `[group M p..., C, t...]` for `r = t s + p`, t descending; zeros where r has an end."""
+    shape, rank = rw.type(w).extents, len(strides)
+    missing = [t * s - k for t, s, k in zip(taps, strides, shape[2:], strict=True)]
+    if any(missing):
+        w = rw.op("Pad", w, rw.constant([0] * (rank + 4) + missing))
+    parts = [n for pair in zip(taps, strides, strict=True) for n in pair]
+    w = rw.op("Reshape", w, rw.constant([groups, shape[0] // groups, shape[1], *parts]))
+    along = [3 + 2 * d for d in range(rank) if taps[d] > 1]
+    if along:
+        backwards = [rw.constant([number] * len(along)) for number in (-1, np.iinfo(np.int64).min, -1)]
+        w = rw.op("Slice", w, *backwards[:2], rw.constant(along), backwards[2])
+    order = (0, 2, *(4 + 2 * d for d in range(rank)), 1, *(3 + 2 * d for d in range(rank)))
+    channels = groups * shape[1] * int(np.prod(strides))
+    return rw.op("Reshape", rw.op("Transpose", w, perm=order), rw.constant([channels, shape[0] // groups, *taps]))
+
+
+def _cut_out(rw: Rewriting, whole: str, front: Sequence[int], extents: Sequence[int]) -> str:
+    """The elements from `front` on, with zeros where they end too early."""
+    found = [int(e) for e in rw.type(whole).shape[2:]]
+    missing = [max(f + e - n, 0) for f, e, n in zip(front, extents, found, strict=True)]
+    if any(missing):
+        whole = rw.op("Pad", whole, rw.constant([0] * (len(front) + 4) + missing))
+    if not any(front) and [n + m for n, m in zip(found, missing, strict=True)] == list(extents):
+        return whole
+    ends = [f + e for f, e in zip(front, extents, strict=True)]
+    return rw.op("Slice", whole, rw.constant(list(front)), rw.constant(ends),
+                 rw.constant(list(range(2, 2 + len(front)))))
 
 
 def _at(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:

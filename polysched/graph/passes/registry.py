@@ -20,7 +20,7 @@ from polysched.graph.passes.filled import lazy_initialisation
 from polysched.graph.passes.for_inference import simplify_inference
 from polysched.graph.passes.fusion import fuse_by_dominators
 from polysched.graph.passes.integer_products import integer_products
-from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly
+from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly, transposed_by_phases
 from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types
@@ -56,8 +56,9 @@ class GraphPass:
         return self.run in STANDARD
 
 
-STANDARD = (resolve_control, integer_products, fold_constants, simplify_inference, expand_compositions, fold_constants,
-            simplify_expression, common_subexpressions, remove_dead_code, with_types)
+STANDARD = (resolve_control, integer_products, fold_constants, simplify_inference, expand_compositions,
+            transposed_by_phases, fold_constants, simplify_expression, common_subexpressions, remove_dead_code,
+            with_types)
 """What every model that is compiled goes through, in this order."""
 
 PASSES: dict[str, GraphPass] = {each.name: each for each in (
@@ -67,6 +68,7 @@ PASSES: dict[str, GraphPass] = {each.name: each for each in (
     GraphPass(fold_constants),
     GraphPass(simplify_inference, exact=False),
     GraphPass(expand_compositions, exact=False),
+    GraphPass(transposed_by_phases, exact=False),
     GraphPass(simplify_expression),
     GraphPass(common_subexpressions),
     GraphPass(remove_dead_code),

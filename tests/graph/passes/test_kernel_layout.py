@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from polysched.graph import from_text, interpret
-from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
+from polysched.graph.passes.kernel_layout import (
+    drop_unit_dimensions,
+    pack_weights,
+    pad_explicitly,
+    transposed_by_phases,
+)
 from polysched.graph.passes.simple import with_types
 from polysched.graph.values.graph import Graph
-from tests.graph.passes.golden import behind
+from tests.graph.passes.golden import behind, same_values
 
 MATMUL = """graph f(x: float32[{rows}, 3]) {{
   const w: float32[3, {columns}] = [{values}]
@@ -51,6 +56,56 @@ def test_padding_is_a_step_of_its_own() -> None:
   let y = Conv(pad_0, w)
   return y
 """
+
+
+TRANSPOSED = """graph f(x: float32[{x}], w: float32[{w}], b: float32[{b}]) {{
+  let y = ConvTranspose(x, w, b; {attributes})
+  return y
+}}"""
+
+
+def test_phases_of_a_stride_are_channels() -> None:
+    before = TRANSPOSED.format(x="1, 2, 2, 2", w="2, 3, 2, 2", b="3", attributes="strides=[2, 2]")
+    assert behind(transposed_by_phases, before, 1e-5) == """
+  const c_0: int64[7] = [1, 2, 3, 1, 2, 1, 2]
+  const c_1: int64[4] = [12, 2, 1, 1]
+  const c_2: int64[6] = [0, 3, 2, 2, 2, 2]
+  const c_3: int64[4] = [0, 0, 4, 4]
+  const c_4: int64[3] = [-1, 1, 1]
+  let reshape_0 = Reshape(w, c_0)
+  let transpose_0 = Transpose(reshape_0; perm=[0, 2, 4, 6, 1, 3, 5])
+  let reshape_1 = Reshape(transpose_0, c_1)
+  let conv_0 = Conv(x, reshape_1; group=1, pads=[0, 0, 0, 0])
+  let reshape_2 = Reshape(conv_0, c_2)
+  let transpose_1 = Transpose(reshape_2; perm=[0, 1, 4, 2, 5, 3])
+  let reshape_3 = Reshape(transpose_1, c_3)
+  let reshape_4 = Reshape(b, c_4)
+  let y = Add(reshape_3, reshape_4)
+  return y
+"""
+
+
+@pytest.mark.parametrize(("x", "w", "attributes"), [
+    ("2, 4, 3", "4, 1, 3", "strides=[2], pads=[1, 0], output_padding=[1]"),
+    ("1, 4, 4", "4, 1, 5", "strides=[3], pads=[2, 1], output_padding=[2]"),
+    ("1, 4, 2", "4, 1, 1", "strides=[3], output_padding=[2]"),
+    ("1, 4, 3, 2", "4, 1, 3, 4", "strides=[2, 1], pads=[1, 0, 1, 2]"),
+    ("1, 4, 3, 3", "4, 1, 3, 3", 'strides=[2, 2], auto_pad="SAME_UPPER"'),
+    ("1, 4, 3, 3", "4, 1, 3, 3", "strides=[2, 2], output_shape=[8, 5]"),
+    ("1, 4, 2, 1, 3", "4, 1, 2, 3, 1", "strides=[2, 3, 2], pads=[0, 1, 0, 1, 0, 0]")])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_all_kinds_of_strides_and_paddings(x: str, w: str, attributes: str, groups: int) -> None:
+    before = from_text(TRANSPOSED.format(x=x, w=w, b=groups, attributes=f"{attributes}, group={groups}"))
+    made = transposed_by_phases(before)
+    assert all(n.op != "ConvTranspose" for n in made.nodes)
+    same_values(before, made, 1e-5)
+
+
+@pytest.mark.parametrize(("x", "attributes"), [
+    ("1, 4, 3", "strides=[1]"), ("1, 4, 3", "strides=[2], dilations=[2]"), ("0, 4, 3", "strides=[1]")])
+def test_other_transposed_convolutions_stay(x: str, attributes: str) -> None:
+    before = from_text(TRANSPOSED.format(x=x, w="4, 1, 3", b="1", attributes=attributes))
+    assert [n.op for n in transposed_by_phases(before).nodes] == ["ConvTranspose"]
 
 
 @pytest.mark.parametrize(("rows", "panel"), [(5, 4), (64, 4), (65, 8), ("N", 8)])
