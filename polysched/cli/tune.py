@@ -161,12 +161,14 @@ def _tuned_model(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedAll
     """
     from polysched.graph import load
     from polysched.graph.passes.simple import bind
+    from polysched.model.kernels import in_any_order
     from polysched.model.planned import planned
     from polysched.model.tasks import kernel_tasks
     from polysched.search import Weighted, tune_all
     graph, sizes = load(arguments.source), dict(arguments.size)
     check_sizes(graph, sizes, closed=True, hint="--size {0}=1")
     tasks = kernel_tasks(planned(bind(graph, sizes)))
+    how = {**how, "options": in_any_order(how["options"])}
     programs = [Weighted(program=task.scop, weight=float(task.count)) for task in tasks]
     with workspace() as folder:
         return tune_all(programs, budget=_budget(arguments), database=arguments.database or folder / "tuned.db",

@@ -31,6 +31,8 @@ class EmitOptions(OneLine):
         calls the C library, which keeps loops with calls out of vectors.
     reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results,
         and equal constant factors be taken out of sums where fewer operations are left.
+    wide_sums : sums whose addends are of a shorter floating-point type than they themselves may be rounded in another
+        order, as `reassociate` lets all: what is lost is far below the last place of an addend.
     packing : copy operands of register tiles into contiguous panels where a loop reuses them; arrays for operands out
         of these only.
     comments : one comment per band.
@@ -54,6 +56,7 @@ class EmitOptions(OneLine):
     vector_bits: int = field(default_factory=lambda: host().vector_bits)
     math: Literal["vector", "libm"] = "vector"
     reassociate: bool = False
+    wide_sums: bool = False
     packing: bool | tuple[str, ...] = True
     comments: bool = True
     trace: str | None = None

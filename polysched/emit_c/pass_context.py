@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import OVERWRITES, Reduction, find_reductions
+from polysched.dependence.reductions.wide_sums import is_wide_sum
 from polysched.emit_c.bodies.array_bounds import accumulators_exist
 from polysched.emit_c.bodies.linear_combinations import collected
 from polysched.emit_c.bodies.row_subscripts import with_row_subscripts
@@ -103,21 +104,28 @@ class PassContext:
 
     def free_reductions(self) -> dict[str, Reduction]:
         """The reductions whose updates may come in any order, by statement; of the settled bodies once these are."""
-        return self._reductions(self.scop if self.printer is None else self.printer.scop, OPERATORS)
+        return self._in_lanes(OPERATORS)
 
     def reductions_in_lanes(self) -> dict[str, Reduction]:
         """The reductions that lanes can compute apart, to be combined by the order of what they found, by statement."""
-        return self._reductions(self.scop if self.printer is None else self.printer.scop, OPERATORS | IN_ORDER)
+        return self._in_lanes(OPERATORS | IN_ORDER)
 
     def reductions_in_parts(self) -> dict[str, Reduction]:
         """The reductions that ranges of iterations can compute apart, to be combined in order, by statement."""
-        return self._reductions(self.scop, OPERATORS | OVERWRITES | PLACES)
+        return self._reductions(self.scop, OPERATORS | OVERWRITES | PLACES, wide_sums=False)
 
-    def _reductions(self, scop: Scop, operators: frozenset[str]) -> dict[str, Reduction]:
+    def _in_lanes(self, operators: frozenset[str]) -> dict[str, Reduction]:
+        """Those that lanes may combine: wide sums, which threads leave in order, are too, so that the number of
+        threads changes no result."""
+        scop = self.scop if self.printer is None else self.printer.scop
+        return self._reductions(scop, operators, wide_sums=self.options.wide_sums)
+
+    def _reductions(self, scop: Scop, operators: frozenset[str], *, wide_sums: bool) -> dict[str, Reduction]:
         """The reductions by some operators that the options allow, of elements that exist whatever the conditions."""
         return {r.statement: r for r in find_reductions(scop)
                 if all(part.operator in operators for part in r.accumulators)
-                and (r.exact or self.options.reassociate) and accumulators_exist(scop, r)}
+                and (r.exact or self.options.reassociate or (wide_sums and is_wide_sum(scop, r)))
+                and accumulators_exist(scop, r)}
 
 
 def _may_be_of_function(array: Array) -> bool:

@@ -78,7 +78,7 @@ def symbol_of(fragment: Graph, options: PipelineOptions, *, shared: bool = False
     ----------
     shared : every thread of a team calls it.
     """
-    text = to_text(fragment) + json.dumps(options.differences(), sort_keys=True) + " shared" * shared
+    text = to_text(fragment) + json.dumps(in_any_order(options).differences(), sort_keys=True) + " shared" * shared
     return f"polysched_k_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
@@ -112,6 +112,7 @@ def build_kernels(fragments: Sequence[Graph], options: PipelineOptions,
     ------
     PolyschedError : a stage of the pipeline or the compiler refuses one.
     """
+    options = in_any_order(options)
     compiler = find_compiler(options.cc)
     wanted = {symbol_of(f, for_sizes(options, a), shared=a.shared): (f, a) for f, a in zip(
         fragments, asked or [TYPICAL] * len(fragments), strict=True)}
@@ -199,9 +200,14 @@ def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunc
 
 def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
     """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
-    scop = scop_of(fragment)
+    scop, options = scop_of(fragment), in_any_order(options)
     found = stitched_program(scop, options) if has_stages(fragment) else None
     return optimize(scop, options if found is None else found.options)
+
+
+def in_any_order(options: PipelineOptions) -> PipelineOptions:
+    """Options under which sums in double of shorter numbers are added up in lanes: operators prescribe no order."""
+    return options.but(wide_sums=True)
 
 
 def why_alone(fragment: Graph, options: PipelineOptions) -> str:

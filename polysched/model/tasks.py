@@ -33,7 +33,7 @@ class KernelTask:
 
 
 def kernel_tasks(plan: Plan) -> tuple[KernelTask, ...]:
-    """The different kernels of a plan in the order of their first use."""
+    """The different kernels of a plan in the order of their first use, to be tuned under `kernels.in_any_order`."""
     counts: Counter[str] = Counter()
     fragments: dict[str, Graph] = {}
     for kernel in plan.kernels:

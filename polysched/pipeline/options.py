@@ -126,6 +126,7 @@ class PipelineOptions:
     vector_bits = Short[int]()
     math = Short[Literal["vector", "libm"]]()
     reassociate = Short[bool]()
+    wide_sums = Short[bool]()
     simd = Short[bool]()
     verify_passes = Short[bool]()
     autodetect = Short[bool]()

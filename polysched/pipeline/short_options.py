@@ -32,6 +32,7 @@ class ShortOptions(TypedDict, total=False):
     vector_bits: int | None
     math: Literal["vector", "libm"]
     reassociate: bool
+    wide_sums: bool
     simd: bool
     verify_passes: bool
     autodetect: bool
@@ -50,7 +51,8 @@ SHORT: Mapping[str, tuple[str, str]] = {
     "parallel_degrees": ("tiling", "parallel_degrees"), "parallel_loop": ("tiling", "parallel_loop"),
     "split_tiles": ("tiling", "split"), "bands": ("tiling", "bands"),
     "vector_bits": ("emission", "vector_bits"), "math": ("emission", "math"),
-    "reassociate": ("emission", "reassociate"), "simd": ("emission", "simd"),
+    "reassociate": ("emission", "reassociate"),
+    "wide_sums": ("emission", "wide_sums"), "simd": ("emission", "simd"),
     "verify_passes": ("emission", "verify_passes"),
     "autodetect": ("source", "autodetect"), "pure": ("source", "pure"), "include_dirs": ("source", "include_dirs"),
     "defines": ("source", "defines"), "cc": ("source", "cc")}

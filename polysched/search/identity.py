@@ -199,8 +199,9 @@ def place_of(options: PipelineOptions, compiler: Compiler, *, threads: int, flag
     return Place(
         machine=json.dumps([machine.cpu, list(machine.isa), machine.cores, dict(machine.caches)]), threads=threads,
         compiler=f"{compiler.kind} {compiler.version} {' '.join(flags)}",
-        numerics=json.dumps({"reassociate": options.reassociate, "math": options.math, **{
-            f"instruction may {name}": value for name, value in allowed.items()}}, sort_keys=True))
+        numerics=json.dumps({"reassociate": options.reassociate, "math": options.math,
+                             **({"wide sums": True} if options.wide_sums else {}),
+                             **{f"instruction may {name}": value for name, value in allowed.items()}}, sort_keys=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -231,7 +231,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
             refused.setdefault(name, []).append(
                 Refused(cycles=cycles, intrinsic=candidate.intrinsic, text=text, slow=slow))
             continue
-        program = _split(candidate, target, outside, dependences, missing)
+        program = _split(candidate, options, target, outside, dependences, missing)
         if isinstance(program, str):
             tied[name] = f"{name}: {program}"
         else:
@@ -256,10 +256,13 @@ def _costs(candidate: Match, cycles: float, ordinary: float) -> str:
     return text
 
 
-def _split(candidate: Match, target: Target, outside: tuple[KeptLoop, ...], dependences: Dependences,
-           missing: tuple[str, ...]) -> TensorizedProgram | str:
+def _split(candidate: Match, options: TensorizeOptions, target: Target, outside: tuple[KeptLoop, ...],
+           dependences: Dependences, missing: tuple[str, ...]) -> TensorizedProgram | str:
     """The program around a match, for all values of the missing sizes; in words why there is none."""
-    same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
+    name, same = candidate.fragment.statement.name, candidate.fragment.scop is dependences.scop   # else a loop was cut
+    if missing and candidate.ordered and options.by_model and name not in options.chosen:
+        return (f"{candidate.intrinsic.name} computes each element once, and whether that pays depends on sizes "
+                f"(--size {missing[0]}=N)")
     try:
         program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
         return _for_all_sizes(program, dependences, missing, target) if missing else program

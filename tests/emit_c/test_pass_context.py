@@ -14,7 +14,8 @@ from polysched.scheduling import original
 from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
 
-HEAD = "void f(int n, float x[restrict n], float y[restrict n], int r[restrict 4], int b[restrict n]) {\n#pragma scop\n"
+HEAD = ("void f(int n, float x[restrict n], float y[restrict n], int r[restrict 4], int b[restrict n], "
+        "double d[restrict 4]) {\n#pragma scop\n")
 SUM = "for (int i = 0; i < n; i++) r[0] += b[i];"
 FLOATS = "for (int i = 0; i < n; i++) y[0] += x[i];"
 
@@ -38,6 +39,15 @@ def test_reductions_of_integers_are_free_and_those_of_floats_by_leave() -> None:
     assert list(context(SUM).free_reductions()) == ["S0"]
     assert context(FLOATS).free_reductions() == {}
     assert list(context(FLOATS, reassociate=True).free_reductions()) == ["S0"]
+
+
+def test_wide_sums_are_free_in_lanes_by_leave_but_not_for_threads() -> None:
+    wide = "for (int i = 0; i < n; i++) d[0] += x[i];"
+    assert context(wide).free_reductions() == {}
+    allowed = context(wide, wide_sums=True)
+    assert list(allowed.free_reductions()) == list(allowed.reductions_in_lanes()) == ["S0"]
+    assert allowed.reductions_in_parts() == {}
+    assert context(FLOATS, wide_sums=True).free_reductions() == {}
 
 
 def test_reductions_in_parts_have_more_operators_than_those_in_lanes() -> None:

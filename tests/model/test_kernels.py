@@ -13,6 +13,7 @@ from polysched.model.kernels import (
     build_kernels,
     build_orders,
     emitted,
+    in_any_order,
     optimized_kernel,
     source_of,
     symbol_of,
@@ -89,3 +90,12 @@ def test_why_a_kernel_is_not_shared() -> None:
       return v1
     }""")
     assert why_alone(two, OPTIONS.but(parallel=False)) == ""   # it has no team
+
+
+@pytest.mark.parametrize(("shape", "axis"), [("1000", 0), ("64, 1000", 1)])
+def test_sums_in_double_are_added_up_in_lanes(shape: str, axis: int) -> None:
+    total = from_text(f"graph kernel(x0: float32[{shape}]) {{\n  const a: int64[1] = [{axis}]\n"
+                      "  let v = ReduceSum(x0, a; keepdims=1)\n  return v\n}")
+    assert "partial results of wide in lanes" in emitted(total, OPTIONS, "region")[0].text
+    assert in_any_order(OPTIONS).wide_sums
+    assert not in_any_order(OPTIONS).reassociate

@@ -218,7 +218,7 @@ def _share_of_waiting(match: Match, order: Sequence[NestLoop], tiles: Mapping[st
                       ahead: int, factor: int) -> Numbers:
     """What is waited for, for bytes and for the last thread, over the work, where long loops are longer."""
     grown = [replace(loop, count=factor * loop.count) if loop.count > MAX_UNROLL else loop for loop in order]
-    cycles = match.executions * match.intrinsic.cost.issue_cycles
+    cycles = match.executions * match.intrinsic.cost.cycles
     cycles *= math.prod(factor for loop in order if loop.count > MAX_UNROLL)
     shares = np.ceil(grown[0].blocks / np.array(tiles[order[0].name], np.float64))
     bytes_ = transfer_times(match, grown, tiles, target, ahead=ahead)
