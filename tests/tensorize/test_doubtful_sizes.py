@@ -27,7 +27,8 @@ UNIT = Intrinsic(
     operands=tuple(Operand(name=name, register=REGISTER) for name in "{names}"))
 """
 HEAD = ("void program(int n, int m, int32_t c[n + 1], const int16_t q[4 * n + 12], const int16_t w[m][n], "
-        "float f[n + 1], const float g[n + 2], const uint32_t u[n + 2], int32_t T[n][m], const uint8_t X[n][n], const int8_t Y[n][m])")
+        "float f[n + 1], const float g[n + 2], const uint32_t u[n + 2], "
+        "int32_t T[n][m], const uint8_t X[n][n], const int8_t Y[n][m])")
 UNITS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "strided reads": (
         "int32_t O[8], const int16_t A[16]",
