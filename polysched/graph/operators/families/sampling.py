@@ -55,6 +55,10 @@ class Numbers:
         """A value between two numbers."""
         return self.op("Min", self.op("Max", x, low), high)
 
+    def finite(self, x: str, otherwise: float) -> str:
+        """A value, or a number where it is infinite or no number."""
+        return self.op("Where", self.op("Less", self.op("Abs", x), np.inf), x, otherwise)
+
     def index(self, x: str) -> str:
         """A whole number as a subscript."""
         return self.build.op("Cast", x, to=INT64.name)
@@ -93,7 +97,7 @@ def _borders(extent: int, aligned: bool) -> tuple[float, float]:
 def _taps(site: Site, own: Numbers, place: str, extent: int) -> list[Tap]:
     """The elements around a place along one axis of a grid."""
     mode, padding = _mode(site), site.attribute("padding_mode", "zeros")
-    aligned = bool(site.attribute("align_corners", 0))
+    aligned, place = bool(site.attribute("align_corners", 0)), own.finite(place, -1)   # as ONNX Runtime has it
     if aligned:
         x = own.op("Mul", own.op("Div", own.op("Add", place, 1), 2), extent - 1)
     else:
@@ -213,6 +217,7 @@ def _np_taps(site: Site, value: Any, extent: int) -> list[tuple[int, float]]:
     """Indices along one axis, and their weights."""
     aligned, padding = bool(site.attribute("align_corners", 0)), site.attribute("padding_mode", "zeros")
     one, two = value.dtype.type(1), value.dtype.type(2)
+    value = value if np.isfinite(value) else -one
     x = float((value + one) / two * (extent - 1) if aligned else ((value + one) * extent - one) / two)
     mode = _mode(site)
     x = float(np.rint(x)) if mode == "nearest" else x
@@ -221,8 +226,9 @@ def _np_taps(site: Site, value: Any, extent: int) -> list[tuple[int, float]]:
         low, high = _borders(extent, aligned)
         if padding == "border" and not low <= at <= high:
             return min(max(at, 0.0), extent - 1.0)
-        while padding == "reflection" and not low <= at <= high:
-            at = low if high <= low else 2 * (low if at < low else high) - at
+        if padding == "reflection" and not low <= at <= high:
+            away = (at - low) % (2 * (high - low)) if high > low else 0.0
+            return low + min(away, 2 * (high - low) - away)
         return at
     x = moved(x)
     first = math.floor(x)
@@ -240,6 +246,7 @@ def _np_taps(site: Site, value: Any, extent: int) -> list[tuple[int, float]]:
 
 def _between(own: Numbers, place: str, extent: int) -> list[Tap]:
     """The two elements around a place; what is outside counts nothing."""
+    place = own.finite(place, -3)
     floor = own.op("Floor", place)
     rest, near = own.op("Sub", place, floor), own.clipped(floor, -3, extent + 2)
     return [_tap(own, near, own.op("Sub", 1, rest), extent, None), _tap(own, own.op("Add", near, 1), rest, extent,
@@ -326,6 +333,8 @@ def _np_deform(site: Site, x: np.ndarray, w: np.ndarray, offset: np.ndarray, bia
 
 def _np_bilinear(image: np.ndarray, y: float, x: float) -> float:
     total = 0.0
+    if not (math.isfinite(y) and math.isfinite(x)):
+        return total
     for row, column in itertools.product((math.floor(y), math.floor(y) + 1), (math.floor(x), math.floor(x) + 1)):
         if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
             total += float(image[row, column]) * (1 - abs(y - row)) * (1 - abs(x - column))
@@ -361,6 +370,7 @@ def _roi_axis(site: Site, own: Numbers, regions: str, axis: int) -> list[Tap]:
     length = length if half else own.op("Max", length, 1)
     shares = ((np.arange(bins * samples) + 0.5) / (bins * samples)).astype(own.numpy)
     place = own.op("Add", start, own.op("Mul", length, build.constant(shares[None])))
+    place = own.finite(place, -3)
     inside = own.op("And", own.op("GreaterOrEqual", place, -1), own.op("LessOrEqual", place, extent))
     inner = own.clipped(place, 0, extent - 1)
     floor = own.op("Floor", inner)
