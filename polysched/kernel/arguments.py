@@ -53,6 +53,9 @@ def _check_array(name: str, argument: str, kind: ArrayType, value: Any) -> None:
 def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.ndim} dimensions of {value.dtype.name}"
+    if isinstance(value, int):
+        bits = value.bit_length()
+        return str(value) if bits <= 128 else f"an integer of {bits} bits"
     return f"a {type(value).__name__}"
 
 

@@ -12,7 +12,7 @@ import polysched
 from polysched.errors import PolyschedError, UnsupportedScopError, UsageError
 from polysched.kernel import SharedMemoryError
 from polysched.kernel.arguments import Overlaps, check_types, overlaps, sizes_of_call
-from polysched.scop.dtypes import FLOAT64, INT8
+from polysched.scop.dtypes import FLOAT64, INT8, INT64
 from polysched.scop.python_frontend import PythonScop
 from polysched.scop.python_frontend.signature import ArrayType, ScalarType
 
@@ -202,7 +202,8 @@ def test_read_only_arrays_are_read() -> None:
     (ArrayType(FLOAT64, (None,)), [1.0], "f: x is a list, the kernel takes an array of 1 dimensions of float64"),
     (ArrayType(FLOAT64, (None,)), np.zeros((2, 2)), "x is an array of 2 dimensions of float64"),
     (ArrayType(FLOAT64, ()), np.float64(1), "x is a float64, the kernel takes an array of 0 dimensions"),
-    (ScalarType(INT8, False), 128, "x is a int, the kernel takes a number of type int8"),
+    (ScalarType(INT8, False), 128, "x is 128, the kernel takes a number of type int8"),
+    (ScalarType(INT64, False), 10**99, "x is an integer of 329 bits, the kernel takes a number of type int64"),
     (ScalarType(INT8, False), np.zeros(()), "x is an array of 0 dimensions of float64")])
 def test_types_that_are_not_the_kernels_are_said(kind: Any, value: object, message: str) -> None:
     with pytest.raises(UsageError) as caught:

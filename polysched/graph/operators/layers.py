@@ -221,7 +221,7 @@ OPERATORS = (
              composition=_per_channel),
     Operator(name="FullLike", kind=Kind.ELEMENTWISE, types=lambda site: (site.type(),), reference=_np_full_like,
              composition=_full_like),
-    Operator(name="NllLoss", kind=Kind.REDUCTION, types=_nll_types, reference=_np_nll, composition=_nll),
+    Operator(name="NllLoss", kind=Kind.REDUCTION, types=_nll_types, reference=_np_nll, composition=_nll, sums=True),
     Operator(name="AdaptivePool", kind=Kind.OUTPUT_FUSABLE, types=_adaptive_types, reference=_np_adaptive,
              composition=_adaptive),
     Operator(name="PoolGrad", kind=Kind.OUTPUT_FUSABLE, types=_grad_types, reference=_np_grad, composition=_grad))

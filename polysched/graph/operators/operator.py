@@ -202,6 +202,7 @@ class Operator:
     moves : the results as copies of elements of the operands to affine places.
     view : whether the result has the elements of the first operand in their order, in another shape.
     composition : the results by other operators: adds nodes to a builder and returns the names of the results.
+    sums : whether the composition has sums or squares in between that float16 may not hold: it is one of float32 then.
     steering : positions of the operands that decide about shapes, and so must be known while compiling.
     words : attributes that are one of some words, the first of which holds where none is given.
     room : sizes that are not negative where the operator takes its operands: open ones are tested when the model runs.
@@ -216,6 +217,7 @@ class Operator:
     moves: Callable[[Site], tuple[tuple[Move, ...], ...]] | None = None
     view: bool = False
     composition: Callable[..., str | tuple[str, ...]] | None = None
+    sums: bool = False
     steering: tuple[int, ...] = field(default=())
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     room: Callable[[Site], Sequence[Size]] | None = None

@@ -100,7 +100,7 @@ def composed(name: str, build: Callable[[Site, Builder, str, Callable[[str, str]
                                         keepdims=bool(site.attribute("keepdims", 1)))).astype(x.dtype)
 
     return Operator(name=name, kind=Kind.REDUCTION, types=_types, reference=computed, composition=composition,
-                    steering=(1,))
+                    sums=True, steering=(1,))
 
 
 def reduced_elements(site: Site) -> int:

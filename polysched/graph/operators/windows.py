@@ -259,7 +259,7 @@ def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, 
         wanted, asked = tuple(int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)), True
     if asked:
         total = [max(f - o, 0) for f, o in zip(full, wanted, strict=True)]
-        front = tuple(t - t // 2 if mode == "SAME_LOWER" else t // 2 for t in total)
+        front = tuple(t // 2 if mode == "SAME_UPPER" else t - t // 2 for t in total)
         return size, strides, dilations, front, tuple(Size.of(o) for o in wanted)
     pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
     shape = tuple(Size.of(f - b - a) for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
@@ -485,8 +485,9 @@ OPERATORS = (
     Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,
              expression=_sum_pool, room=room_in(2)),
     Operator(name="AveragePool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_average_pool,
-             composition=_average_pool),
-    Operator(name="LpPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_lp_pool, composition=_lp_pool),
+             composition=_average_pool, sums=True),
+    Operator(name="LpPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_lp_pool, composition=_lp_pool,
+             sums=True),
     Operator(name="GlobalAveragePool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.mean),
              composition=_over_space("ReduceMean")),
     Operator(name="GlobalMaxPool", kind=Kind.REDUCTION, types=_global_types, reference=_np_over_space(np.max),

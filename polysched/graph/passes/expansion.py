@@ -10,12 +10,15 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
+from polysched.scop.dtypes import FLOAT16
 
 
 def expand_compositions(graph: Graph) -> Graph:
     """Replace every operator that is a composition, until none is left.
 
     Rewrite:  let y = Gemm(a, b, c)  ->  let m = MatMul(a, b); let y = Add(m, c)
+
+    What float16 does not hold on the way, as the sum of a mean, is computed in float32.
 
     Raises
     ------
@@ -29,9 +32,25 @@ def expand_compositions(graph: Graph) -> Graph:
 
 
 def _composed(node: Node, rw: Rewriting) -> Sequence[str] | None:
-    composition = operator_of(node).composition
+    operator = operator_of(node)
+    composition = operator.composition
     if composition is None:
         return None
     with at_node(node):
+        if operator.sums and rw.type(node.inputs[0]).dtype == FLOAT16:
+            return _in_float32(node, rw)
         results = composition(rw.inference.site(node), rw, *node.inputs)
     return results if isinstance(results, tuple) else (results,)
+
+
+def _in_float32(node: Node, rw: Rewriting) -> Sequence[str]:
+    """The same operator on float32, with results of the types that they have.
+
+    Rewrite:  let y = ReduceMean(x: float16[N])  ->  let w = Cast(x; to="float32"); let m = ReduceMean(w);
+    let y = Cast(m; to="float16")
+    """
+    own = rw.inference.site(node).outputs
+    inputs = [rw.op("Cast", name, to="float32") if name and rw.type(name).dtype == FLOAT16 else name
+              for name in node.inputs]
+    made = rw.ops(node.op, len(own), *inputs, **dict(node.attributes))
+    return [rw.op("Cast", name, to=kind.dtype.name) for name, kind in zip(made, own, strict=True)]

@@ -298,6 +298,8 @@ class Assignments:
         source = value if isinstance(value, ArrayValue) else ArrayValue(
             (), value.dtype, lambda indices: value, sources_of(self.region, value))
         self._check_in_place(node, view, value)
+        if len(source.shape) > len(view.shape):
+            self.source.refuse(node, "an in-place operation with an array of more dimensions")   # as NumPy does
         self.emission.fits(view, source.shape)
         if view.array in source.sources and self.emission.overtakes(view, source):
             source = elements_of(self.region, self.emission.materialised(source))

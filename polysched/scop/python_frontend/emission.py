@@ -201,6 +201,8 @@ class Emission:
     def fits(self, target: View, shape: Indices, *, exactly: bool = False) -> bool:
         """Require that a value of this shape can be assigned to a view; False when only by broadcasting."""
         extra = len(shape) - len(target.shape)
+        if shape and not target.shape:
+            raise CannotExpress("an array is assigned to an element")   # NumPy refuses it, too
         if extra > 0 and not all(is_one(e) for e in shape[:extra]):
             raise CannotExpress(f"a value of {len(shape)} dimensions does not fit into one of {len(target.shape)}")
         own = shape[max(extra, 0):]

@@ -165,8 +165,9 @@ def broadcast_shape(region: Region, shapes: Sequence[Indices]) -> Indices:
 
 
 def stretched(indices: Indices, shape: Indices) -> Indices:
-    """The indices of an operand of this shape under indices of the broadcast result."""
-    own = indices[len(indices) - len(shape):] if shape else ()
+    """The indices of an operand of this shape under those of the result; further dimensions have extent 1."""
+    more = max(len(shape) - len(indices), 0)
+    own = (ZERO,) * more + indices[len(indices) + more - len(shape):] if shape else ()
     return tuple(ZERO if is_one(extent) else index for index, extent in zip(own, shape, strict=True))
 
 

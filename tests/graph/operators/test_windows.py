@@ -39,3 +39,14 @@ def test_a_place_of_the_largest_element_is_one_of_its_window() -> None:
     x = np.full((1, 1, 6), -np.inf, np.float32)
     for found in (interpret(graph, {"x": x}), polysched.compile(graph)(x=x)):
         assert found["p"].tolist() == [[[1, 0, 1, 2]]]
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [
+    ("NOTSET", [2, 4, 2, 3]), ("VALID", [2, 4, 2, 3]), ("SAME_LOWER", [2, 4, 2, 3]), ("SAME_UPPER", [1, 2, 4, 2])])
+def test_of_an_odd_padding_more_is_in_front_but_for_same_upper(mode: str, wanted: list[int]) -> None:
+    graph = from_text(f"""graph g(x: float32[1, 1, 2], w: float32[1, 1, 3]) {{
+  let y = ConvTranspose(x, w; strides=[2], output_shape=[4], auto_pad="{mode}")
+  return y
+}}""")
+    values = {"x": np.ones((1, 1, 2), np.float32), "w": np.array([[[1, 2, 3]]], np.float32)}
+    assert interpret(graph, values)["y"].tolist() == [[wanted]]

@@ -167,3 +167,12 @@ def wrong_kind(A):
 def test_what_has_no_meaning_is_refused(function: object, problem: str) -> None:
     with pytest.raises(UnsupportedScopError, match=problem):
         extracted(function, np.arange(5))
+
+def leading_ones(A, B):
+    A[:] = B
+    A[1:] = B[..., :-1] * 2
+
+
+@pytest.mark.parametrize("shape", [(1, 8), (1, 1, 8)])
+def test_a_row_takes_a_value_with_more_dimensions_of_extent_1(shape: tuple[int, ...]) -> None:
+    check(leading_ones, np.zeros(8), np.arange(8.0).reshape(shape))

@@ -115,6 +115,14 @@ def mismatched(x, y):
     x[1:] = y[:, None]
 
 
+def row_in_element(x, y):
+    y[0] = x[1]
+
+
+def in_place_row(x, y):
+    x[:] += y
+
+
 def broken_broadcast(x):
     return x + np.zeros((4, 1)) + np.zeros((1, 3)) + np.zeros((2, 2))
 
@@ -210,7 +218,9 @@ CASES = [
     (too_many_indices, (X,), "too many indices: x has 1 dimensions here, 2 are indexed", "^^^^^^^"),
     (boolean_mask, (X,), "an index that is an array", "^^^^^"),
     (mismatched, (X, X), "a value of 2 dimensions does not fit into one of 1", "^"),
+    (row_in_element, (np.zeros((3, 1)), X), "an array is assigned to an element", "^^^^^^^^^^^"),
     (broken_broadcast, (np.zeros((1, 1)),), "the shapes do not broadcast together", "^^^^^"),
+    (in_place_row, (X, np.zeros((1, 3))), "an in-place operation with an array of more dimensions", "^^^^^^^^^"),
     (in_place_cast, (I8,), "the float64 result of an in-place operation does not fit int8 elements", "^^^^^^^^^"),
     (two_types, (X, I8), "s is of type float64 here and of type int8 there", "^"),
     (minus_booleans, (X, X), "NumPy has no subtraction of booleans", "^^^^^^^^^^^^"),
