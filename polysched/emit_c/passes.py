@@ -131,9 +131,12 @@ def _reduce_on_threads(loops: Node, context: PassContext) -> Node:
 
 
 def _register_tiles(loops: Node, context: PassContext) -> Node:
-    """Register tiles with their panels, those that threads can share in memory of the region's own."""
+    """Register tiles with their panels, those that threads can share in memory of the region's own.
+
+    Code that can be stopped runs on one thread, and memory of its own would keep it from being begun anew.
+    """
     facts, printer = context.facts, context.code
-    if context.own_memory:
+    if context.own_memory and not context.options.preemptible:
         tiles = separate_register_tiles(loops, facts, _separation(context, LARGEST_COPY_BYTES))
         shared = share_panels(tiles, facts, Sharing(
             scop=printer.scop, fresh=_fresh_names(context.taken, tiles), size=printer.size_text))

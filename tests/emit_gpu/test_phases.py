@@ -77,7 +77,7 @@ def test_without_one_of_its_barriers_a_program_is_wrong_in_one_of_two_orders(
 
 def test_what_is_read_again_is_copied_once_for_a_tile() -> None:
     text = printed(PRODUCT).program
-    assert "__shared__ float A_tile1[8][32];" in text
+    assert "__shared__ __align__(16) float A_tile1[8][32];" in text
     assert "A_tile1[element / 32][element % 32] = A[at0 * A_1 + at1];" in text
     assert "C_item1 += A_tile1[y - block_y][k - tile] * B_tile1[k - tile][x - block_x];" in text
     assert text.count("__syncthreads();") == 2
@@ -99,4 +99,4 @@ def test_nothing_is_shared_where_another_launch_writes_what_is_read() -> None:
 def test_what_is_read_at_places_from_memory_is_not_shared() -> None:
     text = PRODUCT.replace("float A[n][n]", "int at[n], float A[n][n]").replace("A[i][k]", "A[i][at[k]]")
     shared = [line.strip() for line in printed(text).program.splitlines() if "__shared__" in line]
-    assert shared == ["__shared__ int at_tile1[32];", "__shared__ float B_tile1[32][32];"]
+    assert shared == ["__shared__ __align__(16) int at_tile1[32];", "__shared__ __align__(16) float B_tile1[32][32];"]

@@ -104,7 +104,7 @@ def test_runs_with_a_toolkit_use_diamonds_and_tensor_cores(tmp_path: Path, monke
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     script["write_products"](tmp_path)
     expected = {"jacobi_launch_per_step": "__global__", "jacobi_diamonds_8": "at_step", "product_int8": "mma.sync",
-                "product_float16": "mma.sync", "product_float": "__shared__ float"}
+                "product_float16": "mma.sync", "product_float": "__shared__ __align__(16) float"}
     assert set(expected) < set(script["runnable"]())
     for name, word in expected.items():
         words = script["command"]("python", name, tmp_path)[4:]
