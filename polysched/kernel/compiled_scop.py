@@ -15,7 +15,6 @@ from polysched.emit_gpu.interface import INTERFACES
 from polysched.emit_gpu.interface import compiler_flags as device_flags
 from polysched.errors import CompileError
 from polysched.kernel.device_calls import device_function, with_errors
-from polysched.kernel.loading import load
 from polysched.kernel.passed_values import by_address, c_type, passed_by_value
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized
@@ -169,12 +168,12 @@ def loaded_entry(key: str, build: Callable[[Path], None]) -> tuple[ctypes.CDLL, 
     """
     entry = build_cache.find_or_build(key, build)
     try:
-        return load(entry / f"{LIBRARY}.so"), entry
+        return ctypes.CDLL(str(entry / f"{LIBRARY}.so")), entry
     except OSError:
         build_cache.forget(key)
         entry = build_cache.find_or_build(key, build)
     try:
-        return load(entry / f"{LIBRARY}.so"), entry
+        return ctypes.CDLL(str(entry / f"{LIBRARY}.so")), entry
     except OSError as error:
         build_cache.forget(key)
         raise CompileError("the compiled code cannot be loaded", witness=str(error).partition(": ")[2] or str(error),

@@ -37,11 +37,6 @@ class KernelLimits:
     # known_calls.py
     kept_calls: int = constant(
         64, unit="calls", source="by types, shapes and strides whose checks are remembered as passed; the oldest goes")
-    # loading.py
-    spin_turns: int = constant(
-        2000, unit="turns", experiment="experiments/found",
-        source="that a waiting thread of GCC's runtime spins: 0.1 ms where a pause takes 140 cycles, longer than the "
-        "way from one call to the next; the runtime's own 300,000 are 18 ms")
     # scop_function.py
     kept_sizes: int = constant(64, unit="shapes", source="of arguments whose sizes are remembered; the oldest goes")
 

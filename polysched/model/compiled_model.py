@@ -18,7 +18,6 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
-from polysched.kernel.loading import load
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
 from polysched.model.kernels import (
@@ -207,7 +206,7 @@ class CompiledModel:
 
     @cached_property
     def _loaded(self) -> ctypes.CDLL:
-        return load(self.library)
+        return ctypes.CDLL(str(self.library))
 
     @cached_property
     def _function(self) -> Any:
