@@ -11,7 +11,7 @@ from polysched.errors import PolyschedError, RunFailedError, UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_file
 from polysched.search.building import Candidate, LocalBuilder, Wanted
-from polysched.search.pool import PoolBuilder
+from polysched.search.pool import PoolBuilder, _Worker
 from polysched.search.space import Proposal
 from polysched.tiling import BandOptions
 from tests.search.programs import OPTIONS, PRODUCT, product
@@ -49,6 +49,14 @@ def test_a_process_that_dies_costs_one_candidate(tmp_path: Path, monkeypatch: py
         made = pool.build(wanted(*(Recipe(tile=edge) for edge in (2, 4, 8, 16))))
     assert [isinstance(m, Candidate) for m in made] == [True, False, True, False]
     assert isinstance(made[1], RunFailedError)
+
+
+def test_a_process_that_was_asked_in_vain_can_be_ended():
+    worker = _Worker("json.tool", "{")
+    worker._process.kill()
+    worker._process.wait()
+    assert worker.ask({"number": 1}) is None
+    worker.end()
 
 
 def test_a_program_without_a_file_is_refused():
