@@ -32,7 +32,7 @@ class EmitOptions(OneLine):
     reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results,
         and equal constant factors be taken out of sums where fewer operations are left.
     wide_sums : sums whose addends are of a shorter floating-point type than they themselves may be rounded in another
-        order, as `reassociate` lets all: what is lost is far below the last place of an addend.
+        order, as `reassociate` lets all: see `dependence.reductions.wide_sums` for what that changes.
     packing : copy operands of register tiles into contiguous panels where a loop reuses them; arrays for operands out
         of these only.
     comments : one comment per band.

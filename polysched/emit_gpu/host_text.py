@@ -20,7 +20,7 @@ from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import host_instances, when
 from polysched.emit_gpu.kernel_text import Argument, Kernel, all_kernels
 from polysched.emit_gpu.limits import LIMITS
-from polysched.emit_gpu.loop_printer import LoopPrinter
+from polysched.emit_gpu.loop_printer import LoopPrinter, indented
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
 from polysched.scop.scop import union_set
@@ -99,7 +99,7 @@ class HostPrinter(LoopPrinter):
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
         lines += [f"polysched_device_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
-        return ["{", *(INDENT + line for line in lines), "}"]
+        return ["{", *indented(lines), "}"]
 
     def _refused(self, buffer: Buffer) -> list[str]:
         """An error for sizes with which the region reaches in front of an array."""
@@ -142,12 +142,12 @@ class HostPrinter(LoopPrinter):
         if loops.launch.team:   # one block for each value of the first coordinate
             counts[0], blocks[0] = f"{counts[0]} * {loops.launch.team}", str(loops.launch.team)
         if kernel.combining is None:
-            return ["{", *_indented([*lines, *self._launched(kernel, counts, blocks)]), "}"]
+            return ["{", *indented([*lines, *self._launched(kernel, counts, blocks)]), "}"]
         shared = [f"{counts[0]} * {loops.launch.shares}", *counts[1:]]
         spread = [f"({count}) / {edge}" for count, edge in zip(shared, blocks, strict=True)]
         lines.append(f"polysched_device_buffer {kernel.parts} = polysched_device_allocate({' * '.join(spread)}, 1, "
                      f"sizeof({kernel.parts_type}));")
-        return ["{", *_indented([*lines, *self._launched(kernel, shared, blocks),
+        return ["{", *indented([*lines, *self._launched(kernel, shared, blocks),
                                  *self._launched(kernel.combining, counts, blocks),
                                  f"polysched_device_release({kernel.parts});"]), "}"]
 
@@ -166,7 +166,3 @@ class HostPrinter(LoopPrinter):
         value = self.names[argument.buffer] if argument.buffer else argument.value
         return (f"polysched_device_set({kernel}, {position}, sizeof({argument.c_type}), "
                 f"&({argument.c_type}){{{value}}});")
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [INDENT + line for line in lines]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node
@@ -46,4 +47,9 @@ class LoopPrinter(ABC):
         return ["{", *self._inside(node), "}"] if isinstance(node, Let | Local) else self.lines(node)
 
     def _inside(self, node: Node) -> list[str]:
-        return [INDENT + line for line in self.lines(node)]
+        return indented(self.lines(node))
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines one level further in."""
+    return [INDENT + line for line in lines]

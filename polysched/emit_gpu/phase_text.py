@@ -12,6 +12,7 @@ from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.limits import LIMITS
+from polysched.emit_gpu.loop_printer import indented
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
 from polysched.emit_gpu.staged_copies import CopyPrinter
@@ -82,12 +83,12 @@ class PhasePrinter:
             result = [f"{self.parts_name}[{linear_block(self.interface)}] = {team.shared}[0];"]
         else:
             result = self._if_there(team.element, self._updated(team))
-        return [*waiting, "{", *_indented([self._lane(team), *self._found(team, self.body.lines(phase.loops)),
+        return [*waiting, "{", *indented([self._lane(team), *self._found(team, self.body.lines(phase.loops)),
                                            *self._tree(team), *self._of_first(result)]), "}"]
 
     def _of_first(self, lines: list[str]) -> list[str]:
         """What one item of a team does alone."""
-        return [f"if ({self._item_name} == 0) {{", *_indented(lines), "}"]
+        return [f"if ({self._item_name} == 0) {{", *indented(lines), "}"]
 
     def _lane(self, team: TeamResult) -> str:
         """The number of an item among all that reduce together."""
@@ -107,7 +108,7 @@ class PhasePrinter:
         item, half = self._item_name, self.names.taken.fresh("half")
         left, right = f"{team.shared}[{item}]", f"{team.shared}[{item} + {half}]"
         least = LIMITS.warp if self.interface.shuffle else 1
-        levels = [f"for (int {half} = {self.loops.launch.team // 2}; {half} >= {least}; {half} /= 2) {{", *_indented([
+        levels = [f"for (int {half} = {self.loops.launch.team // 2}; {half} >= {least}; {half} /= 2) {{", *indented([
             f"if ({item} < {half}) {left} = {combined(team.operator, left, right)};", self.interface.barrier]), "}"]
         return [*levels, *self._in_warp(team)] if self.interface.shuffle else levels
 
@@ -118,9 +119,9 @@ class PhasePrinter:
         narrow = self.body.scop.array(own.array).dtype.bytes < INT32.bytes   # shuffles have no shorter type
         value = f"({INT32.c_name}){own.name}" if narrow else own.name
         shuffled = self.interface.shuffle.format(value=value, distance=half)
-        return [f"if ({item} < {LIMITS.warp}) {{", *_indented([
+        return [f"if ({item} < {LIMITS.warp}) {{", *indented([
             f"{own.name} = {team.shared}[{item}];",
-            f"for (int {half} = {LIMITS.warp // 2}; {half} > 0; {half} /= 2) {{", *_indented([
+            f"for (int {half} = {LIMITS.warp // 2}; {half} > 0; {half} /= 2) {{", *indented([
                 f"const {self._type(own.array)} {further} = {shuffled};",
                 f"{own.name} = {combined(team.operator, own.name, further)};"]), "}",
             f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
@@ -173,10 +174,10 @@ class PhasePrinter:
         if phase.staged:
             copies = [line for tile in phase.staged for line in self._copies.lines(tile)]
             inside = [*copies, self.interface.barrier, *inside, self.interface.barrier]
-        return ["{", *_indented([
+        return ["{", *indented([
             *(line for kept in phase.kept for line in self._loaded(kept)),
             f"for (long {phase.tile} = {first}; {phase.tile} < {end}; {phase.tile} += {phase.edge}) {{",
-            *_indented(inside), "}",
+            *indented(inside), "}",
             *(line for kept in phase.kept for line in self._stored(kept))]), "}"]
 
     def _bound(self, value: Linear) -> str:
@@ -211,8 +212,4 @@ def linear_block(interface: Interface) -> str:
     for own, count in zip(reversed(groups[:-1]), reversed(counts[:-1]), strict=True):
         text = f"({text}) * {count} + {own}"
     return f"({text})"
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [INDENT + line for line in lines]
 

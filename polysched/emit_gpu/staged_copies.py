@@ -12,6 +12,7 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.limits import LIMITS
+from polysched.emit_gpu.loop_printer import indented
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import StagedTile
 from polysched.gpu.mapping import Launch
@@ -51,11 +52,11 @@ class CopyPrinter:
     def lines(self, tile: StagedTile) -> list[str]:
         """The elements of a box in the order of memory: vectors where every row starts at one, else one by one."""
         vector = self._vector(tile)
-        one_by_one = self._loop(1, self._one_by_one(tile))
+        one_by_one = self._loop(tile, 1, self._one_by_one(tile))
         if vector is None:
             return one_by_one
-        return [f"if ({self._rows_aligned(tile)})", *_indented(self._loop(vector[1], self._by_vectors(tile, *vector))),
-                "else", *_indented(one_by_one)]
+        by_vectors = self._loop(tile, vector[1], self._by_vectors(tile, *vector))
+        return [f"if ({self._rows_aligned(tile)})", *indented(by_vectors), "else", *indented(one_by_one)]
 
     def _vector(self, tile: StagedTile) -> tuple[str, int] | None:
         """The vector that fills whole rows of a box, with its lanes; None where no type does."""
@@ -64,19 +65,18 @@ class CopyPrinter:
         whole = dtype in VECTOR_OF and tile.temporary.extents[-1] % lanes == 0
         return (f"{VECTOR_OF[dtype]}{lanes}", lanes) if whole else None
 
-    def _loop(self, lanes: int, inside: tuple[list[str], int]) -> list[str]:
-        body, count = inside
-        element, items = self._taken("element"), prod(self.launch.block)
+    def _loop(self, tile: StagedTile, lanes: int, body: list[str]) -> list[str]:
+        """Over the elements of a box, as many at a time, dealt out to the work items."""
+        element, count, step = self._taken("element"), prod(tile.temporary.extents), prod(self.launch.block) * lanes
         first = self.item if lanes == 1 else f"{self.item} * {lanes}"
-        return [f"for (int {element} = {first}; {element} < {count}; {element} += {items * lanes}) {{",
-                *_indented(body), "}"]
+        return [f"for (int {element} = {first}; {element} < {count}; {element} += {step}) {{", *indented(body), "}"]
 
-    def _one_by_one(self, tile: StagedTile) -> tuple[list[str], int]:
+    def _one_by_one(self, tile: StagedTile) -> list[str]:
         lines, subscripts, local = self._place(tile)
         guard = self._within(tile, subscripts, 1)
-        return [*lines, f"if ({guard}) {local} = {self._element(tile, subscripts)};"], prod(tile.temporary.extents)
+        return [*lines, f"if ({guard}) {local} = {self._element(tile, subscripts)};"]
 
-    def _by_vectors(self, tile: StagedTile, vector: str, lanes: int) -> tuple[list[str], int]:
+    def _by_vectors(self, tile: StagedTile, vector: str, lanes: int) -> list[str]:
         """A vector where all of it is touched, else the elements of it that are."""
         lines, subscripts, local = self._place(tile)
         part = self._taken("part")
@@ -87,8 +87,7 @@ class CopyPrinter:
         return [*lines, f"if ({self._within(tile, subscripts, lanes)})",
                 f"{INDENT}*({to})&{local} = *({source})&{self._element(tile, subscripts)};", "else",
                 f"{INDENT}for (int {part} = 0; {part} < {lanes}; {part}++)",
-                f"{INDENT * 2}if ({self._within(tile, shifted, 1)}) {own} = {self._element(tile, shifted)};"
-                ], prod(tile.temporary.extents)
+                f"{INDENT * 2}if ({self._within(tile, shifted, 1)}) {own} = {self._element(tile, shifted)};"]
 
     def _place(self, tile: StagedTile) -> tuple[list[str], list[str], str]:
         """Declarations of the subscripts of element number `element`, their names, and its place in the box."""
@@ -131,7 +130,3 @@ class CopyPrinter:
 
     def _taken(self, wish: str) -> str:
         return self.names.taken.fresh(wish)
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [INDENT + line for line in lines]

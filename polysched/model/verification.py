@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from polysched.errors import UsageError, WrongResultError
 from polysched.graph.evaluation.interpreter import interpret
-from polysched.graph.evaluation.sequences import item_name
+from polysched.graph.evaluation.sequences import tensors_of
 from polysched.graph.passes.widening import widened, widened_array
 from polysched.graph.values.graph import Graph
 from polysched.model.island import runtime_failures
@@ -73,15 +72,8 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
         except failures as failure:
             raise _refused(model, failure) from None
         return {name: value for output, result in zip(names, results, strict=True)
-                for name, value in _tensors(output, result)}
+                for name, value in tensors_of(output, result)}
     return run
-
-
-def _tensors(output: str, result: Any) -> list[tuple[str, np.ndarray]]:
-    """An output; of a sequence, its elements."""
-    if isinstance(result, list):
-        return [(item_name(output, place), element) for place, element in enumerate(result)]
-    return [(output, result)]
 
 
 def _refused(model: str | Path, failure: Exception) -> UsageError:

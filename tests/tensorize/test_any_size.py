@@ -16,6 +16,7 @@ from polysched.target import find_compiler, host
 from polysched.tensorize.decision import decide
 from polysched.tensorize.options import TensorizeOptions
 from tests.tensorize.functions.replaced import openblas
+from tests.tensorize.imagined_units import DESCRIBED
 
 PRODUCT = """#include <stdint.h>
 void product(int m, int n, int q, int32_t C[m][n], const {left} A[m][q], const {right} B[q][n])
@@ -371,13 +372,6 @@ def test_triangles_of_any_size(intrinsic: str, first: str, last: str, start: str
 LANES = "for (int i = 0; i < 8; i++)"
 
 
-DESCRIBED = """from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
-REGISTER = Register(c_type="void *", load="load({{register}}, {{pointer}});", store="store({{pointer}}, {{register}});")
-UNIT = Intrinsic(
-    name="unit", section="imagined", cost=Cost(issue_cycles=1, latency_cycles=2), template="-",
-    isa=Isa(name="imagined", machine="none", manual="none"), semantics="void unit({parameters}) {{ {body} }}",
-    operands=tuple(Operand(name=name, register=REGISTER) for name in "{names}"))
-"""
 UNITS = {   # parameters and body of a unit | the statement of a program, and what NumPy makes of it
     "every second element read": ("int32_t O[8], const int16_t A[16]", f"{LANES} O[i] = A[2 * i];",
                                   "c[i] = q[2 * i + 1];", lambda c, q, w: q[1:2 * len(c):2]),

@@ -16,16 +16,10 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.target import find_compiler
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.options import TensorizeOptions
+from tests.tensorize.imagined_units import DESCRIBED
 
 EXACT = Numerics(reassociate=False, contract=False, flush=False, finite=False)
 SAME, OTHER, EITHER = "same", "other", "either"   # than the unit; either: some words for the same are not known
-DESCRIBED = """from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
-REGISTER = Register(c_type="void *", load="load({{register}}, {{pointer}});", store="store({{pointer}}, {{register}});")
-UNIT = Intrinsic(
-    name="unit", section="imagined", cost=Cost(issue_cycles=1, latency_cycles=2), template="-",
-    isa=Isa(name="imagined", machine="none", manual="none"), semantics="void unit({parameters}) {{ {body} }}",
-    operands=tuple(Operand(name=name, register=REGISTER) for name in "{names}"))
-"""
 HEAD = ("void program(int n, int m, int32_t c[n + 1], const int16_t q[4 * n + 12], const int16_t w[m][n], "
         "float f[n + 1], const float g[n + 2], const uint32_t u[n + 2], "
         "int32_t T[n][m], const uint8_t X[n][n], const int8_t Y[n][m])")

@@ -9,8 +9,9 @@ from polysched.scop.scop import Scop
 def is_wide_sum(scop: Scop, reduction: Reduction) -> bool:
     """Whether a statement sums up elements of shorter types alone, in a floating-point type.
 
-    A sum of n floats in double has a relative error below n 2^-53 of the sum of their magnitudes in any order, which
-    is 2^29 times less than half a place of a float: another order changes the rounded result where it nearly ties.
+    In any order, a sum of n floats in double is off by less than n 2^-53 times the sum of their magnitudes.  Where
+    they do not cancel, that is n 2^-29 of half a place of the float that the sum is rounded to: another order changes
+    it only near a tie.  Of float16 in float, it is n 2^-13.
     """
     if reduction.operator != "sum" or reduction.beside or not reduction.dtype.is_float:
         return False

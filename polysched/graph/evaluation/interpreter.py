@@ -10,7 +10,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import site_of
-from polysched.graph.evaluation.sequences import item_names, run_structured
+from polysched.graph.evaluation.sequences import item_names, run_structured, tensors_of
 from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
 from polysched.graph.operators.families.sequences import MAP, STRUCTURED
 from polysched.graph.operators.operator import Site
@@ -43,10 +43,10 @@ def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nd
 
 def _tensors(graph: Graph, output: str, value: Any) -> list[tuple[str, np.ndarray]]:
     """An output; of a sequence, its elements."""
-    if value is not None and not isinstance(value, list):
-        return [(output, value)]
-    elements = value or []
-    return list(zip(item_names(output, len(elements), graph), elements, strict=True))
+    found = tensors_of(output, value)
+    if value is None or isinstance(value, list):
+        item_names(output, len(found), graph)   # refuses names that a value has
+    return found
 
 
 def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:

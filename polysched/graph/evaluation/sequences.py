@@ -38,6 +38,13 @@ def item_names(output: str, count: int, graph: Graph) -> tuple[str, ...]:
     return tuple(item_name(output, place) for place in range(count))
 
 
+def tensors_of(output: str, value: Any) -> list[tuple[str, np.ndarray]]:
+    """The tensors of an output by name: itself, the elements of a sequence, none of an empty optional."""
+    if value is None or isinstance(value, list):
+        return [(item_name(output, place), element) for place, element in enumerate(value or ())]
+    return [(output, value)]
+
+
 class Structures:
     """What the values of a graph consist of that are no tensors.
 

@@ -154,7 +154,7 @@ def _phase_weights(rw: Rewriting, w: str, groups: int, strides: Sequence[int], t
     shape, rank = rw.type(w).extents, len(strides)
     missing = [t * s - k for t, s, k in zip(taps, strides, shape[2:], strict=True)]
     if any(missing):
-        w = rw.op("Pad", w, rw.constant([0] * (rank + 4) + missing))
+        w = _with_zeros(rw, w, missing)
     parts = [n for pair in zip(taps, strides, strict=True) for n in pair]
     w = rw.op("Reshape", w, rw.constant([groups, shape[0] // groups, shape[1], *parts]))
     along = [3 + 2 * d for d in range(rank) if taps[d] > 1]
@@ -171,12 +171,18 @@ def _cut_out(rw: Rewriting, whole: str, front: Sequence[int], extents: Sequence[
     found = [int(e) for e in rw.type(whole).shape[2:]]
     missing = [max(f + e - n, 0) for f, e, n in zip(front, extents, found, strict=True)]
     if any(missing):
-        whole = rw.op("Pad", whole, rw.constant([0] * (len(front) + 4) + missing))
+        whole = _with_zeros(rw, whole, missing)
     if not any(front) and [n + m for n, m in zip(found, missing, strict=True)] == list(extents):
         return whole
     ends = [f + e for f, e in zip(front, extents, strict=True)]
     return rw.op("Slice", whole, rw.constant(list(front)), rw.constant(ends),
                  rw.constant(list(range(2, 2 + len(front)))))
+
+
+def _with_zeros(rw: Rewriting, x: str, behind: Sequence[int]) -> str:
+    """Zeros behind the elements of each spatial dimension."""
+    zero = rw.constant(np.zeros((), rw.type(x).numpy))
+    return rw.op("PadConstant", x, zero, before=(0,) * (len(behind) + 2), behind=(0, 0, *behind))
 
 
 def _at(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:

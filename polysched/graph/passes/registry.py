@@ -57,8 +57,8 @@ class GraphPass:
 
 
 STANDARD = (resolve_control, integer_products, fold_constants, simplify_inference, expand_compositions,
-            transposed_by_phases, expand_compositions, fold_constants, simplify_expression, common_subexpressions,
-            remove_dead_code, with_types)
+            transposed_by_phases, fold_constants, simplify_expression, common_subexpressions, remove_dead_code,
+            with_types)
 """What every model that is compiled goes through, in this order."""
 
 PASSES: dict[str, GraphPass] = {each.name: each for each in (

@@ -1,5 +1,7 @@
 """Sequences become their elements: the interpreter, which has lists, computes the same."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -182,5 +184,6 @@ def test_the_interpreter_refuses_what_does_not_fit(node: Node, operands: tuple[o
 
 
 def test_the_interpreter_refuses_a_sequence_in_place_of_a_tensor() -> None:
+    values: dict[str, Any] = {"s": [X]}
     with pytest.raises(UnsupportedGraphError, match="where a tensor is wanted"):
-        run_node(Node.of("Neg", ("s",), ("y",)), {"s": [X]})   # type: ignore[dict-item]
+        run_node(Node.of("Neg", ("s",), ("y",)), values)

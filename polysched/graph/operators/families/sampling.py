@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.families.numbers import Numbers
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.operators.windows import windows
 from polysched.graph.values.sizes import Size
@@ -33,23 +34,8 @@ class Tap:
     inside: str
 
 
-class Numbers:
-    """Arithmetic of values with numbers of their type.
-
-    Parameters
-    ----------
-    build : makes the nodes.
-    numpy : the type.
-    """
-
-    def __init__(self, build: Builder, numpy: np.dtype) -> None:
-        self.build = build
-        self.numpy = numpy
-
-    def op(self, name: str, *operands: str | float) -> str:
-        """The name of a result; numbers become constants."""
-        return self.build.op(name, *(o if isinstance(o, str) else self.build.constant(np.array(o, self.numpy))
-                                     for o in operands))
+class Places(Numbers):
+    """Arithmetic of places between elements."""
 
     def clipped(self, x: str, low: float, high: float) -> str:
         """A value between two numbers."""
@@ -64,7 +50,7 @@ class Numbers:
         return self.build.op("Cast", x, to=INT64.name)
 
 
-def _cubic_weight(own: Numbers, distance: str, far: bool) -> str:
+def _cubic_weight(own: Places, distance: str, far: bool) -> str:
     """The weight of an element at a distance of at most 1, or from 1 to 2, by Horner's scheme."""
     coefficients = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC) if far else (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
     total = own.op("Mul", distance, coefficients[0])
@@ -73,7 +59,7 @@ def _cubic_weight(own: Numbers, distance: str, far: bool) -> str:
     return own.op("Add", total, coefficients[-1])
 
 
-def _reflected(own: Numbers, x: str, low: float, high: float) -> str:
+def _reflected(own: Places, x: str, low: float, high: float) -> str:
     """A place mirrored at two borders until it is between them."""
     span = high - low
     if span <= 0:
@@ -84,7 +70,7 @@ def _reflected(own: Numbers, x: str, low: float, high: float) -> str:
     return own.op("Where", _outside(own, x, low, high), inner, x)
 
 
-def _outside(own: Numbers, x: str, low: float, high: float) -> str:
+def _outside(own: Places, x: str, low: float, high: float) -> str:
     """Whether a place lies beyond one of two borders."""
     return own.op("Or", own.op("Less", x, low), own.op("Greater", x, high))
 
@@ -94,7 +80,7 @@ def _borders(extent: int, aligned: bool) -> tuple[float, float]:
     return (0.0, extent - 1.0) if aligned else (-0.5, extent - 0.5)
 
 
-def _taps(site: Site, own: Numbers, place: str, extent: int) -> list[Tap]:
+def _taps(site: Site, own: Places, place: str, extent: int) -> list[Tap]:
     """The elements around a place along one axis of a grid."""
     mode, padding = _mode(site), site.attribute("padding_mode", "zeros")
     aligned, place = bool(site.attribute("align_corners", 0)), own.finite(place, -1)   # as ONNX Runtime has it
@@ -122,14 +108,14 @@ def _taps(site: Site, own: Numbers, place: str, extent: int) -> list[Tap]:
                  _borders(extent, aligned) if padding == "reflection" else None) for step, weight in weights.items()]
 
 
-def _tap(own: Numbers, at: str, weight: str, extent: int, borders: tuple[float, float] | None) -> Tap:
+def _tap(own: Places, at: str, weight: str, extent: int, borders: tuple[float, float] | None) -> Tap:
     """An element at a whole place, which may be outside."""
     inside = own.op("And", own.op("GreaterOrEqual", at, 0), own.op("LessOrEqual", at, extent - 1))
     at = at if borders is None else _reflected(own, at, *borders)
     return Tap(own.index(own.clipped(at, 0, extent - 1)), weight, inside)
 
 
-def _sampled(own: Numbers, flat: str, taps: Sequence[Sequence[Tap]], extents: Sequence[int], rows: Sequence[int],
+def _sampled(own: Places, flat: str, taps: Sequence[Sequence[Tap]], extents: Sequence[int], rows: Sequence[int],
              zeros: bool) -> str:
     """The sum of all combinations of taps, `[batch, channels, points]`.
 
@@ -145,7 +131,7 @@ def _sampled(own: Numbers, flat: str, taps: Sequence[Sequence[Tap]], extents: Se
     return parts[0] if len(parts) == 1 else own.build.op("Sum", *parts)
 
 
-def _corner(own: Numbers, flat: str, combination: Sequence[Tap], extents: Sequence[int], rows: Sequence[int],
+def _corner(own: Places, flat: str, combination: Sequence[Tap], extents: Sequence[int], rows: Sequence[int],
             zeros: bool) -> tuple[str, str]:
     """The elements at one combination of taps, and their weights `[batch, 1, points]`."""
     build, index, weight = own.build, combination[0].index, combination[0].weight
@@ -185,14 +171,14 @@ def _grid(site: Site, build: Builder, x: str, grid: str) -> str:
     own, made = site.type(), site.output.extents
     batch, channels, *extents = own.extents
     points = math.prod(made[2:])
-    numbers = Numbers(build, site.type(1).numpy)
+    numbers = Places(build, site.type(1).numpy)
     flat = build.op("Reshape", x, build.constant([batch, channels, math.prod(extents)]), allowzero=1)
     listed = build.op("Reshape", grid, build.constant([batch, points, len(extents)]), allowzero=1)
     taps = []
     for axis, extent in enumerate(extents):
         column = build.constant(np.array(len(extents) - 1 - axis, np.int64))   # the last axis comes first
         taps.append(_taps(site, numbers, build.op("Gather", listed, column, axis=2), extent))
-    own_numbers = Numbers(build, own.numpy)
+    own_numbers = Places(build, own.numpy)
     if own.dtype != site.type(1).dtype:
         taps = [[Tap(t.index, build.op("Cast", t.weight, to=own.dtype.name), t.inside) for t in row] for row in taps]
     total = _sampled(own_numbers, flat, taps, extents, (batch, channels, points),
@@ -244,7 +230,7 @@ def _np_taps(site: Site, value: Any, extent: int) -> list[tuple[int, float]]:
     return [(int(moved(first + s)), w) for s, w in weights.items()]
 
 
-def _between(own: Numbers, place: str, extent: int) -> list[Tap]:
+def _between(own: Places, place: str, extent: int) -> list[Tap]:
     """The two elements around a place; what is outside counts nothing."""
     place = own.finite(place, -3)
     floor = own.op("Floor", place)
@@ -280,7 +266,7 @@ def _check_rest(site: Site, mask: tuple[Size, ...]) -> None:
 
 def _deform(site: Site, build: Builder, x: str, w: str, offset: str, bias: str = "", mask: str = "") -> str:
     """Elements at the places of each window, then a product with the weights."""
-    own = Numbers(build, site.type().numpy)
+    own = Places(build, site.type().numpy)
     batch, channels, *extents = site.type().extents
     _, results, height, width = site.output.extents
     group, offsets = site.attribute("group", 1), site.attribute("offset_group", 1)
@@ -354,7 +340,7 @@ def _roi_types(site: Site) -> tuple[TensorType, ...]:
     return (own.with_shape((regions.shape[0], own.shape[1], height, width)),)
 
 
-def _roi_axis(site: Site, own: Numbers, regions: str, axis: int) -> list[Tap]:
+def _roi_axis(site: Site, own: Places, regions: str, axis: int) -> list[Tap]:
     """The two elements around every sample of a region along one axis, `[regions, bins * samples]`."""
     build, extent = own.build, site.type().extents[2 + axis]
     half = site.attribute("coordinate_transformation_mode", "half_pixel") == "half_pixel"
@@ -380,7 +366,7 @@ def _roi_axis(site: Site, own: Numbers, regions: str, axis: int) -> list[Tap]:
 
 
 def _roi(site: Site, build: Builder, x: str, regions: str, batch: str) -> str:
-    own = Numbers(build, site.type().numpy)
+    own = Places(build, site.type().numpy)
     _, channels, height, width = site.type().extents
     count, _, rows, columns = site.output.extents
     samples = site.attribute("sampling_ratio", 0)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.builder import Builder
+from polysched.graph.operators.families.numbers import Numbers
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import INT64
@@ -42,22 +43,8 @@ def _types(site: Site) -> tuple[TensorType, ...]:
     return tuple(group[0] for _ in range(per - 1) for group in groups)
 
 
-class _Arithmetic:
-    """The same formula of values and numbers, as nodes.
-
-    Parameters
-    ----------
-    build : makes the nodes.
-    numpy : the type of all.
-    """
-
-    def __init__(self, build: Builder, numpy: np.dtype) -> None:
-        self.build = build
-        self.numpy = numpy
-
-    def op(self, name: str, *operands: str | float) -> str:
-        return self.build.op(name, *(o if isinstance(o, str) else self.build.constant(np.array(o, self.numpy))
-                                     for o in operands))
+class _Arithmetic(Numbers):
+    """The same formula of values and numbers, as nodes."""
 
     def scalar(self, x: str) -> str:
         return self.op("Reshape", x, self.build.constant(np.zeros(0, np.int64)))
