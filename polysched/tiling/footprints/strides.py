@@ -38,11 +38,26 @@ def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -
     if schedule is None:
         return None
     for step in range(1, LARGEST_STEP + 1):
-        moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
-        successor = moved.apply_range(schedule.reverse())
+        successor = _successor(schedule, loop, step)
         if not successor.is_empty():
             return successor
-    return None
+    further = with_budget(MOVEMENT_OPERATIONS, partial(_least_step, schedule.range(), loop))
+    return None if further is None else _successor(schedule, loop, further)
+
+
+def _successor(schedule: isl.Map, loop: int, step: int) -> isl.Map:
+    moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
+    return moved.apply_range(schedule.reverse())
+
+
+def _least_step(dates: isl.Set, loop: int) -> int | None:
+    """The least distance along a loop between two dates that differ in nothing else; None where there are no two."""
+    pairs = isl.Map.universe(dates.get_space().map_from_set()).intersect_domain(dates).intersect_range(dates)
+    for dim in range(dates.dim(isl.dim_type.set)):
+        pairs = pairs.order_lt(isl.dim_type.in_, dim, isl.dim_type.out, dim) if dim == loop else (
+            pairs.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim))
+    least = pairs.deltas().dim_min_val(loop) if not pairs.is_empty() else None
+    return int(least.to_python()) if least is not None and least.is_int() else None
 
 
 def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:
