@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from functools import partial
 
@@ -37,17 +38,25 @@ def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -
         schedule = row if schedule is None else schedule.flat_range_product(row)
     if schedule is None:
         return None
-    for step in range(1, LARGEST_STEP + 1):
-        successor = _successor(schedule, loop, step)
+    for step in steps(schedule.range(), loop):
+        moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
+        successor = moved.apply_range(schedule.reverse())
         if not successor.is_empty():
             return successor
-    further = with_budget(MOVEMENT_OPERATIONS, partial(_least_step, schedule.range(), loop))
-    return None if further is None else _successor(schedule, loop, further)
+    return None
 
 
-def _successor(schedule: isl.Map, loop: int, step: int) -> isl.Map:
-    moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
-    return moved.apply_range(schedule.reverse())
+def steps(dates: isl.Set, loop: int) -> Iterator[int]:
+    """The distances along a loop at which an iteration may have a next one: small ones, then the least that occurs.
+
+    Parameters
+    ----------
+    dates : the dates of all iterations.
+    """
+    yield from range(1, LARGEST_STEP + 1)
+    further = with_budget(MOVEMENT_OPERATIONS, partial(_least_step, dates, loop))
+    if further is not None and further > LARGEST_STEP:
+        yield further
 
 
 def _least_step(dates: isl.Set, loop: int) -> int | None:
