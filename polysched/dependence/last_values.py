@@ -88,7 +88,7 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
         try:
             changed = analyse(scop, value_based=True, inputs=dependences.inputs, known=dependences)
         except BudgetExceededError as spent:
-            logger.info("%s has one storage for all iterations: %s", array.name, spent.problem)
+            logger.info("all iterations share one copy of %s: %s", array.name, spent.problem)
             continue
         if changed.value_based:
             check_same_values(dependences, changed)
