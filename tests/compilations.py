@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polysched
+from polysched.scop.c_frontend.text import preprocess
 from polysched.target import Compiler
 
 READ_MORE = ("-I", "-include", "-isystem", "-iquote", "-M", "-fprofile", "-save-temps", "-g", "-x", "@")
@@ -32,6 +33,11 @@ SHARED = "POLYSCHED_TEST_COMPILATIONS"
 """The variable that names the folder to the forks that become commands."""
 _HEAD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/|#[ \t]*(?:include|define)\b[^\n]*(?<!\\)\n)*", re.DOTALL)
 _DIRECTIVE = re.compile(r"^#[ \t]*(?:include|define)\b.*\n", re.MULTILINE)
+STUBS = str(preprocess.STUB_HEADERS)
+READING = {"-E", "-fsyntax-only", "-w", "-x", "c", "-nostdinc", "-isystem", STUBS, *preprocess.EXTENSIONS}
+_PLAIN = re.compile(r"[\w./-]+")
+_MORE = re.compile(r"(?:#|%:|\?\?=)\s*(?:include\s*[^<\s]|embed|line|\\)|__has_include|__\w*(?:FILE|DATE|TIME)")
+_HERE = "\0"
 _OWN_HEADER = re.compile(r'^\s*#\s*include\s*"|__FILE__|__DATE__|__TIME__|\.incbin', re.MULTILINE)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -65,6 +71,32 @@ class Compilation:
                                     text]), output, tuple(others), text)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """One C file that is preprocessed, or looked at, without headers but those of the program."""
+
+    key: str
+    path: str
+
+    @staticmethod
+    def of(compiler: Compiler, arguments: Sequence[str], folder: Path | None) -> Reading | None:
+        """None where something else is asked for, or what is said depends on more than the text."""
+        if not arguments or arguments[0] not in ("-E", "-fsyntax-only") or arguments.count(STUBS) != 1:
+            return None
+        *others, path = arguments
+        if "-iquote" in others:   # no file is quoted
+            del others[others.index("-iquote"):][:2]
+        file = (folder or Path()) / path
+        if not _PLAIN.fullmatch(path) or not all(o in READING or o.startswith("-D") for o in others) or (
+                not file.is_file()):
+            return None
+        text = file.read_bytes().decode(errors="surrogateescape")   # its line ends are told apart
+        if path in text or _MORE.search(text):
+            return None
+        return Reading(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
+                                text]), path)
+
+
 def head_of(text: str) -> str:
     """The includes and macros that a text begins with; empty where none of these headers is large."""
     start = _HEAD.match(text)
@@ -96,6 +128,10 @@ class Compilations:
             found.output.unlink(missing_ok=True)   # a process may have the earlier one loaded
             shutil.copy(kept, found.output)
             return subprocess.CompletedProcess([*compiler.command, *arguments], 0, "", "")
+        read = Reading.of(compiler, arguments, folder) if found is None and source is None else None
+        if read is not None and (kept := self.folder / read.key).exists():
+            return subprocess.CompletedProcess([*compiler.command, *arguments], 0,
+                                               kept.read_text(errors="surrogateescape").replace(_HERE, read.path), "")
         head = self._kept_head(compiler, found) if found is not None and compiler.kind == "gcc" else None
         done = self.run(compiler, [*(("-include", str(head)) if head else ()), *arguments], source=source,
                         folder=folder, timeout_seconds=timeout_seconds)
@@ -104,6 +140,11 @@ class Compilations:
         if found is not None and done.returncode == 0 and not done.stdout + done.stderr and found.output.is_file():
             with tempfile.TemporaryDirectory(dir=self.folder) as place:
                 os.replace(shutil.copy(found.output, place), self.folder / found.key)
+        if read is not None and done.returncode == 0 and not done.stderr:
+            with tempfile.TemporaryDirectory(dir=self.folder) as place:
+                output = Path(place, "output")
+                output.write_text(done.stdout.replace(read.path, _HERE), errors="surrogateescape")
+                os.replace(output, self.folder / read.key)
         return done
 
     def _kept_head(self, compiler: Compiler, found: Compilation) -> Path | None:

@@ -14,7 +14,7 @@ from polysched.measure.processes.building import compile_shared
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import ENVIRONMENT as CACHE
 from tests.cli.command import SCALING, polysched
-from tests.compilations import SHARED, Compilation, Compilations, head_of
+from tests.compilations import SHARED, STUBS, Compilation, Compilations, head_of
 
 NUMBER = '__attribute__((visibility("default"))) int number(void) { static int calls; return VALUE + calls++; }\n'
 
@@ -109,6 +109,43 @@ def test_the_folder_is_no_part_of_the_key(tmp_path: Path) -> None:
         assert found is not None
         keys.add(found.key)
     assert len(keys) == 1
+
+
+def read(text: str, folder: Path, *options: str, mode: str = "-E", name: str = "f.c"
+         ) -> subprocess.CompletedProcess[str]:
+    (folder / name).write_bytes(text.encode())
+    return find_compiler().run([mode, "-x", "c", "-nostdinc", "-isystem", STUBS, *options, str(folder / name)])
+
+
+def test_what_is_read_again_has_its_own_path(counted: Counted, tmp_path: Path) -> None:
+    text = "#include <math.h>\n#define A 1\nint a = A + B;\n"
+    first, again = read(text, tmp_path, "-DB=2"), read(text, tmp_path, "-DB=2", name="other.c")
+    assert len(counted.asked) == 1
+    assert "int a = 1 + 2;" in again.stdout
+    assert f'"{tmp_path}/other.c"' in again.stdout
+    assert again.stdout == first.stdout.replace("f.c", "other.c")
+    assert "int a = 1 + 3;" in read(text, tmp_path, "-DB=3").stdout
+    assert read(text.replace("\n", "\r\n"), tmp_path, "-DB=2").returncode == 0
+    assert len(counted.asked) == 3
+
+
+@pytest.mark.parametrize(("text", "options"), [
+    ('#include "own.h"\n', ()), ("# include OWN\n", ('-DOWN="own.h"',)), ("#\\\ninclude \"own.h\"\n", ()),
+    ("char *f = __FILE__;\n", ()), ("#line 3\n", ()), ("int a;\n", ("-I", ".")), ("int a;\n", ("-include", "own.h")),
+    ("int f(void) { return; }\n#warning a\n", ()), ("#error a\n", ())])
+def test_what_reads_more_than_one_text_or_says_something_is_read_every_time(
+        text: str, options: tuple[str, ...], counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.h").write_text("int a;\n")
+    said = [(d.returncode, d.stdout, d.stderr) for d in (read(text, tmp_path, *options) for _ in range(2))]
+    assert said[0] == said[1]
+    assert len(counted.asked) == 2
+
+
+def test_a_text_that_is_right_is_looked_at_once(counted: Counted, tmp_path: Path) -> None:
+    assert [read("int f(void);\n", tmp_path, "-w", mode="-fsyntax-only").returncode for _ in range(2)] == [0, 0]
+    assert [read("int f(void;\n", tmp_path, "-w", mode="-fsyntax-only").returncode for _ in range(2)] == [1, 1]
+    assert len(counted.asked) == 3
 
 
 @pytest.mark.parametrize(("text", "head"), [
