@@ -216,6 +216,10 @@ class EmitLimits:
     far_conversion: int = constant(
         4, unit="1", source="how many times wider, from where a conversion takes more than one step")
 
+    # vector_code/needed_tiles.py
+    most_tests_of_a_tile: int = constant(
+        16, unit="tests", source="of conditions on data, ahead of a register tile that none of them may need")
+
     # vector_code/overlapping_reads.py
     most_carried: int = constant(16, unit="registers", source="registers that go from vector to vector")
     operations_per_load: int = constant(
