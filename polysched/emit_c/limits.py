@@ -55,6 +55,10 @@ class EmitLimits:
     row_slack: int = constant(
         8, unit="elements", source="elements by which a row may seem longer, so that fewer cases are told apart")
 
+    # distributed/region.py
+    most_row_cases: int = constant(
+        8, unit="cases", source="of the ends of rows in a message; with more, its elements go one by one; first guess")
+
     # bodies/array_bounds.py
     read_operations: int = constant(
         50_000, unit="isl operations", source="to prove that an element exists and may be read")
