@@ -240,7 +240,7 @@ def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[s
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(
-                dependences, options=options.scheduling, tiling=how))
+                dependences, options=options.scheduler_options(), tiling=how))
     else:
         schedule = timed(seconds, "schedule", lambda: scheduled(dependences, options))
 
