@@ -50,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run one, or list all."""
     from polysched.experiment.driver import run_experiment
-    from polysched.experiment.folders import list_experiments
     if arguments.all is not None:
         return _run_all(arguments)
     if arguments.only is not None or arguments.dry_run:
@@ -62,6 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
         loudness = ["--verbose"] * bool(arguments.verbose) + ["--quiet"] * bool(arguments.quiet)
         return run_experiment(arguments.name, [*arguments.options, *loudness], parser_class=Parser)
+    return _list(arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """Print the experiments with their questions and times, or their names."""
+    from polysched.experiment.folders import list_experiments
     experiments = list_experiments()
     with prepared(arguments.json) as report:
         if report is not None:
