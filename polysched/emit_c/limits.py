@@ -55,6 +55,10 @@ class EmitLimits:
     row_slack: int = constant(
         8, unit="elements", source="elements by which a row may seem longer, so that fewer cases are told apart")
 
+    # distributed/region.py
+    most_row_cases: int = constant(
+        8, unit="cases", source="of the ends of rows in a message; with more, its elements go one by one; first guess")
+
     # bodies/array_bounds.py
     read_operations: int = constant(
         50_000, unit="isl operations", source="to prove that an element exists and may be read")
@@ -230,7 +234,6 @@ class EmitLimits:
         1 << 16, unit="bytes", source="of a panel that is declared as a local array")
     most_unrolled_copies: int = constant(8, unit="iterations", source="of a copy that is written out")
     longest_run: int = constant(64, unit="elements", source="elements of each row that are turned at a time")
-    fewest_copied_bytes_for_threads: int = constant(1 << 18, unit="bytes", source="of a copy that is worth a team")
 
     # vector_code/thread_parts.py
     parts_of_a_thread: int = constant(

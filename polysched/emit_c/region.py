@@ -146,7 +146,7 @@ class RegionPrinter:
         used = self.loop_names | {node.first, node.end, node.part}
         parts = ThreadParts(
             node=node, scop=self.scop, index=self.index, local_names=self.local_names,
-            line_bytes=self.options.line_bytes,
+            line_bytes=self.options.line_bytes, least_work=self.options.team_iterations,
             fresh=lambda wish: self.taken.fresh(wish, used),
             element=lambda e: self._printer(e.instance, Point(())).element(
                 self.scop.statement(e.instance.statement).access(e.reference)))
@@ -160,7 +160,7 @@ class RegionPrinter:
 
     def _declaration(self, temporary: Temporary) -> list[str]:
         if temporary.memory:
-            return [part_of_thread(self.scop, temporary)]
+            return [part_of_thread(self.scop, temporary, line_bytes=self.options.line_bytes)]
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         dtype = self.scop.array(temporary.array).dtype
@@ -395,6 +395,7 @@ class RegionPrinter:
         """The panel's declaration, the loops that fill it, and the body."""
         copy = PanelCopy(panel=node.panel, printer=self._printer(node.source, Point(())), types=self.types,
                          taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits,
+                         line_bytes=self.options.line_bytes, team_bytes=self.options.team_bytes,
                          threads=self.options.openmp and not any(runs_on_threads(loop, ()) for loop in place.above))
         lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
         return [copy.comment, *lines] if self.options.comments else lines

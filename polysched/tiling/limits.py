@@ -148,12 +148,6 @@ class TilingLimits:
     largest_copy_bytes: int = constant(
         1 << 27, unit="bytes", source="of one, with its parts for all tiles where threads share it")
 
-    # rewriting/marking.py
-    shortest_parallel_loop: int = constant(
-        16384, unit="iterations",
-        source="iterations from which on a lone loop of cheap iterations outweighs the start of a team of "
-               "threads")
-
     # rewriting/register_tiles.py
     sum_part: int = constant(
         8, unit="iterations", source="iterations of a sum that are told apart when statements share a block, at most")

@@ -49,6 +49,7 @@ def test_limits_vary_but_for_budgets() -> None:
 def test_a_limit_is_found_where_it_is_read() -> None:
     assert (independent_rows, "ROWS") in ROOM.places("emit_c", "jammed_rows")
     assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows")   # a limit of its own
+    assert ROOM.places("tiling", "longest_chain") == []   # asked of the record itself
     assert (block_orders, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
 
 
@@ -74,10 +75,11 @@ def test_costs_that_are_read_are_noted_and_change_nothing() -> None:
                        "for (int j = 0; j < n; j++) a[i] += b[j] * b[i];\n#pragma endscop\n}\n")
     options = PipelineOptions(tensorize=None)
     schedule = scheduled(analysed(scop).dependences, options)
-    read, digest = ROOM._traced(schedule, options)
-    assert "costs.row_cycles" in read
-    assert digest == ROOM._digest(ROOM.emitted(schedule, options, options.target()).text)
-    assert ROOM._varied(schedule, options, ROOM.Variant("costs", "call_cycles", 2.0, 24)) == (digest, "")
+    program = ROOM.Program(scop, options, schedule)
+    read, digest = ROOM._traced(program)
+    assert {"costs.row_cycles", "costs.lane_operation_cycles", "costs.copied_byte_cycles"} <= set(read)
+    assert digest == ROOM._digest(ROOM.emitted(schedule, options).text)
+    assert ROOM._varied(program, ROOM.Variant("costs", "call_cycles", 2.0, 24)) == (digest, "")
 
 
 def test_the_table_counts_kernels_whose_c_differs() -> None:
@@ -110,7 +112,8 @@ def choice(program: str, constant: str, factor: float) -> str:
         target = replace(MACHINE, costs=replace(MACHINE.costs, **{constant: type(shipped)(shipped * factor)}))
     schedule = scheduled_program(program)
     if program.startswith("guarded"):
-        return str(ROOM._text(ROOM.emitted(schedule, OPTIONS, MACHINE), OPTIONS, target))
+        source = ROOM.emitted(schedule, replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=MACHINE)))
+        return str(crossover.crossover(source, target).conditions)
     return str(tile(schedule, replace(OPTIONS.tiling_options(), target=target), alone=False).tree)
 
 
@@ -129,7 +132,7 @@ def test_a_constant_that_no_kernel_depends_on_decides_about_a_program(program: s
 def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its_budget(
         monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = scheduled_program("guarded_product")
-    source = ROOM.emitted(schedule, OPTIONS, MACHINE)
+    source = ROOM.emitted(schedule, replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=MACHINE)))
     monkeypatch.setattr(crossover, "MODEL_OPERATIONS", 1)
     slower = replace(MACHINE, costs=replace(MACHINE.costs, unknown_statement_seconds=4e-10))
-    assert ROOM._text(source, OPTIONS, slower) != ROOM._text(source, OPTIONS, MACHINE)
+    assert crossover.crossover(source, slower).conditions != crossover.crossover(source, MACHINE).conditions

@@ -35,6 +35,27 @@ def test_a_team_costs_a_start_and_two_barriers_per_doubling() -> None:
     assert Target(cores=4, costs=costs).team_seconds == 7.0
 
 
+@pytest.mark.parametrize("factor", [1.0, 0.01, 100.0])
+def test_work_is_shared_by_threads_from_what_a_team_costs(factor: float) -> None:
+    target = Target(cores=2, frequency_hz=1e9, costs=Costs(
+        team_start_seconds=1e-6 * factor, barrier_seconds=5e-7 * factor, team_worth=8.0))
+    assert target.team_work_cycles == pytest.approx(16_000 * factor)
+    iterations = target.team_iterations(2.0)
+    assert iterations.bit_count() == 1
+    assert 0.5 <= iterations * 2.0 / target.team_work_cycles <= 2.0
+    assert target.team_bytes == target.team_iterations(target.costs.copied_byte_cycles)
+
+
+def test_a_few_iterations_are_never_shared() -> None:
+    assert Target().team_iterations(1e12) == 4
+
+
+@pytest.mark.parametrize(("cores", "frequency_hz"), [(2, 1.6e9), (2, 3.6e9), (4, 2.5e9)])
+def test_machines_much_alike_share_the_same_loops(cores: int, frequency_hz: float) -> None:
+    one = Target(cores=cores, frequency_hz=frequency_hz)
+    assert one.team_bytes == Target().team_bytes
+
+
 def test_bandwidths_follow_from_costs_unless_measured() -> None:
     target = Target(frequency_hz=1e9, costs=Costs(memory_bytes_per_cycle=8, level_slowdown=4))
     assert target.bandwidth(0) == 8e9
