@@ -23,6 +23,7 @@ from polysched.scop.limits import LIMITS as SCOP
 from polysched.search.limits import LIMITS as SEARCH
 from polysched.target.constant import Constant, constants
 from polysched.target.costs import DEVICE, SHIPPED
+from polysched.target.limits import LIMITS as TARGET
 from polysched.target.target import CorePorts
 from polysched.tensorize.limits import LIMITS as TENSORIZE
 from polysched.tiling.limits import LIMITS as TILING
@@ -34,6 +35,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
      "them.", SHIPPED),
     ("What a device takes", "target/costs.py", "Which mapping to a device is taken.", DEVICE),
     ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
+    ("What is assumed of machines", "target/limits.py", "Where the system does not say.", TARGET),
     ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
     ("Limits of reading", "scop/limits.py", "", SCOP),
     ("Limits of analysis", "dependence/limits.py", "", DEPENDENCE),
@@ -55,14 +57,14 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
 HEAD = """\
 # Constants
 
-Every single number that steers a choice in scop, dependence, scheduling, tiling, tensorize, distribute, gpu, emit_c,
-emit_gpu, pipeline, search, graph, kernel, model, mesh and runtime, with its unit and its source.
+Every single number that steers a choice in target, scop, dependence, scheduling, tiling, tensorize, distribute, gpu,
+emit_c, emit_gpu, pipeline, search, graph, kernel, model, mesh and runtime, with its unit and its source.
 `python docs/constants.py` writes this page from the values; a test keeps it up to date, and another one finds numbers
 of these rooms that are missing here. Costs are what a machine takes for something; limits are budgets of searches and
 proofs, and sizes above which a choice pays. Lists of candidates are where they are tried, and the protocol of
 measurements (warm-ups, rounds, confidence) is in `polysched/measure`.
-`experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling and
-emit_c do.
+`experiments/ablation` says which costs and ports change the emitted C, and with `--limits` which limits of tiling,
+tensorize and emit_c do.
 """
 
 

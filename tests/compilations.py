@@ -1,7 +1,7 @@
-"""What compilers make during a test run, once for the same text and options.
+"""What compilers make during a test run, once for the same text and options; and large headers are read once.
 
-This holds in the processes of pytest, whose caches are folders of the run.  Commands that tests run have processes of
-their own.
+This holds in the processes of pytest, whose caches are folders of the run, and in the forks that become commands.
+Commands that tests start as new interpreters compile on their own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polysched
+from polysched.scop.c_frontend.text import preprocess
 from polysched.target import Compiler
 
 READ_MORE = ("-I", "-include", "-isystem", "-iquote", "-M", "-fprofile", "-save-temps", "-g", "-x", "@")
@@ -24,6 +25,19 @@ READ_MORE = ("-I", "-include", "-isystem", "-iquote", "-M", "-fprofile", "-save-
 OWN = f"-I{Path(polysched.__file__).parent}"
 """How folders of the program's own headers are named, which do not change during a run."""
 ENVIRONMENT = ("PATH", "CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX")
+LARGE = ("immintrin.h", "avxintrin.h")
+"""Headers that take a compiler longer than the texts of tests that include them."""
+ALONE = ("-shared", "-c", "-l", "-L", "-Wl,")
+"""Options that change nothing in how headers are read."""
+SHARED = "POLYSCHED_TEST_COMPILATIONS"
+"""The variable that names the folder to the forks that become commands."""
+_HEAD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/|#[ \t]*(?:include|define)\b[^\n]*(?<!\\)\n)*", re.DOTALL)
+_DIRECTIVE = re.compile(r"^#[ \t]*(?:include|define)\b.*\n", re.MULTILINE)
+STUBS = str(preprocess.STUB_HEADERS)
+READING = {"-E", "-fsyntax-only", "-w", "-x", "c", "-nostdinc", "-isystem", STUBS, *preprocess.EXTENSIONS}
+_PLAIN = re.compile(r"[\w./-]+")
+_MORE = re.compile(r"(?:#|%:|\?\?=)\s*(?:include\s*[^<\s]|embed|line|\\)|__has_include|__\w*(?:FILE|DATE|TIME)")
+_HERE = "\0"
 _OWN_HEADER = re.compile(r'^\s*#\s*include\s*"|__FILE__|__DATE__|__TIME__|\.incbin', re.MULTILINE)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -35,6 +49,8 @@ class Compilation:
 
     key: str
     output: Path
+    options: tuple[str, ...]
+    text: str
 
     @staticmethod
     def of(compiler: Compiler, arguments: Sequence[str], source: str | None, folder: Path | None) -> Compilation | None:
@@ -52,7 +68,40 @@ class Compilation:
             return None
         others = [a for k, a in enumerate(arguments) if a != inputs[0] and k != at + 1]
         return Compilation(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
-                                    text]), output)
+                                    text]), output, tuple(others), text)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One C file that is preprocessed, or looked at, without headers but those of the program."""
+
+    key: str
+    path: str
+
+    @staticmethod
+    def of(compiler: Compiler, arguments: Sequence[str], folder: Path | None) -> Reading | None:
+        """None where something else is asked for, or what is said depends on more than the text."""
+        if not arguments or arguments[0] not in ("-E", "-fsyntax-only") or arguments.count(STUBS) != 1:
+            return None
+        *others, path = arguments
+        if "-iquote" in others:   # no file is quoted
+            del others[others.index("-iquote"):][:2]
+        file = (folder or Path()) / path
+        if not _PLAIN.fullmatch(path) or not all(o in READING or o.startswith("-D") for o in others) or (
+                not file.is_file()):
+            return None
+        text = file.read_bytes().decode(errors="surrogateescape")   # its line ends are told apart
+        if path in text or _MORE.search(text):
+            return None
+        return Reading(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
+                                text]), path)
+
+
+def head_of(text: str) -> str:
+    """The includes and macros that a text begins with; empty where none of these headers is large."""
+    start = _HEAD.match(text)
+    head = "".join(_DIRECTIVE.findall(start.group() if start else ""))
+    return head if any(f"<{name}>" in head for name in LARGE) else ""
 
 
 def _digest(parts: Iterable[str]) -> str:
@@ -79,8 +128,57 @@ class Compilations:
             found.output.unlink(missing_ok=True)   # a process may have the earlier one loaded
             shutil.copy(kept, found.output)
             return subprocess.CompletedProcess([*compiler.command, *arguments], 0, "", "")
-        done = self.run(compiler, arguments, source=source, folder=folder, timeout_seconds=timeout_seconds)
+        read = Reading.of(compiler, arguments, folder) if found is None and source is None else None
+        if read is not None and (kept := self.folder / read.key).exists():
+            return subprocess.CompletedProcess([*compiler.command, *arguments], 0,
+                                               kept.read_text(errors="surrogateescape").replace(_HERE, read.path), "")
+        head = self._kept_head(compiler, found) if found is not None and compiler.kind == "gcc" else None
+        done = self.run(compiler, [*(("-include", str(head)) if head else ()), *arguments], source=source,
+                        folder=folder, timeout_seconds=timeout_seconds)
+        if head and (done.returncode or done.stdout + done.stderr):   # what is said has the lines of the text alone
+            done = self.run(compiler, arguments, source=source, folder=folder, timeout_seconds=timeout_seconds)
         if found is not None and done.returncode == 0 and not done.stdout + done.stderr and found.output.is_file():
             with tempfile.TemporaryDirectory(dir=self.folder) as place:
                 os.replace(shutil.copy(found.output, place), self.folder / found.key)
+        if read is not None and done.returncode == 0 and not done.stderr:
+            with tempfile.TemporaryDirectory(dir=self.folder) as place:
+                output = Path(place, "output")
+                output.write_text(done.stdout.replace(read.path, _HERE), errors="surrogateescape")
+                os.replace(output, self.folder / read.key)
         return done
+
+    def _kept_head(self, compiler: Compiler, found: Compilation) -> Path | None:
+        """A header with what the text begins with; beside it is its precompiled form, made when it is asked for again.
+
+        GCC itself looks whether that form fits, and reads the header where it does not.
+        """
+        if not (text := head_of(found.text)):
+            return None
+        options = [o for o in found.options if o != "-o" and not o.startswith(ALONE)]
+        key = _digest([*compiler.command, "", *options, "", *(os.environ.get(n, "") for n in ENVIRONMENT), text])
+        header = self.folder / f"{key}.h"
+        precompiled = header.with_suffix(".h.gch")
+        if precompiled.exists():
+            return header
+        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+            own = Path(place, "head.h")
+            own.write_text(text)
+            if not header.exists():
+                os.replace(own, header)
+                return None
+            if self.run(compiler, [*options, "-x", "c-header", str(own), "-o", f"{own}.gch"]).returncode:
+                return None
+            os.replace(f"{own}.gch", precompiled)
+        return header
+
+    def remove_precompiled(self) -> None:
+        """They take 20 MB each; where another process still names one, its compiler reads the header itself."""
+        for precompiled in self.folder.glob("*.gch"):
+            precompiled.unlink(missing_ok=True)
+
+
+def take_the_place(folder: Path, set_attribute: Callable[[type, str, object], None] = setattr) -> Compilations:
+    """Let every compiler of this process look into a folder first."""
+    made = Compilations(run=Compiler.run, folder=folder)
+    set_attribute(Compiler, "run", lambda self, arguments, **others: made(self, arguments, **others))
+    return made

@@ -11,9 +11,8 @@ import pytest
 
 from polysched.cli.entry import COLLECT_AFTER
 from polysched.emit_c import EmitOptions
-from polysched.target import Compiler
 from polysched.target.build_cache import ENVIRONMENT as CACHE
-from tests.compilations import Compilations
+from tests.compilations import SHARED, Compilations, take_the_place
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
 
@@ -85,11 +84,12 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
     outputs, cache = run / "compilations", run / "cache"
     for folder in (outputs, cache):
         folder.mkdir(mode=0o700, exist_ok=True)
-    made = Compilations(run=Compiler.run, folder=outputs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compiler, "run", lambda self, arguments, **others: made(self, arguments, **others))
+        made = take_the_place(outputs, patch.setattr)
         patch.setenv(CACHE, str(cache))
+        patch.setenv(SHARED, str(outputs))
         yield made
+    made.remove_precompiled()
 
 
 @pytest.fixture

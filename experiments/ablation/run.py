@@ -4,7 +4,8 @@
 
 A kernel is scheduled once.  Then a process is forked for every constant at half and at twice its value, which tiles and
 emits; what comes out is compared with the C of the shipped values.  With `--time`, versions whose C differs race.
-Programs in `programs/` have what no kernel of the tests has: known sizes that blocks do not divide, `--safe`.
+Programs in `programs/` have what no kernel of the tests has: known sizes that blocks do not divide, `--safe`, and
+products for instructions, which go the whole way every time.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ from polysched.experiment.plots import COLOURS, new_figure
 from polysched.experiment.tables import markdown_table
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
-from polysched.pipeline.way import emit_blocks
+from polysched.pipeline.way import emit_blocks, optimized_region
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file
+from polysched.scop.scop import Scop
 from polysched.target.constant import constants
 from polysched.target.target import Target
+from polysched.tensorize.limits import LIMITS as TENSORIZE
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.limits import LIMITS as TILING
 
@@ -49,7 +52,8 @@ KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
 PROGRAMS = Path(__file__).parent / "programs"
 PACKAGE = Path(polysched.__file__).parent
 FACTORS = (0.5, 2.0)
-BUDGETS = ("isl operations", "s")
+BUDGETS = ("isl operations", "s", "SAT conflicts", "assignments", "trials", "inputs", "steps")
+ROOMS = {"tiling": TILING, "emit_c": EMIT_C, "tensorize": TENSORIZE}
 SHIPPED = "shipped"
 
 
@@ -72,6 +76,29 @@ class Variant:
         return f"{self.record}.{self.name}"
 
 
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A program on its way to C.
+
+    Parameters
+    ----------
+    schedule : None where instructions may compute it, so that every version goes the whole way.
+    """
+
+    scop: Scop
+    options: PipelineOptions
+    schedule: Schedule | None = None
+
+    def text(self, target: Target) -> str:
+        """Its C for a machine, and with `safe` the conditions under which it runs."""
+        options = replace(self.options, tiling=replace(self.options.tiling, target=target))
+        if self.schedule is None:
+            source = optimized_region(self.scop, options, {}).source
+            return f"{source.preamble}\n{source.text}"
+        source = emitted(self.schedule, options)
+        return "\n".join([source.text, *(crossover(source, target).conditions if options.safe else ())])
+
+
 def cases(settings: Settings) -> list[Case]:
     """The small programs first, then the kernels of the tests."""
     files = (*sorted(PROGRAMS.glob("*.c")), *sorted(KERNELS.glob("*.c")))
@@ -83,39 +110,48 @@ def file_of(case: str) -> Path:
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--limits", action="store_true", help="the limits of tiling and emit_c, too, but for budgets")
+    group.add_argument("--limits", action="store_true",
+                       help="the limits of tiling, tensorize and emit_c, too, but for budgets")
     group.add_argument("--time", action="store_true", help="run what differs, at the sizes of the configuration")
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """The constants that the way from the schedule to C reads, and for each factor whether the C differs."""
-    options = PipelineOptions(tensorize=None, safe=case.name in settings.config["safe"])
-    report("scheduling")
-    scop = from_c_file(file_of(case.name))
-    schedule = scheduled(analysed(scop, vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences,
-                         options)
-    read, shipped = in_child(lambda: _traced(schedule, options))
+    program = made(case.name, settings.config, report)
+    options, schedule = program.options, program.schedule
+    read, shipped = in_child(lambda: _traced(program))
     found, sources = [], {}
     for variant in variants(options.target(), set(read), limits=bool(settings.options.get("limits"))):
         report(f"{variant.constant} times {variant.factor:g}")
-        digest, problem = in_child(partial(_varied, schedule, options, variant))
+        digest, problem = in_child(partial(_varied, program, variant))
         found.append({"constant": variant.constant, "factor": variant.factor, "value": variant.value,
                       "changes": digest != shipped, **({"problem": problem} if problem else {})})
         if digest not in (shipped, "") and digest not in sources:
             sources[digest] = variant
     values: dict[str, Any] = {"vector_bits": options.target().vector_bits, "read": sorted(read), "variants": found}
-    if settings.options.get("time") and case.name in settings.config["sizes"]:
+    if schedule is not None and settings.options.get("time") and case.name in settings.config["sizes"]:
         values["times"] = raced(schedule, options, list(sources.values()), settings,
                                 settings.config["sizes"][case.name], report)
     return values
 
 
+def made(name: str, config: Mapping[str, Any], report: Report) -> Program:
+    """The program of a case, scheduled where no instruction is looked for."""
+    scop = from_c_file(file_of(name))
+    if name in config["instructed"]:
+        return Program(scop, PipelineOptions(verify_instructions="never"))
+    options = PipelineOptions(tensorize=None, safe=name in config["safe"])
+    report("scheduling")
+    dependences = analysed(scop, vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
+    return Program(scop, options, scheduled(dependences, options))
+
+
 def variants(target: Target, read: set[str], *, limits: bool) -> Iterator[Variant]:
     """Every constant that was read, at each factor that gives another value; whole numbers stay whole."""
-    records = {"costs": target.costs, "ports": target.ports} | ({"tiling": TILING, "emit_c": EMIT_C} if limits else {})
+    records = {"costs": target.costs, "ports": target.ports} | (ROOMS if limits else {})
     for record, value in records.items():
         for found in constants(value):
-            if found.unit in BUDGETS and record in ("tiling", "emit_c"):
+            if record in ROOMS and (found.unit in BUDGETS or isinstance(found.value, tuple)):
                 continue
             if record in ("costs", "ports") and f"{record}.{found.name}" not in read:
                 continue
@@ -125,12 +161,13 @@ def variants(target: Target, read: set[str], *, limits: bool) -> Iterator[Varian
                     yield Variant(record=record, name=found.name, factor=factor, value=changed)
 
 
-def _traced(schedule: Schedule, options: PipelineOptions) -> tuple[list[str], str]:
+def _traced(program: Program) -> tuple[list[str], str]:
     """The costs and ports that are read on the way to C, and the digest of that C."""
     read: set[str] = set()
-    target = options.target()
+    target = program.options.target()
     target = replace(target, costs=_watched(target.costs, "costs", read), ports=_watched(target.ports, "ports", read))
-    text = _text(emitted(schedule, options, target), options, target)
+    read.clear()   # of what making the records read
+    text = program.text(target)
     return sorted(read), _digest(text)
 
 
@@ -147,45 +184,37 @@ def _watched(record: Any, name: str, read: set[str]) -> Any:
     return kind(**{found.name: found.value for found in constants(record)})
 
 
-def _varied(schedule: Schedule, options: PipelineOptions, variant: Variant) -> tuple[str, str]:
+def _varied(program: Program, variant: Variant) -> tuple[str, str]:
     """The digest of the C with one constant at another value; empty with the reason where there is none."""
     try:
-        return _digest(_with(schedule, options, variant)), ""
+        return _digest(_with(program, variant)), ""
     except PolyschedError as error:
         return "", str(error)
 
 
-def _with(schedule: Schedule, options: PipelineOptions, variant: Variant) -> str:
-    target = options.target()
-    if variant.record == "costs":
-        target = replace(target, costs=replace(target.costs, **{variant.name: variant.value}))
-    elif variant.record == "ports":
-        target = replace(target, ports=replace(target.ports, **{variant.name: variant.value}))
-    else:
-        for module, name in places(variant.record, variant.name):
-            setattr(module, name, variant.value)
-    return _text(emitted(schedule, options, target), options, target)
+def _with(program: Program, variant: Variant) -> str:
+    """The C with one constant at another value; a limit is changed for the whole process."""
+    target = program.options.target()
+    if variant.record not in ROOMS:
+        return program.text(_target_with(target, variant))
+    object.__setattr__(ROOMS[variant.record], variant.name, variant.value)
+    for module, name in places(variant.record, variant.name):
+        setattr(module, name, variant.value)
+    return program.text(target)
 
 
-def _text(source: CSource, options: PipelineOptions, target: Target) -> str:
-    """The C, and with `safe` the conditions under which it runs."""
-    return "\n".join([source.text, *(crossover(source, target).conditions if options.safe else ())])
-
-
-def emitted(schedule: Schedule, options: PipelineOptions, target: Target) -> CSource:
+def emitted(schedule: Schedule, options: PipelineOptions) -> CSource:
     """From the schedule to C, as the pipeline goes, but for instructions."""
-    tiling = replace(options.tiling_options(), target=target)
-
     def tiled_by(how: TilingOptions) -> Any:
         return tile(schedule, how, alone=False)
-    return emit_blocks(tiled_by, tiling, options.emit_options())
+    return emit_blocks(tiled_by, options.tiling_options(), options.emit_options())
 
 
 @cache
 def _assigned() -> Mapping[tuple[str, str], tuple[str, str]]:
     """By room and limit: the module and the name that hold it (`NAME = LIMITS.limit`)."""
     found = {}
-    for room in ("tiling", "emit_c"):
+    for room in ROOMS:
         for path in sorted((PACKAGE / room).rglob("*.py")):
             for statement in ast.parse(path.read_text()).body:
                 match statement:
@@ -197,7 +226,12 @@ def _assigned() -> Mapping[tuple[str, str], tuple[str, str]]:
 
 
 def places(room: str, limit: str) -> list[tuple[ModuleType, str]]:
-    """The modules with a global variable for a limit: the one that asks for it, and those that import its name."""
+    """The modules with a global variable for a limit: the one that asks for it, and those that import its name.
+
+    None where only the record itself has it.
+    """
+    if (room, limit) not in _assigned():
+        return []
     home, name = _assigned()[room, limit]
     found = []
     for module in [m for key, m in sys.modules.items() if key.startswith("polysched.") and name in vars(m)]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import statistics
 import sys
 import threading
 import time
@@ -229,44 +230,55 @@ for (int t = 0; t < steps; t++) {
 
 
 def killed(config: Any, report: Report) -> dict[str, Any]:
-    """Ranks of a distributed program, killed at moments spread over the run; extra time in steps of the plain run."""
+    """Ranks of a distributed program, killed at random moments; extra time in steps of the plain runs between them."""
+    at_once = rank_kills(config, report, config["kills_at_once"], {"spare_seconds": 0.0})
+    return {**rank_kills(config, report, config["kills"], {}), "spare_at_once": at_once,
+            "at_once_right": all(run["same"] for run in at_once["runs"])}
+
+
+def rank_kills(config: Any, report: Report, kills: int, options: dict[str, Any]) -> dict[str, Any]:
+    """As many kills, each behind a plain run."""
     distributed, sizes = distribute(mixing(), "i"), {"n": config["n"], "steps": config["program_steps"]}
     draw = np.random.default_rng(0)
     arrays = {name: draw.random((config["n"], config["n"])) for name in "ABM"}
     runs: list[dict[str, Any]] = []
-    with Cluster(workers=2, spares=1) as cluster:
+    with Cluster(workers=2, spares=1, **options) as cluster:
         program = cluster.program("ranks")
-        wanted, step = b"", 0.0
-        for number in range(-2, config["kills"]):
-            report(f"run {number + 3}")
+        wanted = b""
+        for number in range(2 + 2 * kills):   # the first two are warm-ups
+            report(f"run {number + 1}")
             before, losses, again = len(cluster.ran), len(cluster.losses), cluster.sent_again
             began = time.time()
             run = run_distributed(program, distributed, arrays, sizes)
-            sent = time.time()
-            at = 0.0
-            if number >= 0:
-                at = runs[-1]["plain_seconds"] * (number + 0.6) / (config["kills"] + 0.2)
-                timer = threading.Timer(at, cluster.crash, (number % 2,))
+            sent, at, timer = time.time(), 0.0, None
+            if kill := number > 1 and number % 2 == 1:
+                at = float(draw.uniform(0.05, 0.95)) * runs[-1]["seconds"]
+                timer = threading.Timer(at, cluster.crash, (int(draw.integers(2)),))
                 timer.start()
             result = run.result("A", SECONDS).tobytes()
             seconds, own = time.time() - sent, cluster.ran[before:]
-            if number < 0:
-                wanted, plain = result, seconds
-                step = plain / (2 * config["program_steps"])
-            runs.append({"killed": number >= 0, "at": at, "seconds": seconds, "plain_seconds": plain,
-                         "same": result == wanted, "costs_seconds": seconds - plain,
-                         "costs_steps": (seconds - plain) / step, "losses": len(cluster.losses) - losses,
+            if timer is not None:
+                timer.cancel()   # a run may end before its kill
+                timer.join()
+            wanted = wanted or result
+            runs.append({"killed": kill, "at": at, "seconds": seconds, "same": result == wanted,
+                         "losses": len(cluster.losses) - losses, "heard": [x.heard for x in cluster.losses[losses:]],
                          "sent_again": cluster.sent_again - again, "dispatch_seconds": sent - began,
                          "ran": [[r.worker, round(r.began - sent, 4), round(r.seconds, 4), r.attempt] for r in own]})
-            while number >= 0 and not spare_is_up(cluster):
-                time.sleep(0.5)
-    return {"step_seconds": step, "runs": runs, "nodes": run.nodes}
+            cluster.refill()
+    return costs(runs[2:], run.nodes // 2)
 
 
-def spare_is_up(cluster: Cluster) -> bool:
-    """Waits until the new spare process has loaded something."""
-    cluster.load([FunctionCode(function=abs)])
-    return True
+def costs(runs: list[dict[str, Any]], steps: int) -> dict[str, Any]:
+    """What kills cost beyond the median of the plain runs, in seconds, and in steps: a step is a node on each rank."""
+    plain = statistics.median(r["seconds"] for r in runs if not r["killed"])
+    for r in runs:
+        r["costs_seconds"] = r["seconds"] - plain
+        r["costs_steps"] = r["costs_seconds"] * steps / plain
+    hit = [r for r in runs if r["losses"]]
+    told = {"runs": runs, "plain_seconds": plain, "step_seconds": plain / steps, "steps": steps, "kills": len(hit)}
+    return told | {f"costs_{unit}_{name}": function([r[f"costs_{unit}"] for r in hit]) for unit in ("steps", "seconds")
+                   for name, function in (("median", statistics.median), ("most", max))}
 
 
 def together(config: Any, report: Report) -> dict[str, Any]:
@@ -311,14 +323,24 @@ def table(records: Sequence[Record]) -> str:
         parts.append(markdown_table(["workers", "right", "killed", "right with the kill", "nodes sent again"],
                                     staged_rows))
     for r in (r for r in done if "killed" in r.parameters):
-        parts.append(markdown_table(
-            ["killed at s", "of s", "step ms", "costs ms", "in steps", "nodes sent again", "same bits"],
-            [[f"{k['at']:.2f}", f"{k['plain_seconds']:.2f}", f"{1e3 * r.values['step_seconds']:.0f}",
-              f"{1e3 * k['costs_seconds']:.0f}", f"{k['costs_steps']:.2f}", k["sent_again"], k["same"]]
-             for k in r.values["runs"] if k["killed"]]))
+        parts += kill_tables(r.values)
     for r in (r for r in done if "programs" in r.parameters):
         parts.append(f"Two programs at once: right {r.values['right']}, {r.values['turns']} turns between them.")
     return "\n\n".join(parts)
+
+
+def kill_tables(values: Any) -> list[str]:
+    """Kills in short, then one by one."""
+    short = markdown_table(
+        ["new spare process", "kills", "step ms", "median cost ms", "in steps", "greatest cost ms", "in steps"],
+        [[name, v["kills"], f"{1e3 * v['step_seconds']:.0f}", f"{1e3 * v['costs_seconds_median']:.0f}",
+          f"{v['costs_steps_median']:.2f}", f"{1e3 * v['costs_seconds_most']:.0f}", f"{v['costs_steps_most']:.2f}"]
+         for name, v in (("behind the run", values), ("at once", values["spare_at_once"]))])
+    each = markdown_table(
+        ["killed at s", "of s", "costs ms", "in steps", "heard by", "nodes sent again", "same bits"],
+        [[f"{k['at']:.2f}", f"{k['seconds']:.2f}", f"{1e3 * k['costs_seconds']:.0f}", f"{k['costs_steps']:.2f}",
+          ", ".join(k["heard"]), k["sent_again"], k["same"]] for k in values["runs"] if k["killed"]])
+    return [short, each]
 
 
 def nothing(why: str) -> Figure:
@@ -334,7 +356,7 @@ def plot(records: Sequence[Record]) -> Figure:
     found = next((r for r in records if "killed" in r.parameters and r.values), None)
     if found is None:
         return nothing("no run with a kill was recorded")
-    runs = found.values["runs"][1:]
+    runs = found.values["runs"][:8]
     figure, first = new_figure(width=8.0, height=1.2 * len(runs) + 0.8)
     first.remove()
     longest = max(run["seconds"] for run in runs)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polysched.distribute import Distributed, Partition
+from polysched.errors import IllegalScheduleError, UsageError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
 from polysched.measure.paired import MeasureOptions, Subject
@@ -24,19 +25,28 @@ RANKS = (1, 2, 4)
 
 
 def cases(settings: Settings) -> list[Case]:
-    """Every kernel on every number of ranks."""
-    return [Case(name=f"{name}_{ranks}", parameters={
-        "kernel": name, "loop": own["loop"], "partition": own.get("partition", "block"), "ranks": ranks,
-        "sizes": own["sizes"]}) for name, own in settings.config["kernel"].items() for ranks in RANKS]
+    """Every kernel on every number of ranks, then on two ranks with time tiles."""
+    found = []
+    for name, own in settings.config["kernel"].items():
+        given = {"kernel": name, "loop": own["loop"], "partition": own.get("partition", "block"), "sizes": own["sizes"]}
+        found += [Case(name=f"{name}_{ranks}", parameters={**given, "ranks": ranks}) for ranks in RANKS]
+        found.append(Case(name=f"{name}_tiles", parameters={
+            **given, "ranks": 2, "time_tile": settings.config["time_tile"]}))
+    return found
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Distribute, run on ranks, compare bit for bit, and count the messages' sets."""
     given = case.parameters
-    kind, ranks = given["partition"], given["ranks"]
+    kind, ranks, tile = given["partition"], given["ranks"], given.get("time_tile", 1)
     report("distributing")
-    made = distribute_file(KERNELS / f"{given['kernel']}.c", given["loop"], partition=Partition(
-        kind=kind, ranks=None if kind == "block" else ranks))
+    try:
+        made = distribute_file(KERNELS / f"{given['kernel']}.c", given["loop"], time_tile=tile, partition=Partition(
+            kind=kind, ranks=None if kind == "block" else ranks))
+    except (IllegalScheduleError, UsageError) as error:
+        if tile == 1:
+            raise
+        return {"refused": error.problem}
     subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=made.text)
     report("running")
     options = MeasureOptions(threads=1, limits=Limits(seconds=600))
@@ -66,6 +76,13 @@ def exact_bytes(region: Distributed, sizes: dict[str, int], ranks: int) -> int:
 
 
 def table(records: Sequence[Record]) -> str:
+    plain = [r for r in records if "time_tile" not in r.parameters]
+    tiled = [r for r in records if "time_tile" in r.parameters]
+    return "\n\n".join(text for text, own in ((ranks_table(plain), plain), (tiles_table(tiled, plain), tiled)) if own)
+
+
+def ranks_table(records: Sequence[Record]) -> str:
+    """Kernels on ranks that exchange behind every step."""
     first = {r.parameters["kernel"]: r for r in records if r.parameters["ranks"] == 1}
     rows = []
     for record in records:
@@ -80,6 +97,25 @@ def table(records: Sequence[Record]) -> str:
                      f"{values['gathered_bytes']:.0f}"])
     return markdown_table(["kernel", "partition", "ranks", "loops of steps", "results", "CPU s in all", "of one rank",
                            "of the original", "messages", "bytes", "bytes / exact set", "gathered bytes"], rows)
+
+
+def tiles_table(records: Sequence[Record], plain: Sequence[Record]) -> str:
+    """Two ranks with time tiles, beside the same two that exchange behind every step."""
+    each = {r.parameters["kernel"]: r.values for r in plain if r.parameters["ranks"] == 2}
+    rows = []
+    for record in records:
+        values, name = record.values, record.parameters["kernel"]
+        if "refused" in values:
+            rows.append([name.replace("_", " "), "", "", "", "", "", values["refused"]])
+            continue
+        other = each.get(name)
+        exact, sent = values["exact_bytes"], values["step_bytes"]
+        rows.append([name.replace("_", " "), "wrong" if values["wrong"] else "equal", f"{values['step_messages']:.0f}",
+                     *(f"{values[key] / other[key]:.3f}" if other and other[key] else "" for key in (
+                         "step_messages", "step_bytes", "cpu_seconds")),
+                     f"sends {sent / exact:.2f} of the exact set" if exact else "sends nothing"])
+    return markdown_table(["time tiles on two ranks", "results", "messages", "of those of each step", "bytes, the same",
+                           "CPU s, the same", "what else"], rows)
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)

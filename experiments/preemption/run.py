@@ -9,6 +9,7 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 WAYS = {"run to completion": ServeOptions(preempt=False), "yield": ServeOptions(),
         "yield or reset": ServeOptions(reset=True),
         "yield, two threads": ServeOptions(workers=2), "yield, two threads, no padding": ServeOptions(
-            workers=2, pad=False)}
+            workers=2, pad=False),
+        "yield, two threads, padding by the model": ServeOptions(workers=2, most_rise=0.1)}
 REEF_RISE, REEF_GAIN = 0.02, 7.7
 """Han et al., "Microsecond-scale preemption for concurrent GPU-accelerated DNN inferences", OSDI 2022, abstract."""
 
@@ -68,8 +70,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     if "poll" in case.parameters:
         return polled(case.parameters["poll"], config["patient"])
     way, fifo = WAYS[case.parameters["way"]], case.parameters["fifo"]
-    options = ServeOptions(workers=way.workers, preempt=way.preempt, pad=way.pad, fifo=fifo,
-                           reset=way.reset)
+    options = replace(way, fifo=fifo)
     report("compiling")
     kernel = preemptible(product(), tiles=case.parameters["tiles"])
     urgent = Job(name="urgent", kernel=kernel, arguments=operands(kernel, config["urgent"]), period=config["period"],
@@ -87,6 +88,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     gain = 1 + together["patient"].runs * (undisturbed["patient"].seconds / 20) / (config["requests"] * own)
     rise = float(np.mean(together["urgent"].latencies) / np.mean(alone["urgent"].latencies)) - 1
     return {"fifo": together.fifo, "gain": gain, "rise": rise, "resets": together["patient"].resets,
+            "beside": together["patient"].beside,
             "alone_latencies": np.round(alone["urgent"].latencies, 7).tolist(),
             "alone": quantiles(alone), "together": quantiles(together),
             "latencies": np.round(together["urgent"].latencies, 7).tolist(),

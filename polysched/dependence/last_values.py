@@ -88,7 +88,7 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
         try:
             changed = analyse(scop, value_based=True, inputs=dependences.inputs, known=dependences)
         except BudgetExceededError as spent:
-            logger.info("%s has one storage for all iterations: %s", array.name, spent.problem)
+            logger.info("iterations get no copies of %s: %s", array.name, spent.problem)
             continue
         if changed.value_based:
             check_same_values(dependences, changed)
@@ -149,7 +149,7 @@ def _obstacle(dependences: Dependences, array: Array) -> str:
     """Why an array cannot have copies, whatever the loop; empty where nothing is in the way."""
     scop, users = dependences.scop, _users(dependences.scop, array)
     if array.c_element.count("{}") != len(array.extents):
-        return "its elements are spelled in a way that no copy has"
+        return "it has fewer subscripts than dimensions"
     if not all(a.exact for _, a in users):
         return "which elements are accessed is not known exactly"
     if any(a.kind is AccessKind.MAY_WRITE or not a.relation.is_single_valued() for _, a in users):
@@ -172,9 +172,9 @@ def kept_storage(dependences: Dependences) -> tuple[str, ...]:
         others = replace(dependences, pairs=tuple(p for p in dependences.pairs if p not in flow))
         if loops and _freed(others, array, {**private, array.name: loops}):
             first = users[0][0]
-            found.append(f"array {array.name}: one storage for all iterations of "
-                         f"{first.iterators[loops[0].counters[first.name][0]]}, which it alone keeps in order, since "
-                         f"{_reason(dependences, array, loops[0])}")
+            found.append(f"array {array.name}: it alone keeps iterations of "
+                         f"{first.iterators[loops[0].counters[first.name][0]]} from running in parallel; they get no "
+                         f"copies of it, since {_reason(dependences, array, loops[0])}")
     return tuple(found)
 
 

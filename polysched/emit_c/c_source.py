@@ -13,8 +13,9 @@ from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.target.one_line import OneLine
-from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
+from polysched.target.target import LINE_BYTES, PORTS, CorePorts, Target, host
 from polysched.tiling.tiled_schedule import TiledSchedule
+from polysched.tiling.tree.light_iterations import team_iterations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,7 @@ class EmitOptions(OneLine):
     vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
     line_bytes : of the first cache.
     ports : what a core does per cycle.
+    team_iterations, team_bytes : of a usual loop, and of a copy, from which on a team of threads shares it.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
     preemptible : the region can be stopped behind every tile and gone on with (`scalar_code.preemption`); on one
@@ -64,6 +66,8 @@ class EmitOptions(OneLine):
     vector_registers: int | None = None
     line_bytes: int = LINE_BYTES
     ports: CorePorts = PORTS
+    team_iterations: int = team_iterations(Target())
+    team_bytes: int = Target().team_bytes
     max_operations: int = 4_000_000
     verify_passes: bool = False
     preemptible: bool = False
@@ -87,7 +91,7 @@ def options_for(tiled: TiledSchedule) -> EmitOptions:
     target = tiled.options.target
     return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes,
                        vector_registers=target.vector_registers, line_bytes=target.line_bytes,
-                       ports=target.ports)
+                       ports=target.ports, team_iterations=team_iterations(target), team_bytes=target.team_bytes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

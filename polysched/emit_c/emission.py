@@ -93,5 +93,6 @@ def printed_region(lowered: Lowered) -> Region:
 def _memories(scop: Scop, lowered: Lowered) -> Iterator[Memory]:
     """What a region needs from the heap."""
     yield from (whole_array(scop, array, name) for array, name in lowered.heap.items())
-    yield from (parts_of_threads(scop, t) for t in lowered.placed.values() if t.memory)
+    line_bytes = lowered.context.options.line_bytes
+    yield from (parts_of_threads(scop, t, line_bytes=line_bytes) for t in lowered.placed.values() if t.memory)
     yield from (memory_of(panel) for panel in shared_panels(lowered.loops) if not stack_declaration(panel))

@@ -17,7 +17,7 @@ from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.emit_c.scalar_code.heap import Memory, fits_stack, prototypes
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.errors import UsageError
-from polysched.scop.body import Call, statement_expressions, walk
+from polysched.scop.body import OF_PARTS, Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.target.one_line import OneLine
@@ -124,7 +124,7 @@ def _array_parameter(array: Array, written: bool) -> FunctionParameter:
                              hint=f"give it the C element (*{array.name})")
         declaration = f"{array.dtype.c_name} {array.name}" if by_value else (
             f"{const}{array.dtype.c_name} *restrict {array.name}")
-        kind = (ParameterKind.FLOATING if array.dtype.is_float else ParameterKind.INTEGER) if by_value else (
+        kind = (ParameterKind.INTEGER if array.dtype.is_integer else ParameterKind.FLOATING) if by_value else (
             ParameterKind.ARRAY)
         return FunctionParameter(name=array.name, kind=kind, dtype=array.dtype, c_declaration=declaration,
                                  constant=not written, restrict=not by_value)
@@ -145,7 +145,7 @@ def _prototypes(scop: Scop, heap: tuple[Memory, ...]) -> list[str]:
     calls |= {e.function: e for s in scop.statements for a in s.accesses for top in a.subscripts for e in walk(top)
               if isinstance(e, Call)}
     for function, call in sorted(calls.items()):
-        if function not in ("floordiv", "floormod"):
+        if function not in ("floordiv", "floormod", OF_PARTS):
             arguments = ", ".join(argument.dtype.c_name for argument in call.arguments) or "void"
             lines.append(f"{call.dtype.c_name} {function}({arguments});")
     return [*lines, *prototypes(heap)]

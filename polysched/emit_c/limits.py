@@ -55,6 +55,16 @@ class EmitLimits:
     row_slack: int = constant(
         8, unit="elements", source="elements by which a row may seem longer, so that fewer cases are told apart")
 
+    # distributed/region.py
+    most_row_cases: int = constant(
+        8, unit="cases", source="of the ends of rows in a message; with more, its elements go one by one; first guess")
+
+    # distributed/runtime.py
+    spin_seconds: float = constant(
+        5e-5, unit="s", source="that a rank looks for its messages without a rest; first guess")
+    rest_microseconds: int = constant(
+        20, unit="us", source="of a rank that waits longer; Linux adds some 50, its slack of timers")
+
     # bodies/array_bounds.py
     read_operations: int = constant(
         50_000, unit="isl operations", source="to prove that an element exists and may be read")
@@ -220,6 +230,10 @@ class EmitLimits:
     far_conversion: int = constant(
         4, unit="1", source="how many times wider, from where a conversion takes more than one step")
 
+    # vector_code/needed_tiles.py
+    most_tests_of_a_tile: int = constant(
+        16, unit="tests", source="of conditions on data, ahead of a register tile that none of them may need")
+
     # vector_code/overlapping_reads.py
     most_carried: int = constant(16, unit="registers", source="registers that go from vector to vector")
     operations_per_load: int = constant(
@@ -230,7 +244,6 @@ class EmitLimits:
         1 << 16, unit="bytes", source="of a panel that is declared as a local array")
     most_unrolled_copies: int = constant(8, unit="iterations", source="of a copy that is written out")
     longest_run: int = constant(64, unit="elements", source="elements of each row that are turned at a time")
-    fewest_copied_bytes_for_threads: int = constant(1 << 18, unit="bytes", source="of a copy that is worth a team")
 
     # vector_code/thread_parts.py
     parts_of_a_thread: int = constant(

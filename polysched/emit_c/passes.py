@@ -127,7 +127,8 @@ def _contract(loops: Node, context: PassContext) -> Node:
 
 def _reduce_on_threads(loops: Node, context: PassContext) -> Node:
     return reduce_on_threads(loops, context.facts, ThreadReductions(
-        dependences=context.dependences, reductions=context.reductions_in_parts(), taken=context.taken))
+        dependences=context.dependences, reductions=context.reductions_in_parts(), taken=context.taken,
+        least_work=context.options.team_iterations))
 
 
 def _register_tiles(loops: Node, context: PassContext) -> Node:
@@ -153,7 +154,8 @@ def _separation(context: PassContext, most_bytes: int) -> Separation:
         wanted = context.options.packing
         if isinstance(wanted, tuple):
             copies = tuple(copy for copy in copies if copy.array in wanted)
-        return panels_for(printer.scop, tiles, facts, printer.taken, copies, most_bytes=most_bytes) if wanted else ()
+        return panels_for(printer.scop, tiles, facts, printer.taken, copies, line_bytes=context.options.line_bytes,
+                          most_bytes=most_bytes) if wanted else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
                       scatters=printer.scatters)
@@ -247,7 +249,8 @@ STRUCTURE: tuple[LoopPass, ...] = (
              keeps_names=False),
     LoopPass("name_loops", "Loop variables get the source's names.", _name_loops),
     LoopPass("split_at_pivots", "A loop is cut where one iteration, the pivot's, is unlike the others.",
-             lambda loops, context: split_at_pivots(loops, context.facts, context.dependences)),
+             lambda loops, context: split_at_pivots(
+                 loops, context.facts, context.dependences, least_work=context.options.team_iterations)),
     LoopPass("array_contraction", "Temporary arrays become variables or small buffers.", _contract, (UNTRACED,)),
     LoopPass("buffer_lanes", "Loops that fill a buffer follow its order in memory.",
              lambda loops, context: follow_buffers(loops, context.facts, context.dependences), (VECTORS, UNTRACED)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -32,7 +32,8 @@ from polysched.emit_c.nests.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.nests.vector_loops import one_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
 from polysched.emit_c.scalar_code.band_comments import BandComments
-from polysched.emit_c.scalar_code.early_exit import exit_test
+from polysched.emit_c.scalar_code.c_text import CText, Level, joined
+from polysched.emit_c.scalar_code.early_exit import entry_test, exit_test, is_element
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -47,6 +48,7 @@ from polysched.emit_c.scalar_code.statements import INDENT, braced, branches, pr
 from polysched.emit_c.scalar_code.thread_arrays import array_of_thread
 from polysched.emit_c.scalar_code.tracing import LANES, PARTS, THREADS, instance_call, unordered_loop
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
+from polysched.emit_c.vector_code.needed_tiles import tile_tests
 from polysched.emit_c.vector_code.panel_copy import PanelCopy
 from polysched.emit_c.vector_code.thread_parts import ThreadParts
 from polysched.emit_c.vector_code.tile_code import TileCode
@@ -145,7 +147,7 @@ class RegionPrinter:
         used = self.loop_names | {node.first, node.end, node.part}
         parts = ThreadParts(
             node=node, scop=self.scop, index=self.index, local_names=self.local_names,
-            line_bytes=self.options.line_bytes,
+            line_bytes=self.options.line_bytes, least_work=self.options.team_iterations,
             fresh=lambda wish: self.taken.fresh(wish, used),
             element=lambda e: self._printer(e.instance, Point(())).element(
                 self.scop.statement(e.instance.statement).access(e.reference)))
@@ -159,7 +161,7 @@ class RegionPrinter:
 
     def _declaration(self, temporary: Temporary) -> list[str]:
         if temporary.memory:
-            return [part_of_thread(self.scop, temporary)]
+            return [part_of_thread(self.scop, temporary, line_bytes=self.options.line_bytes)]
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         dtype = self.scop.array(temporary.array).dtype
@@ -184,8 +186,20 @@ class RegionPrinter:
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
         body = self._iteration(loop, body, alone=bool(wanted))
-        return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
-                                        simd=self.options.simd, index=self.index, tested=self.tested_teams)]
+        lines = with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
+                             simd=self.options.simd, index=self.index, tested=self.tested_teams)
+        needed = self._entered_if(loop, place)
+        return [*comment, *(lines if needed is None else braced(f"if ({needed})", lines))]
+
+    def _entered_if(self, loop: For, place: Place) -> str | None:
+        """The test without which a loop has nothing to do, unless a loop around it has made the test."""
+        needed = None if self.options.preemptible else self._entry_test(loop)
+        if needed is None or needed in map(self._entry_test, place.above):
+            return None
+        return self._where_run((loop,) if is_element(needed) else (), CText(needed, Level.UNARY), place.facts)
+
+    def _entry_test(self, loop: For) -> str | None:
+        return entry_test(loop, lambda leaf: self._printer(leaf, Point(())))
 
     def _iteration(self, loop: For, body: list[str], *, alone: bool) -> list[str]:
         """The lines of an iteration with what stands around them.
@@ -224,7 +238,21 @@ class RegionPrinter:
         comment = self._tile_comment(tile, place) if self.options.comments else []
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
                  if not edge.is_own_variable]
-        return [*comment, *bases, *lines]
+        needed = self._needed_if(tile, place)
+        return [*comment, *bases, *(lines if needed is None else braced(f"if ({needed})", lines))]
+
+    def _needed_if(self, tile: RegisterTile, place: Place) -> str | None:
+        """The test without which a register tile has nothing to do, unless a loop around it has made the test."""
+        tests = () if self.options.preemptible else tile_tests(tile, self._printer)
+        made = [self._entry_test(loop) for loop in place.above] if tests else []
+        if not tests or tests[0] in made:
+            return None
+        return self._where_run(tile.loops, joined("||", [CText(test, Level.UNARY) for test in tests]), place.facts)
+
+    def _where_run(self, loops: Sequence[For], test: CText, facts: Facts) -> str:
+        """A test that is made only where some loops run."""
+        runs = [self.index.condition(Comparison("<", loop.lower, loop.upper)) for loop in loops if not facts.runs(loop)]
+        return str(joined("&&", [*runs, test]))
 
     def _tile_comment(self, tile: RegisterTile, place: Place) -> list[str]:
         """What is said of a tile: the statements of a loop, what lies in lanes, or the shape; nothing of a row."""
@@ -384,6 +412,7 @@ class RegionPrinter:
         """The panel's declaration, the loops that fill it, and the body."""
         copy = PanelCopy(panel=node.panel, printer=self._printer(node.source, Point(())), types=self.types,
                          taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits,
+                         line_bytes=self.options.line_bytes, team_bytes=self.options.team_bytes,
                          threads=self.options.openmp and not any(runs_on_threads(loop, ()) for loop in place.above))
         lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
         return [copy.comment, *lines] if self.options.comments else lines

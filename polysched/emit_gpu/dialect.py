@@ -83,7 +83,7 @@ def _check_statement(scop: Scop, statement: Statement) -> None:
 
 
 def _check_type(dtype: DType, where: str) -> None:
-    if dtype in NO_TYPES:
+    if dtype in NO_TYPES or dtype.is_complex:
         raise UnsupportedScopError(f"device code has no type {dtype.c_name}", where=where,
                                    hint="use float or double")
 

@@ -22,7 +22,7 @@ from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
 from polysched.kernel.passed_values import buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
-from polysched.scop.dtypes import BY_NAME
+from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
 from polysched.target.one_line import shortened
@@ -79,7 +79,7 @@ class CFileFunction:
         """The file-scope arrays and numbers that the regions touch, by name, on the memory of the compiled code."""
         made = {}
         for number, variable in enumerate(self._described.variables):
-            dtype = element_type(variable.name, BY_NAME[variable.dtype])
+            dtype = element_type(variable.name, C_BY_NAME[variable.dtype])
             size = prod(variable.shape) * dtype.itemsize
             memory = (ctypes.c_char * size).from_address(self._address(number))
             made[variable.name] = np.frombuffer(memoryview(memory), dtype).reshape(variable.shape)
@@ -112,9 +112,9 @@ class CFileFunction:
 
     def _run(self, values: Mapping[str, Any], buffers: Mapping[str, np.ndarray]) -> Any:
         """Call the compiled function through addresses of its arguments."""
-        memory = [buffers[a.name] if a.is_array else number_memory(values[a.name], BY_NAME[a.dtype])
+        memory = [buffers[a.name] if a.is_array else number_memory(values[a.name], C_BY_NAME[a.dtype])
                   for a in self._described.arguments]
-        returned = None if self._described.returns is None else BY_NAME[self._described.returns]
+        returned = None if self._described.returns is None else C_BY_NAME[self._described.returns]
         if returned is not None:
             memory.append(number_memory(0, returned))
         self._call((ctypes.c_void_p * max(len(memory), 1))(*(m.ctypes.data for m in memory)))
@@ -155,7 +155,7 @@ class CFileFunction:
 
     def _check_types(self, values: Mapping[str, Any]) -> None:
         for argument in self._described.arguments:
-            dtype, value = BY_NAME[argument.dtype], values[argument.name]
+            dtype, value = C_BY_NAME[argument.dtype], values[argument.name]
             if argument.is_array:
                 rank = len(argument.extents) if len(argument.extents) > 1 else None
                 check_array(self.__name__, argument.name, dtype, rank, value, written=not argument.constant)

@@ -18,7 +18,7 @@ from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared, 
 from polysched.measure.processes.call_interface import Origin, Slot, probe, wrapper
 from polysched.pipeline.files import compiler_flags
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.dtypes import BY_NAME
+from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature, ParameterKind
 from polysched.search.lookup import optimize, state_of, transform_file
@@ -155,11 +155,11 @@ def _whole(functions: Sequence[CCallable]) -> str:
 
 
 def _slots(function: CCallable) -> list[Slot]:
-    slots = [Slot(name=a.name, dtype=BY_NAME[a.dtype], origin=Origin.ARGUMENT,
+    slots = [Slot(name=a.name, dtype=C_BY_NAME[a.dtype], origin=Origin.ARGUMENT,
                   is_array=a.kind == ParameterKind.ARRAY.value) for a in function.arguments]
     if function.returns is not None:
-        slots.append(Slot(name="return value", dtype=BY_NAME[function.returns], origin=Origin.RESULT, is_array=False))
-    return [*slots, *(Slot(name=v.name, dtype=BY_NAME[v.dtype], origin=Origin.GLOBAL, is_array=bool(v.shape))
+        slots.append(Slot(name="return value", dtype=C_BY_NAME[function.returns], origin=Origin.RESULT, is_array=False))
+    return [*slots, *(Slot(name=v.name, dtype=C_BY_NAME[v.dtype], origin=Origin.GLOBAL, is_array=bool(v.shape))
                       for v in function.variables)]
 
 

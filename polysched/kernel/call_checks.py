@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedScopError, UsageError
-from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.construction.promotion import from_numpy, to_numpy
 from polysched.scop.dtypes import BFLOAT16, DType
 
 
@@ -27,6 +27,8 @@ def is_number_of(dtype: DType, value: Any) -> bool:
     """Whether a number can be passed: exactly of its type, or a Python number that the type holds."""
     if isinstance(value, np.ndarray) and value.ndim:
         return False
+    if dtype.is_complex:
+        return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
     if isinstance(value, (bool, np.bool_)):
         return dtype.name == "bool"
     if isinstance(value, (int, np.integer)):
@@ -70,7 +72,11 @@ def check_array(function: str, argument: str, dtype: DType, rank: int | None, va
 
 def is_array_of(dtype: DType, rank: int | None, value: Any) -> bool:
     """Whether an argument is an array of a type and rank; of any rank when None."""
-    return isinstance(value, np.ndarray) and from_numpy(value.dtype) == dtype and rank in (None, value.ndim)
+    return isinstance(value, np.ndarray) and _has_elements(value, dtype) and rank in (None, value.ndim)
+
+
+def _has_elements(array: np.ndarray, dtype: DType) -> bool:
+    return array.dtype == to_numpy(dtype) if dtype.is_complex else from_numpy(array.dtype) == dtype
 
 
 def check_byte_order(function: str, argument: str, array: np.ndarray) -> None:

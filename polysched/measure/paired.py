@@ -35,6 +35,7 @@ from polysched.measure.timing.machine import (
 from polysched.measure.timing.peak import cached_peaks
 from polysched.measure.timing.statistics import Sample, Timing
 from polysched.scop.body import Load, branch_conditions, walk
+from polysched.scop.dtypes import part_of
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler, find_compiler
@@ -209,9 +210,10 @@ def global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable[
 
 
 def described_places(slots: Sequence[Slot]) -> list[dict[str, Any]]:
-    """The slots as JSON values for the child."""
+    """The slots as JSON values for the child; a complex number is its two parts, as in memory (C11 6.2.5)."""
     global_index = {s.name: i for i, s in enumerate(s for s in slots if s.origin is Origin.GLOBAL)}
-    return [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
+    return [{"name": s.name, "dtype": part_of(s.dtype).name, "origin": s.origin.value,
+             "shape": [*s.shape, *((2,) if s.dtype.is_complex else ())],
              "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
              "elements": s.elements, "global_index": global_index.get(s.name)} for s in slots]
 
@@ -239,7 +241,7 @@ def recipes_for(scops: Sequence[Scop]) -> tuple[str, ...]:
 
 def _compares_floats(scop: Scop) -> bool:
     conditions = [c for statement in scop.statements for c in branch_conditions(statement.body)]
-    return any(isinstance(e, Load) and e.dtype.name in FLOATS for c in conditions for e in walk(c))
+    return any(isinstance(e, Load) and part_of(e.dtype).name in FLOATS for c in conditions for e in walk(c))
 
 
 def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, binaries: tuple[Binary, Binary],

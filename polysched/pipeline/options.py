@@ -26,6 +26,7 @@ from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
+from polysched.tiling.tree.light_iterations import team_iterations
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
@@ -260,6 +261,10 @@ class PipelineOptions:
         line = f"PipelineOptions({chosen})"
         return shortened(line)
 
+    def scheduler_options(self) -> SchedulerOptions:
+        """How to schedule for the machine."""
+        return replace(self.scheduling, line_bytes=self.target().line_bytes)
+
     def tiling_options(self) -> TilingOptions:
         """How to tile for the vectors that are emitted: without any, no block of registers is made."""
         if self.emission.vector_bits:
@@ -312,6 +317,7 @@ class PipelineOptions:
         every = tuple(dict.fromkeys(array for arrays in packed for array in arrays or ()))
         return replace(self.emission, last_cache_bytes=self.emission.last_cache_bytes or target.caches[-1].size_bytes,
                        vector_registers=target.vector_registers, line_bytes=target.line_bytes, ports=target.ports,
+                       team_iterations=team_iterations(target), team_bytes=target.team_bytes,
                        openmp=self.emission.openmp and any(own.parallel for own in self.tiling.each()),
                        packing=self.emission.packing if None in packed else every)
 

@@ -101,7 +101,7 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     ------
     PolyschedError : the scheduler refuses.
     """
-    wanted = replace(options.scheduling, input_dependences=input_dependences)
+    wanted = replace(options.scheduler_options(), input_dependences=input_dependences)
     if options.strategy is not None:
         strategy = options.strategy
         return kept(lambda: steps.apply(by_strategy(dependences, strategy, options=wanted), *options.steps,

@@ -28,6 +28,7 @@ from polysched.scop.signature import ParameterKind
 from polysched.target import find_compiler
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.options import Edges
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 FUNCTION, ENTRY = "polysched_kernel", "polysched_run"
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
@@ -44,11 +45,13 @@ class PreemptibleKernel(Shown):
     function : the C, whose region was emitted with `EmitOptions(preemptible=True)`.
     library : the shared object.
     restart : whether a run overwrites what it reads from before, with a witness.
+    tiled : the schedule that it runs, for predictions.
     """
 
     function: CFunction
     library: ctypes.CDLL
     restart: Restart
+    tiled: TiledSchedule
 
     @property
     def failure(self) -> str:
@@ -88,14 +91,29 @@ class PreemptibleKernel(Shown):
         ------
         UsageError : one is missing or unknown, or does not fit; an array has gaps, or shares elements with another.
         """
-        arrays = {a.name: a for a in self.scop.arrays if a.storage is not Storage.LOCAL}
-        _check_names(self.scop, arrays, arguments)
-        written = frozenset(a.array for s in self.scop.statements for a in s.writes)
-        sizes = _sizes(self.scop, arrays, arguments, written)
+        sizes = self.sizes(arguments)
         return PackedArguments([
             *(number_memory(sizes[p.name], p.dtype) for p in self.scop.parameters),
-            *(memory_of(arguments[n], a) for n, a in arrays.items())],
-            [*(False for _ in self.scop.parameters), *(n in written for n in arrays)])
+            *(memory_of(arguments[n], a) for n, a in self._arrays.items())],
+            [*(False for _ in self.scop.parameters), *(n in self._written for n in self._arrays)])
+
+    def sizes(self, arguments: Mapping[str, Any]) -> dict[str, int]:
+        """The value of every parameter, with all arguments checked.
+
+        Raises
+        ------
+        UsageError : as for `packed`.
+        """
+        _check_names(self.scop, self._arrays, arguments)
+        return _sizes(self.scop, self._arrays, arguments, self._written)
+
+    @property
+    def _arrays(self) -> dict[str, Array]:
+        return {a.name: a for a in self.scop.arrays if a.storage is not Storage.LOCAL}
+
+    @property
+    def _written(self) -> frozenset[str]:
+        return frozenset(a.array for s in self.scop.statements for a in s.writes)
 
 
 def _check_names(scop: Scop, arrays: Mapping[str, Array], arguments: Mapping[str, Any]) -> None:
@@ -173,7 +191,7 @@ def preemptible(scop: Scop, *, tiles: Edges = "auto",
                        compiler=find_compiler(cc), flags=FLAGS, openmp=False, what=f"the code of {scop.name}")
         library = ctypes.CDLL(str(Path(folder) / "kernel.so"))
     return PreemptibleKernel(function=function, library=library,
-                             restart=restartable(dependences, scop.domain))
+                             restart=restartable(dependences, scop.domain), tiled=tiled)
 
 
 def call_of_addresses(function: CFunction) -> str:

@@ -23,6 +23,10 @@ class RuntimeLimits:
         4.3e-5, unit="s", source="of a reset by signal and siglongjmp, median under SCHED_FIFO; shorter tiles yield")
     most_resets: int = constant(
         3, unit="resets", source="of a run in a row, so that it ends; first guess")
+    # padding.py
+    memory_cores: float = constant(
+        1.3, unit="1", source="bandwidth of all cores out of memory over that of one: two ranks of jacobi-2d take 1.57 "
+                              "times the processor time of one (two cores, Zen 3)")
     # scheduler_source.py
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
@@ -35,11 +39,17 @@ class RuntimeLimits:
         1 << 20, unit="nodes", source="whose times a cluster keeps: some 100 MB")
     store_bytes: int = constant(
         1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
+    inline_bytes: int = constant(
+        100 * 1024, unit="B", source="Ray's `max_direct_call_object_size`: larger values go through the object store")
+    spare_seconds: float = constant(
+        5.0, unit="s", source="that a missing spare process waits for idle workers: its start takes a core a second")
     # dataflow/ray_workers.py
     answer_seconds: float = constant(
         10.0, unit="s", source="until the head of a cluster takes a connection; first guess")
     calls_at_once: int = constant(
-        2, unit="threads", source="of a worker: one runs a node while another unpacks the inputs of the next")
+        3, unit="threads", source="of a worker: for the node that runs, inputs of the next, and values of the last")
+    switch_seconds: float = constant(
+        5e-4, unit="s", source="that a node in Python may hold up packing the values of the last; Python has 5e-3")
 
 
 LIMITS = RuntimeLimits()

@@ -25,6 +25,7 @@ struct job {
   double first, period;   /* seconds from the start to the first request, and between two */
   long resettable;        /* a run may be thrown away at any place, and begun anew */
   double tile_seconds;    /* expected of a tile; 0 for unknown: what yields took until now says it */
+  long beside;            /* of best effort: it goes on beside requests */
   double *latency, *waiting;   /* of each request: from its release to its end, and to its start */
   long runs, stops, failed, resets;
   double seconds;   /* in which it ran */
@@ -33,7 +34,7 @@ struct job {
   double yield_seconds;   /* of the longest yield */
 };
 
-struct options { long workers, preempt, pad, fifo, most_yields, reset, most_in_a_row; double reset_seconds; };
+struct options { long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row; double reset_seconds; };
 struct told { double *yields; long yield_count, fifo; double seconds; };
 
 struct state {
@@ -106,11 +107,13 @@ static int urgent_runs(const struct state *s) {
 }
 
 static struct job *patient(struct state *s) {
-  if (s->ended || (!s->options.pad && urgent_runs(s)))
+  if (s->ended)
     return 0;
+  const int alone = urgent_runs(s);
   for (long n = 0; n < s->count; n++) {
     struct job *j = &s->jobs[(s->turn + n) % s->count];
-    if (!j->real_time && !j->taken && !j->failed && (j->requests < 0 || j->runs < j->requests)) {
+    if (!j->real_time && !j->taken && !j->failed && (j->beside || !alone)
+        && (j->requests < 0 || j->runs < j->requests)) {
       s->turn = (j - s->jobs + (j->done == 0)) % s->count;
       return j;
     }
@@ -216,7 +219,7 @@ static void *work(void *given) {
     double end = now();
     pthread_mutex_lock(&s->lock);
     ran(w, j, status, begin, end);
-    if (!s->options.pad)
+    if (!s->options.all_beside)
       pthread_cond_broadcast(&s->work);
   }
   pthread_mutex_unlock(&s->lock);
@@ -239,7 +242,10 @@ static void release(struct state *s, struct job *j) {
   if (s->idle)
     pthread_cond_broadcast(&s->work);
   if (s->options.preempt) {
-    long wanted = s->options.pad ? missing(s) : s->options.workers;
+    for (long n = 0; n < s->options.workers; n++)
+      if (team[n].job && !team[n].asked && !team[n].job->beside)
+        ask(&team[n]);
+    long wanted = missing(s);
     for (long n = 0; n < s->options.workers && wanted > 0; n++)
       if (team[n].job && !team[n].asked) {
         ask(&team[n]);

@@ -20,6 +20,7 @@ from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.runtime.kernels import RUN, PackedArguments, PreemptibleKernel
 from polysched.runtime.limits import LIMITS
 from polysched.runtime.models import PreemptibleModel
+from polysched.runtime.padding import demand, rise
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
 from polysched.target import find_compiler
@@ -99,6 +100,8 @@ class ServeOptions(OneLine):
     preempt : a job of best effort yields behind its tile when a request finds no idle thread; otherwise requests wait
         for whole runs.
     pad : best effort goes on beside requests, on threads that these leave; otherwise all of it stops meanwhile.
+    most_rise : with `pad`, only jobs go on beside requests with which no request's latency is expected to rise by more
+        than this share (`padding.rise`); None lets all of them.
     reset : where a tile is expected to take long, a run is thrown away in the middle of one and begun anew, if the
         kernel allows it (`PreemptibleKernel.restart`); after a few times in a row it yields.  It takes the signal
         SIGUSR2 while jobs are served.
@@ -110,10 +113,13 @@ class ServeOptions(OneLine):
     pad: bool = True
     fifo: bool = False
     reset: bool = False
+    most_rise: float | None = None
 
     def __post_init__(self) -> None:
         if not _is_count(self.workers, LIMITS.most_workers):
             raise UsageError(f"there are 1 to {LIMITS.most_workers} threads", witness=repr(self.workers))
+        if self.most_rise is not None and not _is_time(self.most_rise):
+            raise UsageError("a latency rises by 0 or more", witness=repr(self.most_rise))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,6 +132,7 @@ class JobResult(OneLine):
     runs : to the end.
     stops : times that it yielded.
     resets : times that a run was thrown away.
+    beside : it went on beside requests, where there were threads for both.
     seconds : in which it ran, waits of its thread included.
     latencies, waits : of each request, seconds from its release to its end, and to its start.
     """
@@ -135,6 +142,7 @@ class JobResult(OneLine):
     runs: int
     stops: int
     resets: int
+    beside: bool
     seconds: float
     latencies: np.ndarray = field(default_factory=lambda: np.zeros(0))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -196,7 +204,7 @@ class _Job(ctypes.Structure):
     _fields_ = [("run", RUN), ("arguments", ctypes.POINTER(ctypes.c_void_p)),
                 *((n, ctypes.c_long) for n in ("real_time", "requests")),
                 *((n, ctypes.c_double) for n in ("first", "period")), ("resettable", ctypes.c_long),
-                ("tile_seconds", ctypes.c_double),
+                ("tile_seconds", ctypes.c_double), ("beside", ctypes.c_long),
                 *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
                 *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
                 *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
@@ -204,7 +212,7 @@ class _Job(ctypes.Structure):
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "pad", "fifo", "most_yields", "reset",
+    _fields_ = [*((n, ctypes.c_long) for n in ("workers", "preempt", "all_beside", "fifo", "most_yields", "reset",
                                                "most_in_a_row")), ("reset_seconds", ctypes.c_double)]
 
 
@@ -228,10 +236,11 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
     packed = [j.kernel.packed(j.arguments) for j in jobs]
     _check_apart(jobs, packed)
     times = [np.zeros((2, j.requests if j.real_time and j.requests else 0)) for j in jobs]
-    rows = (_Job * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, strict=True)))
+    beside = _beside(jobs, options)
+    rows = (_Job * len(jobs))(*(_row(*each) for each in zip(jobs, packed, times, beside, strict=True)))
     yields = np.zeros(LIMITS.most_yields)
     told = _Told(yields=_doubles(yields))
-    own = _Options(workers=options.workers, preempt=options.preempt, pad=options.pad, fifo=options.fifo,
+    own = _Options(workers=options.workers, preempt=options.preempt, all_beside=all(beside), fifo=options.fifo,
                    most_yields=LIMITS.most_yields, reset=options.reset, most_in_a_row=LIMITS.most_resets,
                    reset_seconds=LIMITS.reset_seconds)
     with _ONE_AT_A_TIME:
@@ -243,14 +252,26 @@ def serve(jobs: Sequence[Job], options: ServeOptions | None = None) -> Served:
             raise RunFailedError(job.kernel.failure, where=f"job {job.name}")
     return Served(jobs=tuple(
         JobResult(name=j.name, real_time=j.real_time, runs=r.runs, stops=r.stops, resets=r.resets, seconds=r.seconds,
-                  latencies=t[0], waits=t[1]) for j, r, t in zip(jobs, rows, times, strict=True)),
+                  beside=bool(r.beside), latencies=t[0], waits=t[1])
+        for j, r, t in zip(jobs, rows, times, strict=True)),
         yields=yields[:min(told.yield_count, len(yields))], seconds=told.seconds, fifo=bool(told.fifo))
 
 
-def _row(job: Job, packed: PackedArguments, times: np.ndarray) -> _Job:
+def _beside(jobs: Sequence[Job], options: ServeOptions) -> list[bool]:
+    """Whether each job may run beside requests; real-time ones do."""
+    if options.most_rise is None or not options.pad:
+        return [j.real_time or options.pad for j in jobs]
+    needs = [demand(j.kernel, j.arguments) for j in jobs]
+    urgent = [n for n, j in zip(needs, jobs, strict=True) if j.real_time]
+    return [j.real_time or all(rise(u, n, options.workers - 1) <= options.most_rise for u in urgent)
+            for n, j in zip(needs, jobs, strict=True)]
+
+
+def _row(job: Job, packed: PackedArguments, times: np.ndarray, beside: bool) -> _Job:
     return _Job(run=job.kernel.entry, arguments=packed.addresses, real_time=job.real_time,
                 requests=-1 if job.requests is None else job.requests, first=job.first, period=job.period or 0.0,
                 resettable=not job.real_time and job.kernel.resettable, tile_seconds=job.tile_seconds or 0.0,
+                beside=beside,
                 latency=_doubles(times[0]), waiting=_doubles(times[1]))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from polysched.errors import UsageError
 from polysched.scop.budget import ISL_OPERATIONS, in_words
 from polysched.target.one_line import OneLine
+from polysched.target.target import LINE_BYTES
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 
@@ -25,6 +26,7 @@ class SchedulerOptions(OneLine):
         touch more than the cache holds (`row_fusion`).
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
     cache_bytes : what the policies take for the cache that keeps data between two loop nests.
+    line_bytes : of a cache line, whose elements should be computed together.
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
     split_index_sets : cut statements along dependences that reach around a periodic domain, where that makes more loops
@@ -42,6 +44,7 @@ class SchedulerOptions(OneLine):
     fusion: str = "smart"
     input_dependences: bool = False
     cache_bytes: int = 1 << 20
+    line_bytes: int = LINE_BYTES
     concurrent_start: int = 0
     split_index_sets: bool = False
     max_coefficient: int = 4

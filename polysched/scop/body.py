@@ -20,6 +20,8 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
 COMPARISON = frozenset({"<", "<=", ">", ">=", "==", "!="})
 LOGICAL = frozenset({"&&", "||"})
 UNARY = frozenset({"-", "+", "~", "!"})
+OF_PARTS = "__builtin_complex"
+"""A call of it is a complex number of two parts of one type, whichever that is; it cannot be declared."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Names are NumPy's (`float64`, `int32`, `uint8`) plus `bfloat16`; `c_name` is the spelling in emitted C.
 The conversions follow C11, sections 6.3.1.1 (integer promotion) and 6.3.1.8 (usual arithmetic
-conversions), for a target where int has 32 and long 64 bits.
+conversions), for a target where int has 32 and long 64 bits.  A real operand
+beside a complex one stays real (C11, G.5).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Kind(Enum):
     SIGNED = "signed"
     UNSIGNED = "unsigned"
     FLOAT = "float"
+    COMPLEX = "complex"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ class DType:
 
     @property
     def is_integer(self) -> bool:
-        return self.kind is not Kind.FLOAT
+        return self.kind not in (Kind.FLOAT, Kind.COMPLEX)
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind is Kind.COMPLEX
 
     @property
     def is_signed(self) -> bool:
@@ -60,7 +66,7 @@ class DType:
 
     def value_range(self) -> tuple[int, int]:
         """The least and the largest value of an integer type."""
-        if self.is_float:
+        if not self.is_integer:
             raise ValueError(f"{self.name} has no integer range")
         if self.kind is Kind.BOOL:
             return 0, 1
@@ -86,12 +92,30 @@ BFLOAT16 = DType("bfloat16", "__bf16", Kind.FLOAT, 16)
 FLOAT32 = DType("float32", "float", Kind.FLOAT, 32)
 FLOAT64 = DType("float64", "double", Kind.FLOAT, 64)
 LONGDOUBLE = DType("longdouble", "long double", Kind.FLOAT, 128)
+COMPLEX64 = DType("complex64", "float _Complex", Kind.COMPLEX, 64)
+COMPLEX128 = DType("complex128", "double _Complex", Kind.COMPLEX, 128)
+CLONGDOUBLE = DType("clongdouble", "long double _Complex", Kind.COMPLEX, 256)
 
 BY_NAME: dict[str, DType] = {
     t.name: t
     for t in (BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64,
               FLOAT16, BFLOAT16, FLOAT32, FLOAT64, LONGDOUBLE)
 }
+C_BY_NAME: dict[str, DType] = BY_NAME | {t.name: t for t in (COMPLEX64, COMPLEX128, CLONGDOUBLE)}
+"""Complex numbers are read in C alone: NumPy multiplies them otherwise where a part is no number."""
+
+_PARTS = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64, CLONGDOUBLE: LONGDOUBLE}
+_OF_PARTS = {part: whole for whole, part in _PARTS.items()}
+
+
+def part_of(dtype: DType) -> DType:
+    """The real type that corresponds to a type (C11 6.2.5): that of both parts of a complex number."""
+    return _PARTS.get(dtype, dtype)
+
+
+def complex_of(part: DType) -> DType | None:
+    """The complex type whose parts have a real type; None where C has none."""
+    return _OF_PARTS.get(part)
 
 
 def promote(dtype: DType) -> DType:
@@ -100,7 +124,12 @@ def promote(dtype: DType) -> DType:
 
 
 def usual_conversion(left: DType, right: DType) -> DType:
-    """The common type of the two operands of an arithmetic operator (C11 6.3.1.8)."""
+    """The common type of the two operands of an arithmetic operator (C11 6.3.1.8).
+
+    Beside a complex operand it is the type of the result; a real one keeps its own.
+    """
+    if left.is_complex or right.is_complex:
+        return _OF_PARTS[usual_conversion(part_of(left), part_of(right))]
     if left.is_float or right.is_float:
         floats = [t for t in (left, right) if t.is_float]
         widest = max(floats, key=lambda t: t.bits)

@@ -18,6 +18,7 @@ import numpy as np
 from polysched.errors import InconsistentScopError, SourceLocation, UndefinedBehaviourError, UsageError
 from polysched.scop.body import (
     COMPARISON,
+    OF_PARTS,
     Assign,
     Binary,
     BodyStatement,
@@ -35,17 +36,14 @@ from polysched.scop.body import (
 )
 from polysched.scop.c_arithmetic import (
     COMPARISONS,
-    Function,
-    Number,
     bfloat16_bits,
     bfloat16_value,
-    convert,
     float_operation,
     integer_operation,
-    math_function,
     round_float,
 )
-from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, promote, usual_conversion
+from polysched.scop.complex_arithmetic import complex_function, complex_operation, convert
+from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, part_of, promote, usual_conversion
 from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, value_at
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
@@ -332,9 +330,11 @@ class _StatementRunner:
         match expr.op:
             case "+":
                 return value
+            case "~" if dtype.is_complex:   # gcc's conjugate
+                return lambda instance: complex(value(instance).real, -value(instance).imag)
             case "~":
                 return lambda instance: convert(~value(instance), dtype)
-            case _ if dtype.is_float:
+            case _ if not dtype.is_integer:
                 return lambda instance: -value(instance)
             case _:
                 return lambda instance: integer_operation("-", 0, value(instance), dtype, wrap_signed)
@@ -346,6 +346,8 @@ class _StatementRunner:
             if op == "&&":
                 return lambda instance: int(bool(first(instance)) and bool(second(instance)))
             return lambda instance: int(bool(first(instance)) or bool(second(instance)))
+        if dtype.is_complex:
+            return self.complex_binary(expr)
         common = usual_conversion(expr.left.dtype, expr.right.dtype) if op in COMPARISON else dtype
         left = self.converted(expr.left, common)
         right = self.value(expr.right) if op in ("<<", ">>") else self.converted(expr.right, common)
@@ -358,18 +360,27 @@ class _StatementRunner:
             return lambda instance: float_operation(op, left(instance), right(instance), dtype)
         return lambda instance: integer_operation(op, left(instance), right(instance), dtype, wrap_signed)
 
+    def complex_binary(self, expr: Binary) -> Value:
+        """An operation on complex numbers; a real operand stays one."""
+        op, dtype = expr.op, expr.dtype
+        left, right = (self.converted(e, dtype if e.dtype.is_complex else part_of(dtype))
+                       for e in (expr.left, expr.right))
+        return lambda instance: complex_operation(op, left(instance), right(instance), dtype)
+
     def call(self, expr: Call) -> Value:
-        function: Function
+        function: Callable[..., Any]
         if expr.function in self.functions:
             function, kinds = self.functions[expr.function], tuple(a.dtype for a in expr.arguments)
+        elif expr.function == OF_PARTS:
+            function, kinds = complex, tuple(a.dtype for a in expr.arguments)
         else:
-            function, kinds = math_function(expr.function)
+            function, kinds = complex_function(expr.function)
         if len(kinds) != len(expr.arguments):
             raise UsageError(f"{expr.function} takes {len(kinds)} arguments, {len(expr.arguments)} are given")
         arguments = tuple(self.converted(a, kind) for a, kind in zip(expr.arguments, kinds, strict=True))
         dtype = expr.dtype
 
-        def run(instance: Index) -> Number:
+        def run(instance: Index) -> Any:
             return convert(function(*(argument(instance) for argument in arguments)), dtype)
         return run
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from polysched.target.constant import constant
+from polysched.target.constant import constant, constants
 from polysched.target.one_line import OneLine
 
 CALIBRATE = "polysched machine --calibrate FILE"
 REGISTER_BLOCKS = "experiments/blas"
 TILES = "experiments/tile_model"
 INSTRUCTIONS = "experiments/tensorize"
+MAY_BE_NOTHING = ("team_start_seconds", "row_cycles")
+"""Barriers may be all that a team costs, and the start of a row may be lost in the noise of a busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,10 @@ class Costs(OneLine):
                "of 306 cases (experiments/safe, Zen 4)")
     barrier_seconds: float = constant(
         2.5e-7, unit="s", experiment=CALIBRATE, source="a barrier, per doubling of the threads; from the same records")
+    team_worth: float = constant(
+        8.0, unit="1",
+        source="what work takes on one core over what a team costs, for threads to share it: more than two, from which "
+               "on two threads gain, since a team that sleeps takes several times as long to start")
     allocation_seconds: float = constant(
         1e-6, unit="s", experiment=CALIBRATE, source="a block from the heap, whose first page is touched, and back")
     row_cycles: float = constant(
@@ -98,10 +104,22 @@ class Costs(OneLine):
     partial_block_slowdown: float = constant(
         6, unit="1", experiment=REGISTER_BLOCKS,
         source="per element, the rest of an edge over a whole block where no copy will do")
+    copied_byte_cycles: float = constant(
+        0.0625, unit="cycles", experiment=REGISTER_BLOCKS,
+        source="a byte of a panel that is filled or cleared: 16 in a cycle, from the last cache")
+    lane_operation_cycles: float = constant(
+        0.025, unit="cycles",
+        source="an access or operation of an iteration in vector lanes, of those with a dozen or more: a copy of "
+               "32,000 floats in cache takes 4 microseconds")
     call_cycles: float = constant(
         12, unit="cycles", source="a function of the C library on scalars: the fastest of them (glibc)")
     unknown_statement_seconds: float = constant(
         2e-10, unit="s", source="a statement that no model knows: some instructions of a vector loop")
+
+    def __post_init__(self) -> None:
+        for cost in constants(self):
+            if not (cost.value >= 0 if cost.name in MAY_BE_NOTHING else cost.value > 0):
+                raise ValueError(f"{cost.name}: {cost.value!r} is no positive number")
 
     def team_seconds(self, threads: int) -> float:
         """Start and end of a team of threads, which are two barriers; a team of one counts as two."""

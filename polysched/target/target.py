@@ -10,20 +10,23 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import log2
 from pathlib import Path
 
 from polysched.target.constant import constant
 from polysched.target.costs import SHIPPED, Costs
+from polysched.target.limits import LIMITS
 from polysched.target.one_line import OneLine
 
-LINE_BYTES = 64
-"""Of a cache whose line nobody names: that of every current core from AMD and Intel, and of most from ARM."""
-MOST_GUEST_SHARE_BYTES = 1 << 24
+LINE_BYTES = LIMITS.line_bytes
+"""Of a cache whose line nobody names; where a target is known, `Target.line_bytes` counts."""
+BUFFER_ALIGNMENT_BYTES = 64
+"""Of buffers of the emitted code, whatever the machine: a vector of 512 bits, the widest of any target."""
+MOST_GUEST_SHARE_BYTES = LIMITS.most_guest_share_bytes
 """Of the last cache for each core, in a guest; bytes.
 
 A hypervisor shows the whole cache of a processor to a guest that has some of its cores, and other guests fill it too.
-No x86-64 server with full cores has more than 12 MB a core.  A guest with 2 cores and 260 MB read 16 MB at 27 GB/s, and
-32 MB at 14 GB/s, as memory.
+No x86-64 server with full cores has more than 12 MB a core.
 """
 
 
@@ -112,6 +115,8 @@ class Target(OneLine):
     def __post_init__(self) -> None:
         if self.cores < 1:
             raise ValueError("a target has at least one core")
+        if not self.frequency_hz > 0:
+            raise ValueError(f"frequency_hz: {self.frequency_hz!r} is no positive number")
         if self.vector_bits % 64:
             raise ValueError(f"{self.vector_bits} bits is no vector width")
         if [c.level for c in self.caches] != sorted({c.level for c in self.caches}):
@@ -139,6 +144,27 @@ class Target(OneLine):
     def team_seconds(self) -> float:
         """Start and end of a team of threads on all cores."""
         return self.costs.team_seconds(self.cores)
+
+    @property
+    def team_work_cycles(self) -> float:
+        """Of one core, from which on a team of threads shares a piece of work (`Costs.team_worth`)."""
+        return self.costs.team_worth * self.team_seconds * self.frequency_hz
+
+    @property
+    def team_bytes(self) -> int:
+        """Of a panel that is copied or cleared, from which on a team of threads shares that."""
+        return self.team_iterations(self.costs.copied_byte_cycles)
+
+    def team_iterations(self, cycles: float) -> int:
+        """Iterations from which on threads share a loop: the nearest power of four, the same for machines much alike.
+
+        Parameters
+        ----------
+        cycles : of an iteration on one core.
+        """
+        least, most = 4, 1 << 30   # a number in the emitted C: an `int`
+        wanted = min(max(self.team_work_cycles, least * cycles), most * cycles)
+        return int(4 ** round(log2(wanted / cycles) / 2))
 
     def cache(self, level: int) -> CacheLevel | None:
         """The cache of this level, if the machine has one."""

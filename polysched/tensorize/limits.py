@@ -46,8 +46,6 @@ class TensorizeLimits:
         0.75, unit="1", source="of a cache that reused data may fill; the rest streams through")
     least_handed_out: int = constant(
         8, unit="tiles", source="tiles that threads take one by one, so that none waits long for the last")
-    least_handed_out_cycles: int = constant(
-        20_000, unit="cycles", source="of such a tile: threads that ask for the next one wait for each other's answer")
     shortest_sum: int = constant(
         64, unit="executions",
         source="executions in a tile of a reduction there: shorter ones cost more for results than they save")
@@ -63,7 +61,6 @@ class TensorizeLimits:
         "and 2048 are called alike")
 
     # emission/copy_c.py
-    parallel_copy_elements: int = constant(1 << 15, unit="elements", source="of a copy that is worth a team")
     written_out: int = constant(8, unit="elements", source="of a copy without a loop")
 
     # emission/correction.py
@@ -75,14 +72,8 @@ class TensorizeLimits:
     # emission/data_volume.py
     most_order_loops: int = constant(6, unit="loops", source="orders of more are too many to try")
 
-    # emission/gather.py
-    parallel_gather_elements: int = constant(1 << 16, unit="elements", source="of a gather that is worth a team")
-
     # emission/nest_c.py
     far_rows_bytes: int = constant(256, unit="bytes", source="between rows that are fetched ahead one by one")
-    team_worth_cycles: float = constant(
-        20_000.0, unit="cycles",
-        source="several times what it takes to start threads that wait for work and to wait for the last")
 
     # emission/place.py
     long_stride_bytes: int = constant(256, unit="bytes", source="between elements that are packed for reuse")

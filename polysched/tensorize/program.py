@@ -19,7 +19,6 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
-from polysched.tensorize.emission.nest_c import TEAM_CYCLES
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.matching.any_size import GeneralMatch
 from polysched.tensorize.matching.mapping import Match
@@ -100,7 +99,7 @@ class TensorizedProgram:
     def worth_a_team(self) -> bool:
         """Whether threads should share one execution of the nest: inside loops each of them starts a team."""
         cycles = self.match.executions * self.match.intrinsic.cost.cycles
-        return not self.loops or cycles >= TEAM_CYCLES
+        return not self.loops or cycles >= self.match.target.team_work_cycles
 
     @cached_property
     def preparations(self) -> Mapping[str, int]:

@@ -68,7 +68,7 @@ class TilingLimits:
 
     # footprints/strides.py
     largest_step: int = constant(
-        4, unit="elements", source="a loop whose neighbouring iterations are further apart than this counts as strided")
+        4, unit="elements", source="the steps of a loop that are tried one by one before isl is asked for the least")
     movement_operations: int = constant(
         100_000, unit="isl operations",
         source="for one access; those of the tests' kernels take less than a tenth of it")
@@ -147,12 +147,6 @@ class TilingLimits:
     # rewriting/copies.py
     largest_copy_bytes: int = constant(
         1 << 27, unit="bytes", source="of one, with its parts for all tiles where threads share it")
-
-    # rewriting/marking.py
-    shortest_parallel_loop: int = constant(
-        16384, unit="iterations",
-        source="iterations from which on a lone loop of cheap iterations outweighs the start of a team of "
-               "threads")
 
     # rewriting/register_tiles.py
     sum_part: int = constant(

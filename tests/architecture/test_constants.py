@@ -15,8 +15,8 @@ from polysched.target.costs import CALIBRATE
 
 ROOT = Path(polysched.__file__).parent
 DOCS = ROOT.parent / "docs"
-STEERING = ("scop", "dependence", "scheduling", "tiling", "tensorize", "distribute", "gpu", "emit_c", "emit_gpu",
-            "pipeline", "search", "graph", "kernel", "model", "mesh", "runtime")
+STEERING = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "distribute", "gpu", "emit_c",
+            "emit_gpu", "pipeline", "search", "graph", "kernel", "model", "mesh", "runtime")
 FILES = [path for room in STEERING for path in sorted((ROOT / room).rglob("*.py"))]
 NO_CHOICES = Path(__file__).with_name("no_choices.json")
 """Numbers that choose nothing, each with the reason; this list only shrinks or is argued about."""

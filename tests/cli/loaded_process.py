@@ -91,6 +91,7 @@ def _load() -> None:
     for name in LAZY:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
+    importlib.import_module("tests.compilations")
     from polysched.target import find_compiler
     find_compiler()   # and the answers of the compiler
 
@@ -110,6 +111,9 @@ def _next_command() -> dict[str, Any] | None:
 def _become(command: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(command["environment"])
+    from tests.compilations import SHARED, take_the_place
+    if (folder := os.environ.pop(SHARED, None)) is not None:
+        take_the_place(Path(folder))   # of the test run's compilers
     os.chdir(command["folder"])
     sys.path[0] = command["folder"]
     sys.argv[1:] = command["arguments"]

@@ -202,12 +202,13 @@ def test_one_costly_array_leaves_the_others_exact(monkeypatch: pytest.MonkeyPatc
     for (int i = 0; i < n; i++) {
       A[i] = i;
       B[i] = A[i];
-      B[(i % 6) * 3 + (i + n) / 7] += i;
+      B[(i % 2) * 3 + (i + n) / 3] += i;
     }
 #pragma endscop
 }
 """)
     exact = analyse(scop)
+    assert exact.value_based
     whole = analysis._value_based
 
     def spent_for_b(schedule, instances, question, operations, seconds):  # type: ignore[no-untyped-def]

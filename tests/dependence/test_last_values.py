@@ -144,4 +144,4 @@ def test_why_an_array_has_one_storage(case: str) -> None:
     reason = REASONS.get(case)
     told = [line for line in kept_storage(analyse(from_c_text(_region(body)))) if line.startswith("array t:")]
     assert told == ([] if reason is None else [
-        f"array t: one storage for all iterations of i, which it alone keeps in order, since {reason}"])
+        f"array t: it alone keeps iterations of i from running in parallel; they get no copies of it, since {reason}"])

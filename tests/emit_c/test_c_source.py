@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.c_source import options_for
-from polysched.target import host
+from polysched.target import Costs, host
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.tree.light_iterations import team_iterations
 from tests.schedules import original_of
 
 SCHEDULE = original_of(
@@ -15,10 +16,13 @@ SCHEDULE = original_of(
 
 
 def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None:
-    machine = replace(host(), vector_bits=128)
+    machine = replace(host(), vector_bits=128, costs=Costs(team_worth=1000.0))
     tiled = tile(SCHEDULE, TilingOptions(sizes="off", target=machine))
     assert options_for(tiled) == EmitOptions(
-        vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes, vector_registers=machine.vector_registers)
+        vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes, vector_registers=machine.vector_registers,
+        team_iterations=team_iterations(machine), team_bytes=machine.team_bytes)
+    assert options_for(tiled).team_bytes > EmitOptions().team_bytes
+    assert options_for(tiled).team_iterations > EmitOptions().team_iterations
     assert emit(tiled).loops == emit(tiled, options=options_for(tiled)).loops
     assert options_for(replace(tiled, options=None)) == EmitOptions()
 

@@ -16,6 +16,8 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file, from_c_text
 from polysched.target import CacheLevel, Target
+from polysched.tensorize import find_intrinsic
+from polysched.tensorize.choice import executes_here
 from polysched.tiling import tile
 from polysched.tiling.planning import block_orders
 
@@ -49,6 +51,7 @@ def test_limits_vary_but_for_budgets() -> None:
 def test_a_limit_is_found_where_it_is_read() -> None:
     assert (independent_rows, "ROWS") in ROOM.places("emit_c", "jammed_rows")
     assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows")   # a limit of its own
+    assert ROOM.places("tiling", "longest_chain") == []   # asked of the record itself
     assert (block_orders, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
 
 
@@ -74,10 +77,11 @@ def test_costs_that_are_read_are_noted_and_change_nothing() -> None:
                        "for (int j = 0; j < n; j++) a[i] += b[j] * b[i];\n#pragma endscop\n}\n")
     options = PipelineOptions(tensorize=None)
     schedule = scheduled(analysed(scop).dependences, options)
-    read, digest = ROOM._traced(schedule, options)
-    assert "costs.row_cycles" in read
-    assert digest == ROOM._digest(ROOM.emitted(schedule, options, options.target()).text)
-    assert ROOM._varied(schedule, options, ROOM.Variant("costs", "call_cycles", 2.0, 24)) == (digest, "")
+    program = ROOM.Program(scop, options, schedule)
+    read, digest = ROOM._traced(program)
+    assert {"costs.row_cycles", "costs.lane_operation_cycles", "costs.copied_byte_cycles"} <= set(read)
+    assert digest == ROOM._digest(ROOM.emitted(schedule, options).text)
+    assert ROOM._varied(program, ROOM.Variant("costs", "call_cycles", 2.0, 24)) == (digest, "")
 
 
 def test_the_table_counts_kernels_whose_c_differs() -> None:
@@ -110,7 +114,8 @@ def choice(program: str, constant: str, factor: float) -> str:
         target = replace(MACHINE, costs=replace(MACHINE.costs, **{constant: type(shipped)(shipped * factor)}))
     schedule = scheduled_program(program)
     if program.startswith("guarded"):
-        return str(ROOM._text(ROOM.emitted(schedule, OPTIONS, MACHINE), OPTIONS, target))
+        source = ROOM.emitted(schedule, replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=MACHINE)))
+        return str(crossover.crossover(source, target).conditions)
     return str(tile(schedule, replace(OPTIONS.tiling_options(), target=target), alone=False).tree)
 
 
@@ -126,10 +131,29 @@ def test_a_constant_that_no_kernel_depends_on_decides_about_a_program(program: s
     assert choice(program, constant, factor) != choice(program, "", 1.0)
 
 
+INSTRUCTED = Target(
+    vector_bits=512, vector_registers=32, cores=2, frequency_hz=2.3e9,
+    features=frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}), caches=(
+        CacheLevel(level=1, size_bytes=48 << 10, ways=12), CacheLevel(level=2, size_bytes=2 << 20, ways=16),
+        CacheLevel(level=3, size_bytes=32 << 20, shared_by=2)))
+
+
+@pytest.mark.parametrize(("name", "constant"), [
+    ("bytes_product_any_size", "copied_element_cycles"), ("bytes_product_any_size", "copied_byte_cycles"),
+    ("bytes_product_any_size", "team_worth"), ("bytes_windows", "turned_element_cycles"),
+    ("bytes_triangle", "table_element_cycles"), ("bytes_rows", "added_element_cycles")])
+def test_what_packing_for_an_instruction_costs_decides_about_a_program(name: str, constant: str) -> None:
+    if not executes_here(find_intrinsic("vpdpbusd")):
+        pytest.skip("this machine does not execute vpdpbusd, and no program is made for it")
+    program = ROOM.Program(from_c_file(ROOM.file_of(name)), PipelineOptions(verify_instructions="never"))
+    costs = replace(INSTRUCTED.costs, **{constant: getattr(INSTRUCTED.costs, constant) / 2})
+    assert program.text(replace(INSTRUCTED, costs=costs)) != program.text(INSTRUCTED)
+
+
 def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its_budget(
         monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = scheduled_program("guarded_product")
-    source = ROOM.emitted(schedule, OPTIONS, MACHINE)
+    source = ROOM.emitted(schedule, replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=MACHINE)))
     monkeypatch.setattr(crossover, "MODEL_OPERATIONS", 1)
     slower = replace(MACHINE, costs=replace(MACHINE.costs, unknown_statement_seconds=4e-10))
-    assert ROOM._text(source, OPTIONS, slower) != ROOM._text(source, OPTIONS, MACHINE)
+    assert crossover.crossover(source, slower).conditions != crossover.crossover(source, MACHINE).conditions

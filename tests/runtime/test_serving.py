@@ -96,7 +96,8 @@ def test_there_are_some_threads(workers) -> None:
 
 def faked(name: str, run, **own) -> Job:
     """A job that runs a function of Python in place of machine code."""
-    kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library, restart=sweeps().restart)
+    kernel = PreemptibleKernel(function=sweeps().function, library=sweeps().library, restart=sweeps().restart,
+                               tiled=sweeps().tiled)
     vars(kernel)["entry"] = RUN(run)
     return Job(name=name, kernel=kernel, arguments={"steps": 1, "a": np.zeros((5, 5))}, **own)
 
@@ -197,3 +198,25 @@ def test_a_run_that_is_always_interrupted_ends() -> None:
 def test_a_time_of_a_tile_is_checked() -> None:
     with pytest.raises(UsageError, match="a tile takes a positive"):
         real_time(tile_seconds=0.0)
+
+
+@pytest.mark.parametrize(("most_rise", "beside"), [(None, True), (1e9, True), (0.0, False)])
+def test_only_jobs_that_disturb_little_go_on_beside_requests(monkeypatch, most_rise, beside) -> None:
+    monkeypatch.setattr("polysched.runtime.serving.demand", lambda *_: 1.0)
+    found = serve([real_time(), Job(name="patient", kernel=sweeps(), arguments={
+        "steps": 40, "a": RNG.random((80, 80))})], ServeOptions(workers=2, most_rise=most_rise))
+    assert found["patient"].beside == beside
+    assert (found["urgent"].beside, found["urgent"].runs) == (True, 12)
+    assert found["patient"].runs + found["patient"].stops >= 1
+
+
+def test_without_padding_none_goes_on_beside_requests() -> None:
+    found = serve([real_time(), Job(name="patient", kernel=sweeps(), arguments={
+        "steps": 4, "a": RNG.random((30, 30))})], ServeOptions(workers=2, pad=False, most_rise=1.0))
+    assert not found["patient"].beside
+
+
+@pytest.mark.parametrize("most_rise", [-0.1, float("nan"), "much"])
+def test_a_rise_is_checked(most_rise) -> None:
+    with pytest.raises(UsageError, match="a latency rises"):
+        ServeOptions(most_rise=most_rise)

@@ -1,11 +1,12 @@
 """Candidates for plans: by rank, with tiles that threads take, each computing the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.target import host
+from polysched.target import Costs, host
 from polysched.tensorize import find_intrinsic
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
@@ -39,15 +40,15 @@ def test_every_plan_computes_the_same(name: str, k: int, tmp_path: Path, monkeyp
     """Loops that no block of registers divides; 72 are whole groups of four, so that A is read in place."""
     if not executes_here(find_intrinsic(name)):
         pytest.skip(f"this machine does not execute {name}")
-    monkeypatch.setattr(blocking, "LEAST_CYCLES", 1)   # tiles are handed out however short they are
-    monkeypatch.setattr(blocking, "LEAST_HANDED_OUT", 2)   # and few,
+    monkeypatch.setattr(blocking, "LEAST_HANDED_OUT", 2)   # tiles are handed out however few,
     monkeypatch.setattr(streams, "FEWEST_STREAMED_BYTES", 0)   # and panels fetched ahead
     chooser = np.random.default_rng(3)
+    target = replace(host(), costs=Costs(team_worth=1e-9))   # and however short they are
     found = product(name, m=67, n=131, k=k)
     a, b = chooser.integers(0, 256, (67, k), np.uint8), chooser.integers(-128, 128, (k, 131), np.int8)
     wanted = a.astype(np.int32) @ b.astype(np.int32)
-    emitted = [emit_match(found, f"plan{i}", EmissionOptions(zero=True, choice=choice))
-               for i, (choice, _) in enumerate(candidate_plans(found, target=host(), blocks=2))]
+    emitted = [emit_match(found, f"plan{i}", EmissionOptions(zero=True, choice=choice, target=target))
+               for i, (choice, _) in enumerate(candidate_plans(found, target=target, blocks=2))]
     handed_out = [e for e in emitted if e.plan.handed_out]
     assert handed_out
     assert all("#pragma omp for schedule(dynamic) nowait" in e.text for e in handed_out)

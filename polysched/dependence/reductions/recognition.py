@@ -100,12 +100,22 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
         reads = tuple(r for r in loads(update.value) if canonical[r] == old)
     if operator is None or any(canonical[r] == old for e in rest for r in loads(e)):
         return None
-    if update.dtype.is_integer and not update.value.dtype.is_integer:
-        return None  # each step truncates: the order matters
+    if not _has_any_order(update):
+        return None
     if not survives_conversion(operator, update.dtype, [plain_value(e).dtype for e in rest]):
         return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
                      dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+
+
+def _has_any_order(update: Assign) -> bool:
+    """Whether steps of these types may change places, roundings apart.
+
+    An integer to which fractions are added is truncated at each step.  A product of complex numbers depends on which
+    of its factors have parts that are no numbers.
+    """
+    types = (update.dtype, update.value.dtype)
+    return not any(dtype.is_complex for dtype in types) and (not types[0].is_integer or types[1].is_integer)
 
 
 def _under_conditions(statement: Statement) -> Reduction | None:

@@ -12,6 +12,7 @@ from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.scop.construction.index_checks import conditions_at
+from polysched.scop.dtypes import part_of
 from polysched.scop.scop import Access, Array, Scop, Statement
 from polysched.scop.serialise import expression_text
 
@@ -100,7 +101,7 @@ def _all_read_in(statement: Statement, value: Expr) -> Iterator[Access]:
 
 def _may_be_one(left: Array, right: Array) -> bool:
     """Whether C lets two names reach the same elements (C11 6.5, paragraph 7), for all that is promised here."""
-    a, b = left.dtype, right.dtype
+    a, b = part_of(left.dtype), part_of(right.dtype)
     return 1 in (a.bytes, b.bytes) or (a.bytes == b.bytes and a.is_float == b.is_float)
 
 

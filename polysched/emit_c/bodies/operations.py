@@ -59,7 +59,7 @@ def operations(node: Node, scop: Scop) -> Operations:
     """The operations of all statement instances below a node."""
     bodies = [scop.statement(instance.statement).body for instance in instances(node)]
     updates = [item for body in bodies for item in assignments(body) if item.op is not None]
-    parts = [e for body in bodies for top in statement_expressions(body) for e in walk(top) if e.dtype.is_float]
+    parts = [e for body in bodies for top in statement_expressions(body) for e in walk(top) if not e.dtype.is_integer]
     divisors = _divisors(parts, updates)
     calls = sum(isinstance(e, Call) for e in parts)
     found = sum(isinstance(e, Binary | Select) for e in parts) + len(updates)

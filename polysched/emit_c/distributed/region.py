@@ -18,6 +18,7 @@ from polysched.distribute.distribution import Distributed
 from polysched.distribute.steps import step_names
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.heap import allocated
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.size_text import size_text
@@ -27,7 +28,7 @@ from polysched.scop.scop import AccessKind, Array, Parameter, Scop, Storage
 
 LOW, HIGH, BLOCK = "polysched_low", "polysched_high", "polysched_block"
 ME, RANKS, OTHER = "polysched_me", "polysched_ranks", "polysched_other"
-SIZES, VALUE = "polysched_sizes", "polysched_value"
+SIZES, VALUE, LAST = "polysched_sizes", "polysched_value", "polysched_last"
 
 
 def persistent_arrays(distributed: Distributed) -> tuple[Array, ...]:
@@ -201,17 +202,21 @@ class _Region:
         yield "}"
 
     def _elements(self, array: str, elements: isl.Set, use: str, rank: str = ME) -> list[str]:
-        """Loops that put, count, take or spoil elements, to or from the buffer of a rank."""
+        """Loops that put, count, take or spoil elements, row by row where they lie together."""
         names = [f"polysched_e{at}" for at in range(elements.dim(isl.dim_type.set))]
         declared = self.distributed.scop.array(array)
         at = _element(self.distributed.scop, declared, names)
-        lines = [_used(use, at, f"sizeof({at})", rank)]
         if declared.is_scalar and use != "count":   # a variable of storage class `register` has no address
             kind, call = declared.dtype.c_name, _used(use, VALUE, f"sizeof({VALUE})", rank)
             lines = [f"{kind} {VALUE};", call, f"{at} = {VALUE};"]
             if use == "put":
                 lines = [f"{kind} {VALUE} = {at};", call]
-        return point_loops(self.known, elements, names, lines)
+            return point_loops(self.known, elements, names, lines)
+        rows = _rows(elements) if _lies_together(declared) else None
+        if rows is None:
+            return point_loops(self.known, elements, names, [_used(use, at, f"sizeof({at})", rank)])
+        size = f"(size_t)({LAST} - {names[-1]} + 1) * sizeof({at})"
+        return point_loops(self.known, rows, [*names, LAST], [_used(use, at, size, rank)])
 
     def _poison(self) -> Iterator[str]:
         """What somebody writes, and this rank does not read before, gets a value that no result may hang on."""
@@ -234,6 +239,23 @@ def _used(use: str, at: str, size: str, rank: str) -> str:
     """The statement for one element."""
     return {"put": f"polysched_put({rank}, &{at}, {size});", "count": f"polysched_in[{rank}].size += {size};",
             "take": f"polysched_take({rank}, &{at}, {size});", "spoil": f"memset(&{at}, 0xff, {size});"}[use]
+
+
+def _lies_together(array: Array) -> bool:
+    """Whether elements that differ by one in their last subscript stand side by side."""
+    return not array.is_scalar and (not array.c_element or array.c_element.endswith("{}]"))
+
+
+def _rows(elements: isl.Set) -> isl.Set | None:
+    """`{ [i, first, last] }` of `{ A[i, j] }`; None where the elements of a row have gaps, or rows have many cases."""
+    depth = elements.dim(isl.dim_type.set)
+    rows = isl.Map.from_range(elements.reset_tuple_id()).move_dims(
+        isl.dim_type.in_, 0, isl.dim_type.out, 0, depth - 1)
+    ends = rows.lexmin().flat_range_product(rows.lexmax()).coalesce()
+    between = isl.Map.read_from_str(isl.DEFAULT_CONTEXT, "{ [l, h] -> [e] : l <= e <= h }")
+    if ends.n_basic_map() > LIMITS.most_row_cases or not ends.apply_range(between).is_subset(rows):
+        return None
+    return ends.move_dims(isl.dim_type.out, 0, isl.dim_type.in_, 0, depth - 1).range()
 
 
 def _touched(distributed: Distributed, array: str, *, writes: bool) -> isl.Set | None:

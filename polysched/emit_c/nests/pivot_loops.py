@@ -29,15 +29,14 @@ from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, walk_nodes
 from polysched.scheduling.marks import Role
 from polysched.scop.budget import with_budget
-from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 
-def split_at_pivots(node: Node, facts: Facts, dependences: Dependences) -> Node:
+def split_at_pivots(node: Node, facts: Facts, dependences: Dependences, *, least_work: int) -> Node:
     """Split every loop that would be parallel or simd but for one iteration.
 
     A loop is made parallel where no loop around or inside of it is; before temporaries are placed.
     """
-    return _Splitting(dependences).node(node, facts, ())
+    return _Splitting(dependences, least_work).node(node, facts, ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,7 @@ class _Splitting:
     """The walk over the loops; `around` are the loops around a node, outermost first."""
 
     dependences: Dependences
+    least_work: int
 
     def node(self, node: Node, facts: Facts, around: tuple[For | Let, ...]) -> Node:
         match node:
@@ -68,7 +68,7 @@ class _Splitting:
             return ()
         innermost = is_innermost(loop)
         mark = replace(loop.mark, parallel=not innermost, simd=innermost,
-                       least_work=1 if innermost else SHORTEST_PARALLEL_LOOP)
+                       least_work=1 if innermost else self.least_work)
         lower, upper = loop.lower, loop.upper
         starts = all(facts.imply(Comparison("<=", low, pivot)) for low in arms_of(lower, "max"))
         ends = all(facts.imply(Comparison("<", pivot, high)) for high in arms_of(upper, "min"))

@@ -57,7 +57,6 @@ from polysched.emit_c.scalar_code.work import constant_work
 from polysched.scheduling.marks import Role
 from polysched.scop.body import IteratorRef, walk
 from polysched.scop.scop import Array, Scop, Statement
-from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PLACES = frozenset({"argmin", "argmax"})
 
@@ -71,11 +70,13 @@ class ThreadReductions:
     dependences : of the program.
     reductions : those that may be computed in parts, by statement.
     taken : names that must not be made up.
+    least_work : iterations from which on a team pays.
     """
 
     dependences: Dependences
     reductions: Mapping[str, Reduction]
     taken: TakenNames
+    least_work: int
 
     @property
     def scop(self) -> Scop:
@@ -111,7 +112,7 @@ def _in_parts(loop: For, facts: Facts, how: ThreadReductions, around: tuple[str,
             own, depth, how.dependences, updates_of={i.statement for i in reducing})):
         return None
     whole_arrays = [how.scop.array(p.temporary.array) for p in known if p.element is None]
-    if is_worth_parts(loop, whole_arrays) is False:
+    if is_worth_parts(loop, whole_arrays, how.least_work) is False:
         return None
     first, end, part = (how.taken.fresh(f"{loop.variable}_{word}", names) for word in ("first", "end", "part"))
     inner = replace(_with_temporaries(loop, tuple(t for p in known for t in p.temporaries)),
@@ -259,12 +260,17 @@ def _with_temporaries(loop: For, made: tuple[Temporary, ...]) -> For:
 WORK_PER_ELEMENT = LIMITS.work_per_element
 
 
-def is_worth_parts(loop: For, arrays: Sequence[Array]) -> bool | None:
-    """Whether a loop has enough to do for parts, of these arrays too; None where that is known only when it runs."""
+def is_worth_parts(loop: For, arrays: Sequence[Array], least_work: int) -> bool | None:
+    """Whether a loop has enough to do for parts, of these arrays too; None where that is known only when it runs.
+
+    Parameters
+    ----------
+    least_work : iterations from which on a team pays.
+    """
     amount, elements = constant_work(loop), [constant_elements(array) for array in arrays]
     if amount is None:
         return None
-    known = [SHORTEST_PARALLEL_LOOP, *(WORK_PER_ELEMENT * count for count in elements if count is not None)]
+    known = [least_work, *(WORK_PER_ELEMENT * count for count in elements if count is not None)]
     if amount < max(known):
         return False
     return None if None in elements else True

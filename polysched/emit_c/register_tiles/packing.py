@@ -32,7 +32,6 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterator
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
-from polysched.target.target import LINE_BYTES
 from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
@@ -78,13 +77,14 @@ class TileBlock:
 
 
 def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, copies: Sequence[Copy], *,
-               most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
+               line_bytes: int, most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
     """The panels of operands of register tiles around the loop over the tiles.
 
     Parameters
     ----------
     outside : what holds around the loop.
     copies : what the schedule tree copies around this loop or one outside of it, where what is read is no box.
+    line_bytes : of the first cache.
     most_bytes : of one panel.
     """
     on_threads = any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between))
@@ -100,7 +100,7 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
             wanted = _wanted_layouts(value, copies)
-            panel = _panel(scop, instance, value, tiles, facts) if wanted else None
+            panel = _panel(scop, instance, value, tiles, facts, line_bytes) if wanted else None
             if panel is not None and panel.in_lanes in wanted and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
@@ -195,7 +195,8 @@ def _wanted_layouts(value: Expr, copies: Sequence[Copy]) -> set[bool]:
     return {copy.in_lanes for copy in copies if not read.isdisjoint(copy.references)}
 
 
-def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts) -> Panel | None:
+def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts,
+           line_bytes: int) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
     accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
     used = _used(scop, instance, value, frozenset()) or frozenset()
@@ -217,7 +218,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
-        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes)
+        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes, line_bytes)
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
@@ -249,9 +250,9 @@ def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names:
     return any(len(variables(form) & set(names)) > 1 for form in forms if form is not None)
 
 
-def off_the_grid(count: int, element_bytes: int) -> int:
+def off_the_grid(count: int, element_bytes: int, line_bytes: int) -> int:
     """Elements from one row to the next; rows that tiles read side by side shall not share the sets of a cache."""
-    return count if count * element_bytes % ROW_GRID_BYTES else count + LINE_BYTES // element_bytes
+    return count if count * element_bytes % ROW_GRID_BYTES else count + line_bytes // element_bytes
 
 
 def _variables(access: Access, iterators: Mapping[str, Linear]) -> frozenset[str]:

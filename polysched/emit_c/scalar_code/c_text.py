@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial, reduce
 
 
 class Level(IntEnum):
@@ -65,6 +67,11 @@ def binary(op: str, left: CText, right: CText) -> CText:
     if level is Level.LOGICAL_OR:
         return CText(f"{_no_and(left)} {op} {_no_and(right)}", level)
     return CText(f"{left.at(level)} {op} {right.at(Level(level + 1))}", level)
+
+
+def joined(op: str, operands: Sequence[CText]) -> CText:
+    """`a op b op c`, of at least one."""
+    return reduce(partial(binary, op), operands)
 
 
 def _no_and(side: CText) -> str:

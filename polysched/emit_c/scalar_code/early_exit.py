@@ -1,9 +1,11 @@
-"""Where a loop that `break` has left would go on for nothing.
+"""Where a loop would run, or go on once `break` has left it, for nothing.
 
     for (i) { if (running) S; if (running) T; }  ->  for (i) { if (running) S; if (running) T; if (!running) break; }
+    for (i) if (taken) S;                        ->  if (taken) for (i) if (taken) S;
 
 A `break` that depends on data becomes a flag that all statements of the loop test.  Where the loop stays sequential
 and whatever it executes tests the same variable, nothing happens any more once that is zero, not even to the variable.
+So does a condition on data around a loop, which is not entered then, in whatever order its iterations would run.
 """
 
 from __future__ import annotations
@@ -11,11 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polysched.emit_c.loop_ir.index import variables
-from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, StatementInstance
+from polysched.emit_c.loop_ir.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    RegisterTile,
+    StatementInstance,
+    Temporary,
+)
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
-from polysched.scop.body import BodyStatement, Load
+from polysched.scop.body import BodyStatement, Load, Unary
 from polysched.scop.body import If as Guarded
 
 
@@ -26,17 +38,64 @@ def exit_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPri
     ----------
     printer_of : prints the expressions of a statement instance.
     """
-    below = list(walk_nodes(loop.body))
-    if not all(isinstance(n, Block | For | If | Let | Local | StatementInstance) for n in below):
+    if any(isinstance(n, RegisterTile) for n in walk_nodes(loop.body)):
         return None
-    moved = frozenset({loop.variable}) | {n.variable for n in below if isinstance(n, For | Let)}
-    inside = {t.array for n in below if isinstance(n, Local) for t in n.temporaries}
-    tests = [_tests(printer_of(leaf), moved, inside) for leaf in instances(loop.body)]
-    return next((text for text in tests[0] if all(text in other for other in tests)), None) if tests else None
+    return next((text for text in _common(loop, printer_of) if not text.startswith("!")), None)
 
 
-def _tests(printer: ExpressionPrinter, moved: frozenset[str], inside: set[str]) -> list[str]:
-    """The variables that have to be nonzero for an instance to do anything, outermost first.
+def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> str | None:
+    """The C text of a test of a variable without which a loop has nothing to do; None where there is none.
+
+    Of an element it is one only where every iteration makes it: then the element exists where the loop runs at all.
+    """
+    found = _common(loop, printer_of)
+    return next((text for text in found if is_element(text) <= _is_straight(loop.body)), None)
+
+
+def is_element(test: str) -> bool:
+    """Whether a test is of an element of an array, which exists only where the program makes the test."""
+    return "[" in test
+
+
+def _is_straight(body: Node) -> bool:
+    """Whether everything in a body is executed in each iteration."""
+    return all(isinstance(n, Block | Local | StatementInstance) or (isinstance(n, RegisterTile) and not n.loops)
+               for n in walk_nodes(body))
+
+
+def _common(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> list[str]:
+    """The tests that everything below a loop makes of the same variables, outermost first."""
+    below = list(walk_nodes(loop.body))
+    if not all(isinstance(n, Block | For | If | Let | Local | RegisterTile | StatementInstance) for n in below):
+        return []
+    moved = frozenset({loop.variable}).union(*map(_moved, below))
+    inside = {t.array for n in below for t in _declared(n)}
+    tests = [tests_of(printer_of(leaf), moved, inside) for leaf in instances(loop.body)]
+    return [text for text in tests[0] if all(text in other for other in tests)] if tests else []
+
+
+def _moved(node: Node) -> frozenset[str]:
+    match node:
+        case For() | Let():
+            return frozenset({node.variable})
+        case RegisterTile():
+            return frozenset({*(loop.variable for loop in node.loops), *(edge.variable for edge in node.edges)})
+        case _:
+            return frozenset()
+
+
+def _declared(node: Node) -> tuple[Temporary, ...]:
+    match node:
+        case Local():
+            return node.temporaries
+        case RegisterTile():
+            return node.private
+        case _:
+            return ()
+
+
+def tests_of(printer: ExpressionPrinter, moved: frozenset[str], inside: set[str]) -> list[str]:
+    """The tests that have to hold for an instance to do anything, of variables, outermost first.
 
     Parameters
     ----------
@@ -45,11 +104,13 @@ def _tests(printer: ExpressionPrinter, moved: frozenset[str], inside: set[str]) 
     """
     found, body = [], printer.statement.body
     while (guard := _only_guard(body)) is not None:
-        if isinstance(guard.condition, Load):
-            access = printer.statement.access(guard.condition.reference)
+        negated = isinstance(guard.condition, Unary) and guard.condition.op == "!"
+        tested = guard.condition.operand if isinstance(guard.condition, Unary) else guard.condition
+        if isinstance(tested, Load) and (negated or tested is guard.condition):
+            access = printer.statement.access(tested.reference)
             forms = [linear_form(s, printer.iterators) for s in access.subscripts]
             if access.array not in inside and all(f is not None and not variables(f) & moved for f in forms):
-                found.append(printer.element(access).code)
+                found.append("!" * negated + printer.element(access).code)
         body = guard.then
     return found
 

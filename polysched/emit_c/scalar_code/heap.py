@@ -14,9 +14,9 @@ from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.scop.scop import Array, Scop, Storage
-from polysched.target.target import LINE_BYTES
+from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 
-ALIGNMENT_BYTES = LINE_BYTES
+ALIGNMENT_BYTES = BUFFER_ALIGNMENT_BYTES
 STACK_BYTES = LIMITS.stack_bytes
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
@@ -70,7 +70,7 @@ def is_expanded(array: Array) -> bool:
 
 
 def allocated(scop: Scop, array: Array, name: str) -> str:
-    """The declaration of an array on the heap, rows contiguous and aligned to a cache line."""
+    """The declaration of an array on the heap, rows contiguous and aligned."""
     extents = extent_texts(scop, array)
     rows = "".join(f"[{extent}]" for extent in extents[1:])
     pointer = f"(*{name}){rows}" if rows else f"*{name}"
@@ -102,20 +102,20 @@ def whole_array(scop: Scop, array: str, name: str) -> Memory:
     return Memory(array=array, name=name, declaration=allocated(scop, scop.array(array), name))
 
 
-def parts_of_threads(scop: Scop, temporary: Temporary) -> Memory:
+def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int) -> Memory:
     """Memory for one buffer per thread, cache lines apart."""
     c_name = scop.array(temporary.array).dtype.c_name
-    bytes_ = f"(unsigned long)omp_get_max_threads() * ({_elements(scop, temporary)}) * sizeof({c_name})"
+    bytes_ = f"(unsigned long)omp_get_max_threads() * ({_elements(scop, temporary, line_bytes)}) * sizeof({c_name})"
     rounded = f"({bytes_} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
     return Memory(array=temporary.array, name=temporary.memory, per_thread=True,
                   declaration=f"{c_name} *{temporary.memory} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});")
 
 
-def part_of_thread(scop: Scop, temporary: Temporary) -> str:
+def part_of_thread(scop: Scop, temporary: Temporary, *, line_bytes: int) -> str:
     """The declaration of the running thread's buffer."""
     extents = _extents(scop, temporary)
     c_name = scop.array(temporary.array).dtype.c_name
-    start = f"{temporary.memory} + omp_get_thread_num() * ({_elements(scop, temporary)})"
+    start = f"{temporary.memory} + omp_get_thread_num() * ({_elements(scop, temporary, line_bytes)})"
     if len(extents) == 1:
         return f"{c_name} *{temporary.name} = {start};"
     rows = "".join(f"[{extent}]" for extent in extents[1:])
@@ -127,9 +127,9 @@ def _extents(scop: Scop, temporary: Temporary) -> tuple[str, ...]:
     return tuple(texts[dimension] for dimension in temporary.kept)
 
 
-def _elements(scop: Scop, temporary: Temporary) -> str:
+def _elements(scop: Scop, temporary: Temporary, line_bytes: int) -> str:
     """The elements of one part: those of the buffer in whole cache lines, and one line more."""
-    line = ALIGNMENT_BYTES // scop.array(temporary.array).dtype.bytes
+    line = max(ALIGNMENT_BYTES, line_bytes) // scop.array(temporary.array).dtype.bytes
     count = " * ".join(f"(long)({extent})" for extent in _extents(scop, temporary))
     return f"({count} + {2 * line - 1}) / {line} * {line}"
 

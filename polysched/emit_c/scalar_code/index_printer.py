@@ -28,7 +28,7 @@ from polysched.emit_c.loop_ir.index import (
     ToBoundary,
     Variable,
 )
-from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional
+from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional, joined
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
 from polysched.scop.plain_c import number_in_c
@@ -90,7 +90,7 @@ class IndexPrinter:
             condition = _without_unit(condition)
             return binary(condition.op, self.form(condition.left).text, self.form(condition.right).text)
         arms = [self.condition(arm) for arm in condition.arms]
-        return reduce(lambda left, right: binary(condition.op, left, right), arms)
+        return joined(condition.op, arms)
 
     def _constant(self, value: int) -> TypedText:
         small = _INT_RANGE[0] < value <= _INT_RANGE[1]

@@ -33,7 +33,7 @@ from polysched.scop.scop import Array, Scop, Statement
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 HEAD = "# from tvm.script import tirx as T\n@T.prim_func\n"
-_WITHOUT = ("longdouble",)
+_WITHOUT = ("longdouble", "complex64", "complex128", "clongdouble")
 
 
 def tir_text(tiled: TiledSchedule) -> str:

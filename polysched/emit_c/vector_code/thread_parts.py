@@ -22,7 +22,6 @@ from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
-from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
 
@@ -40,6 +39,7 @@ class ThreadParts:
     fresh : a name that nothing else has.
     local_names : C names of the region-local arrays.
     line_bytes : of the first cache; parts do not share one.
+    least_work : iterations from which on a team pays.
     """
 
     node: ThreadReduction
@@ -49,6 +49,7 @@ class ThreadParts:
     fresh: Callable[[str], str]
     local_names: Mapping[str, str]
     line_bytes: int
+    least_work: int
 
     def lines(self, body: list[str]) -> list[str]:
         """The block around the loop of one part, whose lines are the body."""
@@ -108,9 +109,9 @@ class ThreadParts:
         total = work(self.node.whole, self.index)
         amount = CText(str(total)) if isinstance(total, int) else total
         arrays = [p for p in self.node.parts if p.element is None]
-        if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays]):
+        if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays], self.least_work):
             return None
-        least = [str(SHORTEST_PARALLEL_LOOP), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
+        least = [str(self.least_work), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
         conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
         return CText(" && ".join(c.code for c in conditions))
 

@@ -405,6 +405,7 @@ class TileCode:
     @property
     def _fetches(self) -> TileFetches:
         return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
+                           line_bytes=self.line_bytes,
                            printer_for=lambda instance: self.printer_for(instance, Point(())))
 
     def _barrier(self) -> list[str]:

@@ -33,6 +33,7 @@ class TileFetches:
     place : the C text of an element.
     printer_for : the scalar printer of a statement at the tile's first point.
     around : the variable of the loop right around the tile.
+    line_bytes : of the first cache.
     """
 
     tile: RegisterTile
@@ -40,6 +41,7 @@ class TileFetches:
     place: Callable[[Reach], CText]
     printer_for: Callable[[StatementInstance], ExpressionPrinter]
     around: str | None
+    line_bytes: int
 
     def next_tile(self, keys: Iterable[Reach]) -> Iterator[str]:
         """The places of registers in the next tile, fetched while this one is computed."""
@@ -70,7 +72,7 @@ class TileFetches:
                 element = self.printer_for(instance).panel_element(operand)
                 yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
                                          panel_bytes=rows * panel.extents[-1] * width,
-                                         read_again=self._is_read_again(panel))
+                                         read_again=self._is_read_again(panel), line_bytes=self.line_bytes)
 
     def rows_in_place(self) -> Iterator[str]:
         """Later rows of large arrays whose rows no prefetcher follows, which vectors read where they lie."""
@@ -87,7 +89,8 @@ class TileFetches:
             if self._row_bytes(key, loop.variable) >= LIMITS.least_page_row_bytes:
                 forms = tuple(substitute(form, further) for form in key.subscripts or ())
                 yield from fetched(f"&{self.place(replace(key, subscripts=forms))}", bytes_ahead=0,
-                                   count_bytes=self.scop.array(key.array).dtype.bytes * edge.count)
+                                   count_bytes=self.scop.array(key.array).dtype.bytes * edge.count,
+                                   line_bytes=self.line_bytes)
 
     def _read_in_place(self, lanes: str) -> Iterator[Reach]:
         """Where the tile's first point reads vectors of arrays that nothing in it writes, outside of panels."""
@@ -121,7 +124,8 @@ class TileFetches:
         for row in self.tile.fetched:
             element = self.place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
             yield from fetched(f"&{element.code}", bytes_ahead=row.bytes_ahead,
-                               count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count)
+                               count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count,
+                               line_bytes=self.line_bytes)
 
     def _is_read_again(self, panel: Panel) -> bool:
         """Whether the loop right around the tile goes on to a tile that reads the same of a panel."""

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.graph.limits import LIMITS
+from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 
-ALIGNMENT = 64
+ALIGNMENT = BUFFER_ALIGNMENT_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)

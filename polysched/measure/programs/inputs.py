@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polysched.target.target import BUFFER_ALIGNMENT_BYTES
+
 NDArray = npt.NDArray[Any]
 
-ALIGNMENT_BYTES = 64
+ALIGNMENT_BYTES = BUFFER_ALIGNMENT_BYTES
 CANARY_BYTES = 4096
 CANARY = 0xA5
 RECIPES = ("dominant", "small", "mixed", "wide")

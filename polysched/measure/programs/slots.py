@@ -13,7 +13,7 @@ from polysched.measure.programs.bounds import extents_at
 from polysched.measure.programs.c_integers import evaluate
 from polysched.measure.programs.problem_size import ProblemSize
 from polysched.scop.body import Load, walk
-from polysched.scop.dtypes import BY_NAME, DType
+from polysched.scop.dtypes import C_BY_NAME, DType
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 
@@ -260,5 +260,5 @@ def returned_dtype(c_type: str) -> DType | None:
     """The type of the returned number; None when the function returns nothing that can be compared."""
     words = " ".join(w for w in c_type.split() if w not in ("const", "static", "inline", "extern", "volatile"))
     if words in INTEGER_SPELLINGS:
-        return BY_NAME[INTEGER_SPELLINGS[words]]
-    return next((t for t in BY_NAME.values() if t.c_name == words), None)
+        return C_BY_NAME[INTEGER_SPELLINGS[words]]
+    return next((t for t in C_BY_NAME.values() if sorted(t.c_name.split()) == sorted(words.split())), None)

@@ -25,6 +25,7 @@ from polysched.scop.body import (
     children,
 )
 from polysched.scop.budget import with_budget
+from polysched.scop.dtypes import DType
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import AccessKind, Scop
 
@@ -51,7 +52,7 @@ def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
     try:
         return with_budget(MOST_OPERATIONS, counted)
     except (isl.Error, UsageError) as error:   # the latter where an array may be of any length
-        logger.info("the work was not counted: %s", error)
+        logger.info("there will be no GFLOP/s, since the operations were not counted: %s", error)
         return None
 
 
@@ -87,7 +88,7 @@ def statement_flops(body: Sequence[BodyStatement]) -> int:
         match item:
             case Assign():
                 total += _flops(item.value)
-                total += int(item.op is not None and item.dtype.is_float)
+                total += 0 if item.op is None else _operation_flops(item.op, item.dtype, item.value.dtype)
             case If():
                 total += _flops(item.condition) + max(statement_flops(item.then), statement_flops(item.otherwise))
             case While():
@@ -101,11 +102,19 @@ def _flops(expr: Expr) -> int:
     match expr:
         case Select():
             return below[0] + max(below[1:])
-        case Binary() if expr.op in FLOP_OPERATORS and (expr.left.dtype.is_float or expr.right.dtype.is_float):
-            return 1 + sum(below)
-        case Unary() if expr.op == "-" and expr.dtype.is_float:
-            return 1 + sum(below)
-        case Call() if expr.dtype.is_float:
+        case Binary() if expr.op in FLOP_OPERATORS:
+            return _operation_flops(expr.op, expr.left.dtype, expr.right.dtype) + sum(below)
+        case Unary() if expr.op == "-" and not expr.dtype.is_integer:
+            return 1 + expr.dtype.is_complex + sum(below)
+        case Call() if not expr.dtype.is_integer:
             return 1 + sum(below)
         case _:
             return sum(below)
+
+
+def _operation_flops(op: str, left: DType, right: DType) -> int:
+    """The operations on parts: a product of complex numbers has four products and two sums."""
+    count = left.is_complex + right.is_complex
+    if not count:
+        return int(left.is_float or right.is_float)
+    return 6 if count == 2 and op == "*" else 2

@@ -2,6 +2,8 @@
 
 The walk touches twice what the last cache holds, and before that, on every processor that the measured threads use,
 twice what is private to it: another core's second-level cache is not emptied by what this one reads.
+
+Every child that times loads this file, and few walk: what only the walk needs is loaded there.
 """
 
 from __future__ import annotations
@@ -11,9 +13,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-
-from polysched.measure.timing.machine import describe_machine
-from polysched.target.target import LINE_BYTES
 
 FACTOR = 2
 MOST_BYTES = 256 << 20
@@ -40,6 +39,7 @@ class Flush:
 
 def flush_for(processors: Collection[int]) -> Flush:
     """The walk that empties this machine's caches for these processors."""
+    from polysched.measure.timing.machine import describe_machine
     sizes = sorted(describe_machine().caches.values())
     last = min(MOST_BYTES, FACTOR * sizes[-1]) if sizes else MOST_BYTES
     private = min(MOST_BYTES, FACTOR * sizes[-2]) if len(sizes) > 1 else 0
@@ -58,7 +58,8 @@ class FlushMemory:
     """The memory that is walked through."""
 
     def __init__(self, flush: Flush) -> None:
-        self._flush = flush
+        from polysched.target.target import LINE_BYTES
+        self._flush, self._step = flush, LINE_BYTES
         self._memory = np.zeros(max(flush.shared_bytes, flush.private_bytes), dtype=np.uint8)
 
     def walk(self) -> None:
@@ -67,6 +68,6 @@ class FlushMemory:
             bound = os.sched_getaffinity(0)
             for processor in self._flush.processors:
                 os.sched_setaffinity(0, {processor})
-                self._memory[:self._flush.private_bytes:LINE_BYTES] += 1
+                self._memory[:self._flush.private_bytes:self._step] += 1
             os.sched_setaffinity(0, bound)
-        self._memory[:self._flush.shared_bytes:LINE_BYTES] += 1
+        self._memory[:self._flush.shared_bytes:self._step] += 1

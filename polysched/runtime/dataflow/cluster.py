@@ -1,8 +1,10 @@
 """`Cluster`: sends nodes to workers, and sends them again where a worker is lost.
 
 A node's values live in the object stores of the machines, not in the process that computed them.  So a lost process
-costs the node that it ran, and nothing that was done.  A spare process, with all code loaded, takes its place at once.
-Nodes that were sent ahead fail with it, and are sent again with the new references; nobody who holds a future sees it.
+costs the node that it ran, and nothing that was done.  A spare process, with all code loaded, takes its place as soon
+as the lost one's connection closes.  Nodes that were sent ahead fail with it, and are sent again with the new
+references; nobody who holds a future sees it.  The next spare process is started when no node is pending:
+its start takes a core.
 """
 
 from __future__ import annotations
@@ -11,16 +13,21 @@ import queue
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock, Thread
 from typing import Any
 
 from polysched.errors import RunFailedError, UsageError
-from polysched.runtime.dataflow.codes import Code
+from polysched.runtime.dataflow.codes import Code, FunctionCode
+from polysched.runtime.dataflow.given import copied, is_fixed, is_small
 from polysched.runtime.dataflow.nodes import Future, Node, timed_out
 from polysched.runtime.dataflow.program import Program
 from polysched.runtime.dataflow.ray_workers import RayWorkers, Told
 from polysched.runtime.limits import LIMITS
 from polysched.target.one_line import OneLine
+
+NOTHING = FunctionCode(function=abs, key="nothing")
+"""Code to load where a process is only to answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +39,13 @@ class Loss(OneLine):
     worker : its place.
     at : seconds since the cluster started.
     spare : whether a spare process took its place at once; otherwise a new one was started.
+    heard : "connection" where its connection closed, "engine" where Ray told of it first.
     """
 
     worker: int
     at: float
     spare: bool
+    heard: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +69,26 @@ class Ran:
 
 @dataclass(frozen=True, kw_only=True)
 class Put:
-    """A value in the object store."""
+    """A value as it was when it was put: itself where it is small, otherwise a reference into the object store."""
 
-    reference: Any
+    held: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A node ended: with when it ran, or with an error."""
+
+    node: Node
+    attempt: int
+    told: Told | None
+    error: Exception | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """The connection of a process closed, or, without a name, nothing happened for a while."""
+
+    actor: str | None
 
 
 class Cluster:
@@ -74,6 +100,7 @@ class Cluster:
     spares : further ones that wait to take the place of a lost one.
     address : of a running Ray cluster; None starts one on this machine that ends with this value.
     seconds : to wait for the places of all processes.
+    spare_seconds : that a missing spare process is not started while nodes are pending; 0 starts it at once.
 
     Raises
     ------
@@ -81,24 +108,32 @@ class Cluster:
     RunFailedError : the cluster has no places for all of them at once.
     """
 
-    def __init__(self, *, workers: int = 2, spares: int = 1, address: str | None = None, seconds: float = 60.0) -> None:
+    def __init__(self, *, workers: int = 2, spares: int = 1, address: str | None = None, seconds: float = 60.0,
+                 spare_seconds: float = LIMITS.spare_seconds) -> None:
         if not 1 <= workers <= LIMITS.most_cluster_workers or not 0 <= spares <= LIMITS.most_cluster_workers:
             raise UsageError(f"a cluster has 1 to {LIMITS.most_cluster_workers} workers, and 0 or more spares",
                              witness=f"{workers} and {spares}")
+        if not 0 <= spare_seconds <= LIMITS.most_seconds:
+            raise UsageError(f"a missing spare process waits 0 to {LIMITS.most_seconds:g} seconds",
+                             witness=repr(spare_seconds))
         self.workers = workers
         self.losses: list[Loss] = []
         self.ran: list[Ran] = []
         self.sent_again = 0
-        self._engine = RayWorkers(workers + spares, address=address, seconds=seconds, store=LIMITS.store_bytes)
+        self.spare_seconds = spare_seconds
+        self._events: queue.SimpleQueue[Ended | Closed | None] = queue.SimpleQueue()
+        self._engine = RayWorkers(workers + spares, address=address, seconds=seconds, store=LIMITS.store_bytes,
+                                  lost=lambda name: self._events.put(Closed(actor=name)))
         actors = list(self._engine.actors)
         self._actors = actors[:workers]
         self._places = dict(enumerate(range(workers)))
         self._spares = [(actor, workers + at) for at, actor in enumerate(actors[workers:])]
+        self._missing: list[tuple[int, float]] = []   # places of spare processes to be started, and since when
         self._gone: set[str] = set()
         self._codes: dict[str, tuple[Code, Any]] = {}
+        self._loaded: set[tuple[str, str]] = set()     # processes by name, with the keys of code
         self._pending: dict[Node, None] = {}   # sent, and not ended
         self._lock = RLock()
-        self._events: queue.SimpleQueue[tuple[Node, int, Told | None, Exception | None] | None] = queue.SimpleQueue()
         self._started = time.monotonic()
         self._thread = Thread(target=self._watch, name="polysched-dataflow", daemon=True)
         self._thread.start()
@@ -137,12 +172,26 @@ class Cluster:
         for code in codes:
             with self._lock:
                 reference = self._reference(code)
-                actors = [*self._actors, *(actor for actor, _ in self._spares)]
-            self._engine.load(actors, reference)
+                actors = [a for a in self._standing() if (self._engine.name(a), code.key) not in self._loaded]
+            for actor in self._engine.load(actors, reference) if actors else []:
+                self._loaded.add((self._engine.name(actor), code.key))
+
+    def refill(self) -> None:
+        """Start the spare processes that are missing, and wait until all code is loaded on all processes."""
+        with self._lock:
+            self._start_spares(0.0)
+            codes = [code for code, _ in self._codes.values()]
+        self.load(codes or [NOTHING])
 
     def put(self, value: Any) -> Put:
-        """A value in the object store."""
-        return Put(reference=self._engine.put(value))
+        """A value as it is now, to be passed to nodes: in the object store, unless it is small."""
+        if is_small(value, LIMITS.inline_bytes):
+            return Put(held=copied(value))
+        return Put(held=self._engine.put(value))
+
+    def kept(self, arguments: Iterable[Any]) -> tuple[Any, ...]:
+        """Arguments of a node as they are now: it may be sent again when the caller has changed them."""
+        return tuple(a if isinstance(a, (Future, Put)) or is_fixed(a) else self.put(a) for a in arguments)
 
     def crash(self, worker: int) -> None:
         """Kill the process of a worker now, whatever it does: a failure, for experiments."""
@@ -185,11 +234,12 @@ class Cluster:
         node.actor = self._engine.name(actor)
         attempt = node.attempt
         self._pending.setdefault(node)
-        arguments = [a.node.references[a.at] if isinstance(a, Future) else a.reference if isinstance(a, Put) else a
+        arguments = [a.node.references[a.at] if isinstance(a, Future) else a.held if isinstance(a, Put) else a
                      for a in node.arguments]
+        code = None if (node.actor, node.code.key) in self._loaded else self._reference(node.code)
         node.references = self._engine.run(
-            actor, node.code.key, self._reference(node.code), node.code.results, arguments,
-            lambda told, error: self._events.put((node, attempt, told, error)))
+            actor, node.code.key, code, node.code.results, arguments,
+            lambda told, error: self._events.put(Ended(node=node, attempt=attempt, told=told, error=error)))
 
     def _reference(self, code: Code) -> Any:
         if code.key not in self._codes:
@@ -198,11 +248,20 @@ class Cluster:
 
     def _watch(self) -> None:
         """The thread that hears of ends and losses."""
-        while (event := self._events.get()) is not None:
-            node, attempt, told, error = event
+        while (event := self._event()) is not None:
             with self._lock:
-                if node.attempt == attempt and not node.ended.is_set():
-                    self._ended(node, told, error)
+                if isinstance(event, Closed):
+                    self._lost(event.actor, "connection")
+                elif event.node.attempt == event.attempt and not event.node.ended.is_set():
+                    self._ended(event.node, event.told, event.error)
+                self._start_spares(self.spare_seconds)
+
+    def _event(self) -> Ended | Closed | None:
+        """The next event; one without a name where a missing spare process has waited long enough."""
+        try:
+            return self._events.get(timeout=self.spare_seconds if self._missing else None)
+        except queue.Empty:
+            return Closed(actor=None)
 
     def _ended(self, node: Node, told: Told | None, error: Exception | None) -> None:
         if error is None:
@@ -221,11 +280,19 @@ class Cluster:
                                             witness=f"an input of a node on worker {node.worker}"))
             return
         attempt = node.attempt
-        if lost not in self._gone:
-            self._replace(lost)
-            self._send_doomed_again()
+        self._lost(lost, "engine")
         if node.attempt == attempt and not node.ended.is_set():
             self._again(node)
+
+    def _lost(self, name: str | None, heard: str) -> None:
+        """A process is gone: another one takes its place, and what it was to do."""
+        if name is None or name in self._gone:
+            return
+        running = next((n for n in self._pending if n.actor == name and all(i.done for i in n.inputs)), None)
+        if running is not None:   # the first that could run: nodes run in the order in which they were sent
+            running.suspected += 1
+        self._replace(name, heard)
+        self._send_doomed_again()
 
     def _fail(self, node: Node, error: BaseException) -> None:
         node.error = error
@@ -250,39 +317,51 @@ class Cluster:
         if failed is not None:
             self._fail(node, failed)
             return
-        if node.actor in self._gone and all(n.done for n in node.inputs):
-            node.suspected += 1
-            if node.suspected >= LIMITS.most_losses:
-                self._fail(node, RunFailedError(
-                    f"a worker was lost {node.suspected} times while it ran a node", where=node.program,
-                    witness=f"worker {node.worker}", hint="its code may crash the process"))
-                return
+        if node.suspected >= LIMITS.most_losses:
+            self._fail(node, RunFailedError(
+                f"a worker was lost {node.suspected} times while it ran a node", where=node.program,
+                witness=f"worker {node.worker}", hint="its code may crash the process"))
+            return
         self.sent_again += 1
         self._start(node)
 
-    def _replace(self, name: str) -> None:
-        """A spare process takes the place of a lost one, and a new spare is started."""
+    def _replace(self, name: str, heard: str) -> None:
+        """A spare process takes the place of a lost one; without a spare one, a new one is started."""
         self._gone.add(name)
-        place = next((p for a, p in self._spares if self._engine.name(a) == name), None)
+        lost = next((a for a in self._standing() if self._engine.name(a) == name), None)
+        if lost is None:
+            return
+        self._engine.forget(lost)
+        place = next((p for a, p in self._spares if a is lost), None)
         if place is not None:
-            self._spares = [(a, p) for a, p in self._spares if p != place]
-            self._spares.append((self._started_again(place), place))
+            self._spares = [(a, p) for a, p in self._spares if a is not lost]
+            self._missing.append((place, time.monotonic()))
             return
-        worker = next((w for w, a in enumerate(self._actors) if self._engine.name(a) == name), None)
-        if worker is None:
-            return
-        self.losses.append(Loss(worker=worker, at=time.monotonic() - self._started, spare=bool(self._spares)))
+        worker = self._actors.index(lost)
+        self.losses.append(Loss(worker=worker, at=time.monotonic() - self._started, spare=bool(self._spares),
+                                heard=heard))
         empty = self._places[worker]
         if self._spares:
             self._actors[worker], self._places[worker] = self._spares.pop(0)
-            self._spares.append((self._started_again(empty), empty))
+            self._missing.append((empty, time.monotonic()))
         else:
             self._actors[worker] = self._started_again(empty)
+
+    def _standing(self) -> list[Any]:
+        """The processes that are there, or are being started."""
+        return [*self._actors, *(actor for actor, _ in self._spares)]
+
+    def _start_spares(self, seconds: float) -> None:
+        """Start missing spare processes where no node is pending, or where they have been missing for so long."""
+        for place, since in list(self._missing):
+            if not self._pending or time.monotonic() - since >= seconds:
+                self._missing.remove((place, since))
+                self._spares.append((self._started_again(place), place))
 
     def _started_again(self, place: int) -> Any:
         actor = self._engine.start(place)
         self._engine.actors.append(actor)
-        for _, reference in self._codes.values():
-            actor.load.remote([reference])
+        name = self._engine.name(actor)
+        for key, (_, reference) in self._codes.items():
+            self._engine.load_later(actor, reference, partial(self._loaded.add, (name, key)))
         return actor
-

@@ -35,7 +35,7 @@ class Program:
         self.cluster.load(codes)
 
     def put(self, value: Any) -> Any:
-        """A value in the object store, to be passed to many nodes without being sent to each."""
+        """A value as it is now, to be passed to many nodes; a large one is sent to each machine once."""
         return self.cluster.put(value)
 
     def call(self, code: Code, *arguments: Any, worker: int = 0, on_demand: bool = False
@@ -44,7 +44,7 @@ class Program:
 
         Parameters
         ----------
-        arguments : values, futures, or what `put` gave; code never changes them.
+        arguments : values as they are now, futures, or what `put` gave; code never changes them.
         worker : of the program.
         on_demand : send it only when its result is asked for, or another node that was sent takes it.
 
@@ -56,7 +56,7 @@ class Program:
             raise UsageError(f"the program has workers 0 to {len(self.workers) - 1}", where=self.name,
                              witness=repr(worker))
         require_own(arguments, self.cluster)
-        node = Node(code, arguments, self.workers[worker], self.name)
+        node = Node(code, self.cluster.kept(arguments), self.workers[worker], self.name)
         if not on_demand:
             self.cluster.send(node)
         futures = tuple(Future(self.cluster, node, at) for at in range(code.results))

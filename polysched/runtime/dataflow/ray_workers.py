@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow.codes import Code
 from polysched.runtime.dataflow.executor import Executor
+from polysched.runtime.dataflow.failure_detector import FailureDetector, Ticket, hold
 from polysched.runtime.limits import LIMITS
 
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "1"}
@@ -45,6 +47,7 @@ class RayWorkers:
     address : of a running Ray cluster, or None: one is started on this machine.
     seconds : to wait for the gang's places.
     store : bytes of the object store of a cluster that is started here.
+    lost : told the name of a process whose connection closed, in a thread of this value.
 
     Raises
     ------
@@ -52,7 +55,8 @@ class RayWorkers:
     RunFailedError : the cluster has no places for the whole gang.
     """
 
-    def __init__(self, count: int, *, address: str | None, seconds: float, store: int) -> None:
+    def __init__(self, count: int, *, address: str | None, seconds: float, store: int,
+                 lost: Callable[[str], None]) -> None:
         self.ray = ray_module()
         self._joined = not self.ray.is_initialized()
         if self._joined:
@@ -65,6 +69,9 @@ class RayWorkers:
             raise RunFailedError(f"the cluster has no places for {count} workers at once",
                                  witness=f"{free:g} cores are free", hint="fewer workers, or more machines")
         self._kind = _worker_class(self.ray)
+        self._calls: dict[tuple[str, int], Any] = {}   # a process's method for so many values, which takes time to make
+        self._watched: dict[str, str] = {}             # processes by the names of their tickets
+        self._detector = FailureDetector(self._host(address), lambda ticket: self._closed(ticket, lost))
         self.actors: list[Any] = [self.start(place) for place in range(count)]
 
     def _join(self, count: int, address: str | None, store: int) -> None:
@@ -79,11 +86,23 @@ class RayWorkers:
             raise UsageError("no Ray cluster answers", where=address, witness=str(error).splitlines()[0],
                              hint="`ray start --head` starts one") from None
 
+    def _host(self, address: str | None) -> str:
+        """Where processes reach this one: of machines that are not this one, by the address that Ray uses, too."""
+        return "127.0.0.1" if address is None and self._joined else str(self.ray.util.get_node_ip_address())
+
+    def _closed(self, ticket: str, lost: Callable[[str], None]) -> None:
+        name = self._watched.get(ticket)
+        if name is not None:
+            lost(name)
+
     def start(self, place: int) -> Any:
         """A new process at a place of the gang."""
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
-        return self._kind.options(scheduling_strategy=PlacementGroupSchedulingStrategy(
-            placement_group=self._group, placement_group_bundle_index=place)).remote()
+        ticket = self._detector.ticket()
+        actor = self._kind.options(scheduling_strategy=PlacementGroupSchedulingStrategy(
+            placement_group=self._group, placement_group_bundle_index=place)).remote(ticket)
+        self._watched[ticket.name] = self.name(actor)
+        return actor
 
     def put(self, value: Any) -> Any:
         """A reference to a value in the object store."""
@@ -91,9 +110,17 @@ class RayWorkers:
 
     def run(self, actor: Any, key: str, code: Any, results: int, arguments: Sequence[Any],
             done: Callable[[Told | None, Exception | None], None]) -> list[Any]:
-        """Start a node; references to its values at once, and `done` is called with when it ran, or its error."""
+        """Start a node; references to its values at once, and `done` is called with when it ran, or its error.
+
+        Parameters
+        ----------
+        code : a reference to it, or None where the process has loaded it.
+        """
+        call = self._calls.get(place := (self.name(actor), results))
+        if call is None:
+            call = self._calls[place] = actor.run.options(num_returns=1 + results, enable_task_events=False)
         values: list[Any]
-        told, *values = actor.run.options(num_returns=1 + results).remote(key, [code], *arguments)
+        told, *values = call.remote(key, None if code is None else [code], *arguments)
 
         def ended(future: Any) -> None:
             error = future.exception()
@@ -101,9 +128,30 @@ class RayWorkers:
         told.future().add_done_callback(ended)
         return values
 
-    def load(self, actors: Sequence[Any], code: Any) -> None:
-        """Load code on processes, and wait for it."""
-        self.ray.get([a.load.remote([code]) for a in actors])
+    def load(self, actors: Sequence[Any], code: Any) -> list[Any]:
+        """Load code on processes, and wait for it; those that have it: the others are lost."""
+        sent = [(actor, actor.load.remote([code])) for actor in actors]
+        loaded = []
+        for actor, reference in sent:
+            try:
+                self.ray.get(reference)
+            except self.losses:
+                continue
+            loaded.append(actor)
+        return loaded
+
+    def forget(self, actor: Any) -> None:
+        """Drop what is kept of a lost process."""
+        self.actors.remove(actor)
+        for place in [p for p in self._calls if p[0] == self.name(actor)]:
+            del self._calls[place]
+
+    def load_later(self, actor: Any, code: Any, done: Callable[[], None]) -> None:
+        """Load code on a process that may not stand yet; `done` is called when it is there."""
+        def ended(future: Any) -> None:
+            if future.exception() is None:
+                done()
+        actor.load.remote([code]).future().add_done_callback(ended)
 
     def get(self, reference: Any) -> Any:
         """The value."""
@@ -136,6 +184,8 @@ class RayWorkers:
 
     def close(self) -> None:
         """End the processes; a cluster that was started here ends, too."""
+        if hasattr(self, "_detector"):
+            self._detector.close()
         for actor in getattr(self, "actors", []):
             self.ray.kill(actor)
         self.ray.util.remove_placement_group(self._group)
@@ -159,15 +209,17 @@ def _reach(address: str) -> None:
 def _worker_class(ray: Any) -> Any:
     """An `Executor` as Ray's actor; a second thread can end it while a node runs."""
     class Worker:
-        def __init__(self) -> None:
+        def __init__(self, ticket: Ticket) -> None:
             os.environ.update(_THREADS)
+            sys.setswitchinterval(LIMITS.switch_seconds)
             self.executor = Executor()
+            self.line = hold(ticket, seconds=LIMITS.answer_seconds)
 
         def load(self, code: list[Any]) -> int:
             return self.executor.load(_fetched(code))
 
-        def run(self, key: str, code: list[Any], *arguments: Any) -> Any:
-            return self.executor.run(key, lambda: _fetched(code), arguments)
+        def run(self, key: str, code: list[Any] | None, *arguments: Any) -> Any:
+            return self.executor.run(key, None if code is None else lambda: _fetched(code), arguments)
 
         def crash(self) -> None:
             self.executor.crash()

@@ -36,7 +36,7 @@ def fuse(search: Search, groups: Groups, active: list[Active], found: Found) -> 
     policy = search.options.fusion
     if policy == "none" or len(groups) < 2:
         return groups
-    interleaving = Interleaving(search.problem.scop)
+    interleaving = Interleaving(search.problem.scop, line_bytes=search.options.line_bytes)
     fused: Groups = []
     place: dict[str, int] = {}
     for members, band in groups:

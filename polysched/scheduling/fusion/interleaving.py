@@ -20,7 +20,6 @@ import islpy as isl
 
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scop.scop import Scop
-from polysched.target.target import LINE_BYTES
 
 Box = tuple[tuple[int, int], ...]
 
@@ -36,10 +35,15 @@ class _Reached:
 
 
 class Interleaving:
-    """What the statements of a program reach, computed once for each."""
+    """What the statements of a program reach, computed once for each.
 
-    def __init__(self, scop: Scop) -> None:
-        self.scop = scop
+    Parameters
+    ----------
+    line_bytes : of a cache line.
+    """
+
+    def __init__(self, scop: Scop, *, line_bytes: int) -> None:
+        self.scop, self.line_bytes = scop, line_bytes
         self._reached = cache(self._computed)
 
     def between(self, first: Sequence[str], second: Sequence[str]) -> bool:
@@ -100,7 +104,7 @@ class Interleaving:
         return not any(outer) and last < self._line(one)
 
     def _line(self, one: _Reached) -> int:
-        return LINE_BYTES // self.scop.array(one.array).dtype.bytes
+        return self.line_bytes // self.scop.array(one.array).dtype.bytes
 
 
 def _is_number(subscript: tuple[int, int]) -> bool:

@@ -12,6 +12,7 @@ from polysched.scop import dtypes
 from polysched.scop.body import (
     COMPARISON,
     LOGICAL,
+    OF_PARTS,
     Binary,
     Call,
     Cast,
@@ -34,7 +35,7 @@ from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine, constant_symbol, enumerator, may_be, size_of
 from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.subscripts.places import Place, array_of, extent_value, is_place, resolve_place
-from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.dtypes import DType, complex_of, part_of, promote, usual_conversion
 from polysched.scop.scop import AccessKind
 
 SIDE_EFFECT_HINT = "write the change as a statement of its own, before or after this one"
@@ -224,13 +225,25 @@ def _call(b: StatementBuilder, node: c_ast.FuncCall, domain: isl.Set) -> Expr:
     if not isinstance(node.name, c_ast.ID):
         raise x.refuse("a call through a pointer", node, hint="call the function by its name")
     name = node.name.name
-    function = _pure_function(b, node, name)
+    function = None if name == OF_PARTS else _pure_function(b, node, name)
     arguments = [expression(b, a, domain) for a in (node.args.exprs if node.args else ())]
+    if function is None:
+        function = _of_parts(b, node, arguments)
     if len(function.parameters) != len(arguments):
         raise x.refuse(f"`{name}` takes {len(function.parameters)} arguments", node)
     converted = tuple(a if p is None or a.dtype == p else Cast(a, p)
                       for a, p in zip(arguments, function.parameters, strict=True))
     return Call(name, converted, function.result)
+
+
+def _of_parts(b: StatementBuilder, node: c_ast.FuncCall, arguments: list[Expr]) -> PureFunction:
+    """GCC's `__builtin_complex` of these parts (GCC 12 manual, section 6.59), which C11's `CMPLX` is."""
+    types = {argument.dtype for argument in arguments}
+    whole = complex_of(types.pop()) if len(types) == 1 else None
+    if whole is None:
+        raise b.x.refuse("a complex number has to be made of two numbers of one floating-point type", node,
+                         hint="cast both to double, or to float")
+    return PureFunction(whole, (part_of(whole), part_of(whole)))
 
 
 def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> PureFunction:

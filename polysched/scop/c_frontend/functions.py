@@ -1,6 +1,6 @@
 """Functions that a region may call: their results and parameters.
 
-A pure function reads nothing but its arguments and changes nothing.  Those of math.h are (their effect
+A pure function reads nothing but its arguments and changes nothing.  Those of math.h and complex.h are (their effect
 on `errno` and the rounding flags is ignored, as every compiler does with `-fno-math-errno`).
 """
 
@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, DType
+from polysched.scop.dtypes import (
+    CLONGDOUBLE,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    LONGDOUBLE,
+    DType,
+    part_of,
+)
 
 _UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 "
           "log1p log2 logb nearbyint rint round sin sinh sqrt tan tanh tgamma trunc")
 _BINARY = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder"
 _ROUNDING = {"ilogb": INT32, "lrint": INT64, "llrint": INT64, "lround": INT64, "llround": INT64}
+_OF_COMPLEX = "cacos cacosh casin casinh catan catanh ccos ccosh cexp clog conj cproj csin csinh csqrt ctan ctanh"
 _CLASSIFY = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
 
 
@@ -39,6 +51,12 @@ def _math() -> dict[str, PureFunction]:
             found[name + suffix] = PureFunction(dtype, (dtype, INT32))
         found["__builtin_huge_val" + suffix] = found["__builtin_inf" + suffix] = PureFunction(dtype, ())
         found["__builtin_fabs" + suffix] = PureFunction(dtype, (dtype,))
+    for suffix, dtype in (("", COMPLEX128), ("f", COMPLEX64), ("l", CLONGDOUBLE)):
+        for name in _OF_COMPLEX.split():
+            found[name + suffix] = PureFunction(dtype, (dtype,))
+        for name in ("cabs", "carg", "cimag", "creal"):
+            found[name + suffix] = PureFunction(part_of(dtype), (dtype,))
+        found["cpow" + suffix] = PureFunction(dtype, (dtype, dtype))
     for name in _CLASSIFY:
         found["__builtin_" + name] = PureFunction(INT32, (None,))
     found["abs"] = PureFunction(INT32, (INT32,))

@@ -14,6 +14,7 @@ from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything
 from polysched.scop.c_frontend.subscripts.members import memory_path
+from polysched.scop.dtypes import part_of
 from polysched.scop.scop import AccessKind, Array, Assumption
 
 _FIELD = re.compile(r"(?:->|\.)\s*([A-Za-z_]\w*)")
@@ -62,7 +63,7 @@ def _exposed_parameters(x: Extraction, written: list[Array]) -> list[Assumption]
     for key, parameter in x.parameters.items():
         symbol = _variable(key)
         exposed = symbol.origin is Origin.GLOBAL or symbol.name in x.bindings.addressed
-        writers = [a.name for a in written if (a.dtype == parameter.dtype or a.dtype.bits == 8)
+        writers = [a.name for a in written if (part_of(a.dtype) == parameter.dtype or a.dtype.bits == 8)
                    and _may_change(x, a, symbol, exposed=exposed)]
         if writers:
             found.append(Assumption(kind="no-alias",
@@ -193,7 +194,7 @@ def _is_number(x: Extraction, node: c_ast.StructRef) -> bool:
 
 def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:
     first, second = x.array_symbols[left.name], x.array_symbols[right.name]
-    if left.dtype != right.dtype and 8 not in (left.dtype.bits, right.dtype.bits):
+    if part_of(left.dtype) != part_of(right.dtype) and 8 not in (left.dtype.bits, right.dtype.bits):
         return False
     if (left.restrict and right.restrict) or _kept_apart(x, left, right) or _kept_apart(x, right, left):
         return False

@@ -26,7 +26,6 @@ RAGGED_COST = LIMITS.ragged_cost
 MOVED_COST = LIMITS.moved_cost
 CACHE_SHARE = LIMITS.reused_cache_share
 LEAST_HANDED_OUT = LIMITS.least_handed_out
-LEAST_CYCLES = LIMITS.least_handed_out_cycles
 SHORTEST_SUM = LIMITS.shortest_sum
 SPARE_REGISTERS = LIMITS.spare_registers
 WORTHWHILE = LIMITS.worthwhile_share
@@ -204,7 +203,7 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
     cycles = match.executions * match.intrinsic.cost.cycles
     best, least = None, math.inf
     for order in itertools.permutations(spatial):
-        tiles = _handed_out_tiles(order, reductions, cycles, ordered=match.ordered)
+        tiles = _handed_out_tiles(order, reductions, cycles / target.team_work_cycles, ordered=match.ordered)
         if not tiles:
             continue
         whole = [*order, *reductions]
@@ -225,15 +224,19 @@ def _share_of_waiting(match: Match, order: Sequence[NestLoop], tiles: Mapping[st
     return bytes_ * target.frequency_hz / cycles + 0.5 / shares
 
 
-def _handed_out_tiles(order: Sequence[NestLoop], reductions: Sequence[NestLoop], cycles: float, *,
+def _handed_out_tiles(order: Sequence[NestLoop], reductions: Sequence[NestLoop], most: float, *,
                       ordered: bool) -> dict[str, list[int]]:
     """Per loop its tile in every candidate: the outermost in enough tiles for all threads, long ones first.
 
     The innermost spatial loop is whole or in tiles, and so is the longest reduction, in long ones; where sums keep
     their order, the outermost reduction.
+
+    Parameters
+    ----------
+    most : of the outermost tiles, each of which is worth asking for: what a team costs pays for that, too.
     """
     first, inner = order[0], order[-1]
-    outside = [size for size in _sizes(first) if LEAST_HANDED_OUT <= -(-first.blocks // size) <= cycles / LEAST_CYCLES]
+    outside = [size for size in _sizes(first) if LEAST_HANDED_OUT <= -(-first.blocks // size) <= most]
     tiles = {first.name: outside}
     if inner is not first:
         tiles[inner.name] = [0, *reversed(_sizes(inner))]

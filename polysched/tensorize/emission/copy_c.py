@@ -11,27 +11,28 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from polysched.target import Target
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import is_general, least_of, may_exceed, same
 
-PARALLEL_ELEMENTS = LIMITS.parallel_copy_elements
 WRITTEN_OUT = LIMITS.written_out
 
 
-def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, parallel: bool,
+def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, team: Target | None,
                value: Callable[[str], str] = str) -> Iterator[str]:
     """The loops; the padding of a buffer is not touched and has to be zero already.
 
     Parameters
     ----------
+    team : the machine whose threads share a copy that is worth it; None where one thread copies.
     value : C of what the buffer gets, of the C of an element of the array.
     """
     joined = _joined(copy)
     loops, unrolled = _order(joined)
     nest = _Nest(copy=joined, array=array, buffer=buffer, to_buffer=to_buffer, value=value)
-    if parallel and loops and int(joined.elements) >= PARALLEL_ELEMENTS:
-        yield _on_threads(joined, loops)
+    if team is not None and loops and int(joined.elements) >= (least := _least_for_threads(joined, team)):
+        yield _on_threads(joined, loops, least)
     depth = _depth_of_blocks(joined, loops)
     if not depth:
         yield from nest.inside([], loops, unrolled)
@@ -130,10 +131,16 @@ class _Nest:
             yield f"if ({' && '.join(guards)}) {text}" if guards else text
 
 
-def _on_threads(copy: CopyPlan, loops: Sequence[Axis]) -> str:
+def _least_for_threads(copy: CopyPlan, target: Target) -> int:
+    """Elements from which on threads share a copy."""
+    costs = target.costs
+    return target.team_iterations(costs.turned_element_cycles if is_turned(copy) else costs.copied_element_cycles)
+
+
+def _on_threads(copy: CopyPlan, loops: Sequence[Axis], least: int) -> str:
     """The pragma that shares the outer loops among threads: two where both have all iterations and others are left."""
     deep = len(loops) > 2 and not any(copy.is_padded(a.coordinate) for a in loops[:2])
-    enough = f" if({copy.elements} >= {PARALLEL_ELEMENTS})" if is_general(copy.elements) else ""
+    enough = f" if({copy.elements} >= {least})" if is_general(copy.elements) else ""
     return "#pragma omp parallel for" + (" collapse(2)" if deep else "") + enough
 
 

@@ -9,6 +9,7 @@ from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.target.one_line import OneLine
+from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
@@ -28,16 +29,21 @@ from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.matching.mapping import Match
 
 ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
-{
-    char *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+{{
+    char *memory = aligned_alloc({alignment}, (bytes + {rest}) / {alignment} * {alignment});
     if (!memory) abort();
     (void)threads;
-    #pragma omp parallel for if(threads && bytes >= 262144)
+    #pragma omp parallel for if(threads && bytes >= {least})
     for (size_t page = 0; page < bytes; page += 4096)   /* pages belong to the threads that touch them first */
         memset(memory + page, 0, bytes - page < 4096 ? bytes - page : 4096);
     return memory;
-}
+}}
 """
+
+
+def zeros_c(target: Target) -> str:
+    """The C function that allocates zeros."""
+    return ZEROS.format(least=target.team_bytes, alignment=BUFFER_ALIGNMENT_BYTES, rest=BUFFER_ALIGNMENT_BYTES - 1)
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,8 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
                                   parallel=chosen.parallel and not match.overlapping))
     parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
-    prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
+    prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE
+    prelude += zeros_c(plan.match.target)
     emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
     first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
     preparations = tuple(f"{name}_prepare_{p.operand}({', '.join([*operand_sources(match, p.operand), *first])})"

@@ -13,13 +13,11 @@ from polysched.tensorize.description.semantics import Affine, Element
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
 from polysched.tensorize.software.sizes import is_general
 
 OUTSIDE = "-(1L << 60)"
-PARALLEL_ELEMENTS = LIMITS.parallel_gather_elements
 
 
 def separable(match: Match, operand: str, held: Load) -> bool:
@@ -27,6 +25,11 @@ def separable(match: Match, operand: str, held: Load) -> bool:
     added = held == match.result and match.adds_at_the_end
     known = not is_general(*match.fragment.sizes.values())
     return known and not added and match.holds_box(operand) and match.fragment.memory_steps[held.reference] is not None
+
+
+def parallel_elements(match: Match) -> int:
+    """Elements whose addresses come out of tables from which on threads share the copy."""
+    return match.target.team_iterations(match.costs.table_element_cycles)
 
 
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
@@ -38,7 +41,7 @@ def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
     for g in groups:
         yield from _table(match, g, _tile(mine, g), steps)
-    if plan.parallel and mine and place.elements >= PARALLEL_ELEMENTS:
+    if plan.parallel and mine and place.elements >= parallel_elements(match):
         yield "#pragma omp parallel for"
     depth, terms = 0, [str(first_element(match, held)), *moving_terms(match, held)]
 

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from polysched.target.target import LINE_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.semantics import C_NAMES, Variable
 from polysched.tensorize.emission.blocking import pressure
@@ -19,7 +18,6 @@ from polysched.tiling.footprints.streams import fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = LIMITS.far_rows_bytes
-TEAM_CYCLES = LIMITS.team_worth_cycles
 
 
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
@@ -115,7 +113,7 @@ def _if_long(plan: Plan) -> str:
     if not is_general(*(loop.count for loop in plan.loops)):
         return ""
     executions = " * ".join(f"(double){loop.count}" for loop in plan.loops)
-    return f" if({executions} >= {TEAM_CYCLES / plan.match.intrinsic.cost.cycles:.0f})"
+    return f" if({executions} >= {plan.match.target.team_iterations(plan.match.intrinsic.cost.cycles)})"
 
 
 def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -334,10 +332,11 @@ def _streamed_panels(plan: Plan) -> Iterator[str]:
         row = operand.elements * math.prod(loop.unroll for loop in plan.unrolled if plan.uses(operand.name, loop))
         bytes_ = row * operand.dtype.bytes
         if not plan.match.intrinsic.operand(operand.name).register.c_type or not place.packed \
-                or place.block_strides.get(inner.name) != row or bytes_ < LINE_BYTES:
+                or place.block_strides.get(inner.name) != row or bytes_ < plan.match.target.line_bytes:
             continue
         steps = math.prod(int(loop.tile or loop.blocks) for loop in reductions if plan.uses(operand.name, loop))
-        yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_)
+        yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_,
+                                 line_bytes=plan.match.target.line_bytes)
 
 
 def _accumulator(plan: Plan, output: str, register: str, at: dict[str, int]) -> tuple[str, str]:

@@ -15,10 +15,11 @@ from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.scop.plain_c import expression_in_c
+from polysched.target import Target
 from polysched.tensorize.description.emulator import expression_c
 from polysched.tensorize.description.semantics import C_NAMES, Element
 from polysched.tensorize.emission.copy_c import copy_loops
-from polysched.tensorize.emission.gather import PARALLEL_ELEMENTS, digits, gather, operand_offset, separable
+from polysched.tensorize.emission.gather import digits, gather, operand_offset, parallel_elements, separable
 from polysched.tensorize.emission.nest import (
     NestLoop,
     argument_name,
@@ -61,8 +62,7 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     if operand in plan.match.intrinsic.contraction.tables:
         body = table_copy(plan.match, operand)
     elif copy is not None:
-        body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
-                               value=value))
+        body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, team=_team_of(plan), value=value))
     elif source is not None and separable(plan.match, operand, source) and not _has_places(plan, operand):
         loaded = value(f"{arrays[0]}[ps_from_at]")
         copy_c = f"if (ps_inside) ps_to[ps_at] = {loaded};" if is_shared(plan.match.intrinsic, operand) else \
@@ -71,6 +71,10 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     else:
         body = [*_cleared(plan, operand), *_packed_by_element(plan, operand, once=once)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _team_of(plan: Plan) -> Target | None:
+    return plan.match.target if plan.parallel else None
 
 
 def _nothing(match: Match, operand: str) -> str:
@@ -115,7 +119,7 @@ def unpack_c(plan: Plan, operand: str, name: str, *, zero: bool) -> str:
     held, arrays, plain = content_of(match, operand), result_arrays(match, operand), plan.place(operand).copy
     places = zip(places_of(match.intrinsic.contraction, operand), parts_of(held), strict=True)
     if plain is not None:
-        body = list(copy_loops(plain, array=arrays[0], buffer="ps_from", to_buffer=False, parallel=plan.parallel))
+        body = list(copy_loops(plain, array=arrays[0], buffer="ps_from", to_buffer=False, team=_team_of(plan)))
     elif isinstance(held, Load) and separable(match, operand, held):
         copy = f"if (ps_inside) {arrays[0]}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, operand, held, copy=copy))
@@ -202,8 +206,8 @@ def _on_threads(plan: Plan, operand: str, loops: Sequence[NestLoop]) -> list[str
     if not loops or not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
         return []
     if is_general(elements):
-        return [f"#pragma omp parallel for if({elements} >= {PARALLEL_ELEMENTS})"]
-    return ["#pragma omp parallel for"] if elements >= PARALLEL_ELEMENTS else []
+        return [f"#pragma omp parallel for if({elements} >= {parallel_elements(plan.match)})"]
+    return ["#pragma omp parallel for"] if elements >= parallel_elements(plan.match) else []
 
 
 def _partial_groups(match: Match, operand: str) -> list[int]:

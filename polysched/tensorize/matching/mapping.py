@@ -9,7 +9,6 @@ from typing import Any
 
 from polysched.scop.body import Expr, Load
 from polysched.target import Costs, Target
-from polysched.target.costs import SHIPPED
 from polysched.target.one_line import OneLine
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
@@ -38,7 +37,7 @@ class Match(OneLine):
     ordered : updates of one element keep the program's order.
     apart : what several statements add to one float is added one statement after the other.
     rest : the statement of the iterations that fill no whole execution and stay behind; "" where there are none.
-    costs : of the machine that it is for; `on` sets them.
+    target : the machine that it is for; `on` sets it.
     """
 
     fragment: Fragment
@@ -51,13 +50,18 @@ class Match(OneLine):
     ordered: bool = False
     apart: bool = False
     rest: str = ""
-    costs: Costs = SHIPPED
+    target: Target = field(default_factory=Target, repr=False)
 
     def on(self, target: Target) -> Match:
         """The match for a machine, with its costs."""
         own = self.intrinsic.on(target)
-        same = own is self.intrinsic and self.costs == target.costs
-        return self if same else replace(self, intrinsic=own, costs=target.costs)
+        same = own is self.intrinsic and self.target == target
+        return self if same else replace(self, intrinsic=own, target=target)
+
+    @property
+    def costs(self) -> Costs:
+        """Of the machine."""
+        return self.target.costs
 
     @cached_property
     def outer(self) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.target.target import LINE_BYTES
 from polysched.tiling.limits import LIMITS
 
 FEWEST_STREAMED_BYTES = LIMITS.fewest_streamed_bytes
 STREAM_BYTES_AHEAD = LIMITS.stream_bytes_ahead
 
 
-def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, read_again: bool = False) -> Iterator[str]:
+def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, line_bytes: int,
+                  read_again: bool = False) -> Iterator[str]:
     """C that fetches the row that will be used some rows later; nothing for panels that the first cache holds.
 
     Nothing either for a panel that the next block reads from its beginning again, where a step reads one line of it:
@@ -22,13 +22,14 @@ def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, read_again:
     address : of the row that is used now, as C.
     row_bytes : of what one step reads; rows lie one behind the other.
     panel_bytes : of all rows that one block of registers reads.
+    line_bytes : of the first cache.
     read_again : the next block reads the same rows.
     """
-    if panel_bytes >= FEWEST_STREAMED_BYTES and not (read_again and row_bytes <= LINE_BYTES):
-        yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD)
+    if panel_bytes >= FEWEST_STREAMED_BYTES and not (read_again and row_bytes <= line_bytes):
+        yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD, line_bytes=line_bytes)
 
 
-def fetched(address: str, *, count_bytes: int, bytes_ahead: int) -> Iterator[str]:
+def fetched(address: str, *, count_bytes: int, bytes_ahead: int, line_bytes: int) -> Iterator[str]:
     """C that fetches the lines of so many bytes, which lie some bytes behind an address."""
-    for line in range(0, count_bytes, LINE_BYTES):
+    for line in range(0, count_bytes, line_bytes):
         yield f"__builtin_prefetch((const char *){address} + {bytes_ahead + line});"

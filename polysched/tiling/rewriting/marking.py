@@ -9,15 +9,12 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import assumed_parameters
-from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.growing_work import grows
-from polysched.tiling.tree.light_iterations import times_as_many
+from polysched.tiling.tree.light_iterations import team_iterations, times_as_many
 from polysched.tiling.tree.loops import has_loops
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
-
-SHORTEST_PARALLEL_LOOP = LIMITS.shortest_parallel_loop
 
 
 def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:
@@ -90,14 +87,15 @@ def _on_threads(mark: LoopMark, position: Position, band: Band, options: TilingO
     outermost, innermost = depth == 0, not has_loops(band.child)
     light = times_as_many(scop, statement_names(position.domain)) if innermost and options.simd else 1
     lone_nest = outermost and mark.role is Role.LOOP and not innermost
+    many = team_iterations(options.target)
     return replace(
-        mark, parallel=True, least_iterations=_least_iterations(band, mark, light, depth=depth),
-        least_work=SHORTEST_PARALLEL_LOOP if lone_nest else mark.least_work,
+        mark, parallel=True, least_iterations=_least_iterations(band, mark, many, light, depth=depth),
+        least_work=many if lone_nest else mark.least_work,
         growing=outermost and not (innermost or mark.pieces) and grows(
             position, band, assumed_parameters(scop, options.parameters)))
 
 
-def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -> int:
+def _least_iterations(band: Band, mark: LoopMark, many: int, light: float, *, depth: int) -> int:
     """Iterations from which on a team pays.
 
     A loop that is entered again and again starts its team each time: then the loops inside are taken to be
@@ -105,11 +103,12 @@ def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -
 
     Parameters
     ----------
+    many : usual iterations that are worth a team.
     light : how many times as many iterations of a loop in vector lanes take as long as usual ones.
     """
     if mark.role is Role.TILE or (depth == 0 and has_loops(band.child)):
         return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
-    return math.ceil(light * math.pow(SHORTEST_PARALLEL_LOOP, 1 / _levels(band)))
+    return math.ceil(light * math.pow(many, 1 / _levels(band)))
 
 
 def _levels(node: Node) -> int:

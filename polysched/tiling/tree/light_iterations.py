@@ -1,7 +1,8 @@
 """How much an iteration does, for deciding from how many on a team of threads pays.
 
-A copy of 32000 floats in cache takes 4 microseconds in vectors, as long as the start of a team.  What a loop in vector
-lanes does per iteration is counted in accesses of arrays and operations; one that does little has to run longer.
+A copy of 32000 floats in cache takes 4 microseconds in vectors, several times what a team of threads costs.  What a
+loop in vector lanes does per iteration is counted in accesses of arrays and operations (`Costs.lane_operation_cycles`);
+one that does little has to run longer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 
 from polysched.scop.body import Assign, Binary, BodyStatement, Call, Expr, If, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
+from polysched.target import Target
 from polysched.tiling.limits import LIMITS
 
 USUAL = LIMITS.usual_work
@@ -17,6 +19,11 @@ USUAL = LIMITS.usual_work
 LIGHTEST = LIMITS.lightest_factor
 
 DIVISION = LIMITS.division_work
+
+
+def team_iterations(target: Target) -> int:
+    """Usual iterations in lanes from which on a team of threads shares a loop of them."""
+    return target.team_iterations(USUAL * target.costs.lane_operation_cycles)
 
 
 def times_as_many(scop: Scop, statements: Iterable[str]) -> float:

@@ -10,7 +10,6 @@ from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, arrays_of, c
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from polysched.scop.body import assignments
-from polysched.target.target import LINE_BYTES
 from polysched.tiling import TilingOptions
 from tests.emit_c.nodes import panels
 from tests.scop.c_frontend.read_region import in_function
@@ -45,12 +44,13 @@ def test_the_arrays_of_a_value() -> None:
     assert arrays_of(scop, scop.statements[0].name, value) == {"y", "z"}, "a scalar needs no panel"
 
 
+@pytest.mark.parametrize("line_bytes", [64, 128])
 @pytest.mark.parametrize("columns", [ROW_GRID_BYTES // 8, ROW_GRID_BYTES // 8 + 3])
-def test_rows_of_a_panel_do_not_share_the_sets_of_a_cache(columns: int) -> None:
-    row = off_the_grid(columns, 8)
+def test_rows_of_a_panel_do_not_share_the_sets_of_a_cache(columns: int, line_bytes: int) -> None:
+    row = off_the_grid(columns, 8, line_bytes)
     assert row >= columns
     assert row * 8 % ROW_GRID_BYTES
-    assert row - columns in (0, LINE_BYTES // 8)
+    assert row - columns in (0, line_bytes // 8)
 
 
 def test_packed_operands_are_those_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -58,3 +59,39 @@ def test_loops_that_do_more_than_the_flag_lets_them_go_on() -> None:
     region = emitted(KEPT["not all of it"]).rsplit("} else {", 1)[0]  # without the original for too little memory
     assert region.count("break;") == 1
     assert region.index("break;") < region.index("x[0] +=")
+
+
+SELDOM = {
+    "rows of a mask": "for (int i = 0; i < n; i++) if (x[i] > 5) for (int j = 0; j < m; j++) A[i][j] += y[j];",
+    "a loop in its order": """for (int i = 0; i < n; i++)
+        if (x[i] > 5) for (int j = 1; j < m; j++) A[i][j] += A[i][j - 1];
+        else for (int j = 2; j < m; j++) A[i][j] *= 2;""",
+    "one condition": "if (x[n + 3] > 3) for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] += y[j];",
+}
+
+
+def entered(text: str) -> int:
+    """How many loops, or questions whether they are worth a team, stand behind a test of a condition on data."""
+    lines = [line.strip() for line in text.splitlines()]
+    return sum(test.startswith("if (") and "taken" in test and loop.startswith(("for (", "#pragma", "if ("))
+               for test, loop in pairwise(lines))
+
+
+@pytest.mark.parametrize("program", SELDOM)
+def test_a_loop_is_not_entered_where_a_condition_on_data_leaves_nothing_to_do(program: str, tmp_path: Path) -> None:
+    text = emitted(SELDOM[program])
+    assert entered(text), text
+    versions = [load(source, tmp_path) for source in (f"{HEAD}\n{{\n{SELDOM[program]}\n}}\n", text)]
+    for n, m in ((9, 40), (1, 1), (0, 7), (13, 0), (8, 33)):
+        results = []
+        for version in versions:
+            draw = np.random.default_rng(n)
+            arrays = [draw.integers(0, 7, shape).astype(np.int32) for shape in ((n, m), (40,), (40,))]
+            version.f(n, m, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+            results.append(arrays)
+        assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True)), (n, m)
+
+
+def test_only_the_outermost_of_loops_is_tested() -> None:
+    text = emitted("if (x[n + 3] > 3) for (int i = 0; i < n; i++) for (int j = 1; j < m; j++) A[i][j] += A[i][j - 1];")
+    assert entered(text) == 1, text

@@ -99,15 +99,16 @@ def test_a_part_per_thread() -> None:
     scop = program("n + 1][4", "i][3")
     row = Temporary("t", "t_row", kept=(1,), memory="t_parts")
     both = Temporary("t", "t_all", kept=(0, 1), memory="t_parts")
-    assert parts_of_threads(scop, row).per_thread
-    assert "omp_get_max_threads()" in parts_of_threads(scop, row).declaration
-    assert part_of_thread(scop, row).startswith("double *t_row = t_parts + omp_get_thread_num() * (")
-    assert part_of_thread(scop, both).startswith("double (*t_all)[4] = (double (*)[4])(t_parts + ")
+    assert parts_of_threads(scop, row, line_bytes=64).per_thread
+    assert "omp_get_max_threads()" in parts_of_threads(scop, row, line_bytes=64).declaration
+    assert part_of_thread(scop, row, line_bytes=64).startswith("double *t_row = t_parts + omp_get_thread_num() * (")
+    assert part_of_thread(scop, both, line_bytes=64).startswith("double (*t_all)[4] = (double (*)[4])(t_parts + ")
 
 
 def test_what_is_declared_without_headers_is_taken_back() -> None:
     scop = program("n + 1][4", "i][3")
-    whole, part = whole_array(scop, "t", "m"), parts_of_threads(scop, Temporary("t", "r", kept=(1,), memory="p"))
+    whole, part = whole_array(scop, "t", "m"), parts_of_threads(
+        scop, Temporary("t", "r", kept=(1,), memory="p"), line_bytes=64)
     assert prototypes([]) == ends([]) == ends([whole]) == []
     assert len(prototypes([whole])) == 2
     text = "\n".join([*prototypes([part]), *ends([part])])

@@ -11,10 +11,10 @@ def in_process(monkeypatch):
     """A function that makes a cluster in this process whose workers die before some nodes."""
     made = []
 
-    def make(workers: int = 2, spares: int = 1, crash_before=()) -> Cluster:
-        kind = type("Engine", (InProcess,), {"crash_before": frozenset(crash_before)})
+    def make(workers: int = 2, spares: int = 1, crash_before=(), tells: bool = False, **more) -> Cluster:
+        kind = type("Engine", (InProcess,), {"crash_before": frozenset(crash_before), "tells": tells})
         monkeypatch.setattr(cluster, "RayWorkers", kind)
-        made.append(Cluster(workers=workers, spares=spares))
+        made.append(Cluster(workers=workers, spares=spares, **more))
         return made[-1]
     yield make
     for each in made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from itertools import count
 from threading import Event, Thread
 from typing import Any
@@ -26,10 +27,6 @@ class Reference:
 class Actor:
     def __init__(self, name: str) -> None:
         self.name, self.alive, self.executor = name, True, Executor()
-        self.load = self
-
-    def remote(self, code: Sequence[Any]) -> None:
-        self.executor.load(code[0].value)
 
 
 class InProcess:
@@ -38,11 +35,14 @@ class InProcess:
     Parameters
     ----------
     crash_before : numbers of nodes, in the order in which they run: their process dies in place of running them.
+    tells : whether a connection closes with a process, so that its loss is heard before the node's error.
     """
 
     crash_before: frozenset[int] = frozenset()
+    tells = False
 
-    def __init__(self, count_: int, **_: Any) -> None:
+    def __init__(self, count_: int, *, lost: Callable[[str], None], **_: Any) -> None:
+        self.lost = lost
         self.numbers, self.names, self.tasks = count(), count(), []
         self.actors = [self.start(place) for place in range(count_)]
         self.more, self.ended = Event(), False
@@ -54,19 +54,27 @@ class InProcess:
 
     def put(self, value: Any) -> Reference:
         made = Reference()
-        made.set(value, None)
+        made.set(deepcopy(value), None)
         return made
 
-    def run(self, actor: Actor, key: str, code: Reference, results: int, arguments: Sequence[Any],
+    def run(self, actor: Actor, key: str, code: Reference | None, results: int, arguments: Sequence[Any],
             done: Callable[[float | None, Exception | None], None]) -> list[Reference]:
         made = [Reference() for _ in range(results)]
         self.tasks.append((actor, key, code, arguments, made, done))
         self.more.set()
         return made
 
-    def load(self, actors: Sequence[Actor], code: Reference) -> None:
+    def load(self, actors: Sequence[Actor], code: Reference) -> list[Actor]:
         for actor in actors:
             actor.executor.load(code.value)
+        return list(actors)
+
+    def load_later(self, actor: Actor, code: Reference, done: Callable[[], None]) -> None:
+        actor.executor.load(code.value)
+        done()
+
+    def forget(self, actor: Actor) -> None:
+        self.actors.remove(actor)
 
     def get(self, reference: Reference) -> Any:
         reference.there.wait()
@@ -108,12 +116,14 @@ class InProcess:
         values, error = (), failed
         if error is None and actor.alive and next(self.numbers) in self.crash_before:
             actor.alive = False
+            if self.tells:
+                self.lost(actor.name)
         if not actor.alive:
             error = LostError(actor.name)
         if error is None:
             given = tuple(a.value if isinstance(a, Reference) else a for a in arguments)
             try:
-                values = actor.executor.run(key, lambda: code.value, given)
+                values = actor.executor.run(key, (lambda: code.value) if code else None, given)
             except Exception as raised:
                 error = raised
         for at, reference in enumerate(made):

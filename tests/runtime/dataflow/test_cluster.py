@@ -1,10 +1,12 @@
 """Workers die before every node in turn; nothing is lost, and at most one node runs twice."""
 
+from threading import Event
+
 import numpy as np
 import pytest
 
 from polysched.errors import RunFailedError, UsageError
-from polysched.runtime.dataflow import Cluster, FunctionCode
+from polysched.runtime.dataflow import Cluster, FunctionCode, Future
 
 ADD = FunctionCode(function=lambda x, y: x + y)
 SPLIT = FunctionCode(function=lambda x: (x[:2], x[2:]), results=2)
@@ -117,3 +119,87 @@ def test_numbers_are_checked(workers: int, spares: int) -> None:
 def test_a_program_runs_on_workers_that_are_there(in_process, workers) -> None:
     with pytest.raises(UsageError, match="different workers from 0 to 1"):
         in_process().program("p", workers)
+
+
+def gated(cluster: Cluster, gate: Event, value: int = 0) -> Future:
+    """A node that waits for a gate."""
+    return cluster.program("gate").call(FunctionCode(function=lambda x: (gate.wait(30), x)[1]), value)
+
+
+def test_arguments_are_as_they_were_when_they_were_given(in_process) -> None:
+    cluster, gate = in_process(crash_before={1}), Event()
+    behind, array, listed = gated(cluster, gate), np.ones(3), [1]
+    large = np.ones(100_000)
+    program = cluster.program("p")
+    ends = [program.call(ADD, behind, value, worker=1) for value in (array, large)]
+    length = program.call(FunctionCode(function=lambda a, b: a + len(b)), behind, listed, worker=1)
+    put = program.call(ADD, behind, program.put(array), worker=1)
+    array[:] = large[:] = 9
+    listed.append(2)
+    gate.set()
+    assert [f.result(30).max() for f in ends] == [1, 1]
+    assert length.result(30) == 1
+    assert (put.result(30) == 1).all()
+    assert len(cluster.losses) == 1
+
+
+def test_nodes_that_only_wait_are_not_blamed_for_losses(in_process) -> None:
+    cluster = in_process(crash_before={3, 5, 9, 14, 20, 21})
+    program = cluster.program("wide")
+    ends = [program.call(ADD, n, 1) for n in range(40)]
+    assert [f.result(30) for f in ends] == list(range(1, 41))
+    assert len(cluster.losses) == 6
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_who_heard_of_a_loss_is_said(in_process, tells: bool) -> None:
+    expected = diamond(in_process())
+    for number in range(0, 10, 3):
+        cluster = in_process(crash_before={number}, tells=tells)
+        assert diamond(cluster).tobytes() == expected.tobytes()
+        assert [loss.heard for loss in cluster.losses] == ["connection" if tells else "engine"]
+
+
+def test_a_new_spare_process_waits_until_no_node_is_pending(in_process) -> None:
+    cluster, gate = in_process(crash_before={0}, tells=True, spare_seconds=100), Event()
+    end = gated(cluster, gate, 7)
+    while not cluster.losses:
+        pass
+    assert "0 spare" in repr(cluster)
+    gate.set()
+    assert end.result(30) == 7
+    cluster.refill()
+    assert "1 spare" in repr(cluster)
+
+
+def test_a_new_spare_process_does_not_wait_forever(in_process) -> None:
+    cluster, gate = in_process(crash_before={0}, tells=True, spare_seconds=0.05), Event()
+    end = gated(cluster, gate)
+    while not cluster.losses or "0 spare" in repr(cluster):
+        pass
+    assert not end.done
+    gate.set()
+    assert end.result(30) == 0
+
+
+def test_code_is_loaded_once(in_process) -> None:
+    loaded = []
+
+    class Noted(FunctionCode):
+        def load(self):
+            loaded.append(self.key)
+            return super().load()
+    cluster, code = in_process(), Noted(function=abs)
+    program = cluster.program("p")
+    for _ in range(3):
+        program.load(code)
+    assert program.call(code, -1, worker=1).result(30) == 1
+    assert len(loaded) == 3   # two workers, and a spare one
+    cluster.refill()
+    assert len(loaded) == 3
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_the_wait_of_a_spare_process_is_checked(seconds: float) -> None:
+    with pytest.raises(UsageError, match="a missing spare process waits"):
+        Cluster(spare_seconds=seconds)

@@ -1,6 +1,8 @@
 """Real processes: values pass before they exist, processes are killed, errors come back."""
 
+import random
 import sys
+import threading
 import time
 
 import numpy as np
@@ -48,6 +50,30 @@ def test_a_killed_process_changes_no_result(ray_cluster) -> None:
                           before_step=lambda at: ray_cluster.crash(1) if at == 9 else None)
     assert run.result("A", 100).tobytes() == expected["A"].tobytes()
     assert len(ray_cluster.losses) == before + 1
+
+
+def test_processes_killed_at_random_moments_change_no_result(ray_cluster) -> None:
+    scop = scop_of("seidel")
+    sizes = {"n": 30, "t": 10}
+    arrays = given_to(scop, sizes)
+    expected = {n: v.copy() for n, v in arrays.items()}
+    execute(scop, sizes, expected)
+    distributed, program = distribute(scop, "i"), ray_cluster.program("p")
+    draw = random.Random(38)
+    run_distributed(program, distributed, arrays, sizes).result("A", 100)
+    for _ in range(4):
+        ray_cluster.refill()
+        before, kills = len(ray_cluster.losses), [
+            threading.Timer(draw.uniform(0, 0.4), ray_cluster.crash, (worker,)) for worker in (0, 1)]
+        for kill in kills:
+            kill.start()
+        run = run_distributed(program, distributed, arrays, sizes)
+        assert run.result("A", 100).tobytes() == expected["A"].tobytes()
+        for kill in kills:
+            kill.join()
+        while len(ray_cluster.losses) < before + 2:   # one may be killed behind the run
+            time.sleep(0.01)
+        assert all(loss.heard == "connection" for loss in ray_cluster.losses[before:])
 
 
 def test_kernels_run_on_large_arrays_of_other_workers(ray_cluster) -> None:

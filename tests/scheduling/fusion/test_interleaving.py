@@ -34,7 +34,7 @@ TEXT = """void f(int n, float a[{length}], float b[{length}], double s[1]) {{
 def test_neighbours_all_over_an_array(first: str, second: str, together: bool) -> None:
     scop = from_c_text(TEXT.format(first=first, second=second, length="2 * n + 99"))
     one, other = (s.name for s in scop.statements)
-    found = Interleaving(scop)
+    found = Interleaving(scop, line_bytes=64)
     assert found.between([one], [other]) is together
     assert found.between([other], [one]) is together
     assert not found.between([one], [])
@@ -71,7 +71,7 @@ void f(int n, struct point p[n], struct point q[n], float a[n][3], float b[n][n]
 def test_members_of_records_and_short_rows(first: str, second: str, together: bool) -> None:
     scop = from_c_text(RECORDS.format(first=first, second=second))
     one, other = (s.name for s in scop.statements)
-    found = Interleaving(scop)
+    found = Interleaving(scop, line_bytes=64)
     assert found.in_records([one], [other]) is together
     assert found.in_records([other], [one]) is together
     assert not found.between([one], [other])

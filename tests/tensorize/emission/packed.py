@@ -14,10 +14,10 @@ import numpy as np
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.scop.interpreter import extents_of
 from polysched.scop.points import points_of
-from polysched.target import find_compiler, host
+from polysched.target import Target, find_compiler, host
 from polysched.tensorize import MatchOptions, match
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.emission.function import ZEROS
+from polysched.tensorize.emission.function import zeros_c
 from polysched.tensorize.emission.nest import content_of, uses
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.plan import Plan, make_plan
@@ -26,7 +26,7 @@ from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from tests.tensorize.described import programs_of, unit
 
-PRELUDE = "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n" + ZEROS
+PRELUDE = "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n" + zeros_c(Target())
 MMA = unit("mma", "int32_t Y[4][2], const int16_t X[4][2][2], const int16_t W[2][2][2]",
            "for (int m = 0; m < 4; m++) for (int n = 0; n < 2; n++) for (int k = 0; k < 2; k++) "
            "for (int l = 0; l < 2; l++) Y[m][n] += X[m][k][l] * W[k][l][n];")

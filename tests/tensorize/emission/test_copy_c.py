@@ -6,12 +6,13 @@ import ctypes
 import itertools
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.target import find_compiler
+from polysched.target import Costs, Target, find_compiler
 from polysched.tensorize.emission.copy_c import copy_loops, is_turned
 from polysched.tensorize.emission.copy_plan import Axis, Coordinate, CopyPlan
 
@@ -63,7 +64,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     lines = []
     for at, plan in enumerate(PLANS):
         for name, to_buffer, factor in (("fill", True, "10 * "), ("copy", True, ""), ("empty", False, "")):
-            body = copy_loops(plan, array="a", buffer="b", to_buffer=to_buffer, parallel=False,
+            body = copy_loops(plan, array="a", buffer="b", to_buffer=to_buffer, team=None,
                               value=lambda element, factor=factor: factor + element)
             lines += [f"void {name}{at}(int *a, int *b) {{", *body, "}"]
     (folder / "c.c").write_text("\n".join(["#include <string.h>", *lines]))
@@ -116,7 +117,8 @@ def test_large_copies_are_shared_by_threads_only_where_that_is_allowed() -> None
     axes = tuple(Axis(name=n, coordinate=at, weight=1, extent=1 << 10) for at, n in enumerate("ij"))
     plan = CopyPlan(coordinates=(Coordinate(count=1 << 10, step=1 << 10), Coordinate(count=1 << 10, step=1)),
                     axes=axes, start=0)
-    for parallel in (False, True):
-        text = list(copy_loops(plan, array="a", buffer="b", to_buffer=True, parallel=parallel))
-        assert text[0].startswith("#pragma omp parallel for") is parallel
-    assert not any("omp" in x for x in copy_loops(PLANS[0], array="a", buffer="b", to_buffer=True, parallel=True))
+    dear = replace(Target(), costs=Costs(team_start_seconds=1e-3))
+    for team, shared in ((None, False), (Target(), True), (dear, False)):
+        text = list(copy_loops(plan, array="a", buffer="b", to_buffer=True, team=team))
+        assert text[0].startswith("#pragma omp parallel for") is shared
+    assert not any("omp" in x for x in copy_loops(PLANS[0], array="a", buffer="b", to_buffer=True, team=Target()))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from polysched.scop.body import Load
-from polysched.target import find_compiler
+from polysched.target import Target, find_compiler
 from polysched.tensorize import find_intrinsic, match
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.emission.correction import correction_arrays, correction_c, correction_cycles
-from polysched.tensorize.emission.function import ZEROS
+from polysched.tensorize.emission.function import zeros_c
 from polysched.tensorize.equality.evaluation import evaluate
 from polysched.tensorize.matching.mapping import Match
 from tests.tensorize.described import programs_of
@@ -39,7 +39,7 @@ def matches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Match]:
 @pytest.fixture(scope="module")
 def library(matches: dict[str, Match], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("corrected")
-    lines = ["#include <stdlib.h>", PRELUDE, ZEROS]
+    lines = ["#include <stdlib.h>", PRELUDE, zeros_c(Target())]
     for name, found in matches.items():
         assert found.assignment.correction is not None
         lines.append(correction_c(found, found.assignment.correction, f"{name}_correct", parallel=False))

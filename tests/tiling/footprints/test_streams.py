@@ -16,6 +16,7 @@ from polysched.tiling.footprints.streams import FEWEST_STREAMED_BYTES, fetched_a
 ])
 def test_rows_that_the_cache_does_not_hold_are_fetched_where_they_are_used(
         row_bytes: int, panel_bytes: int, read_again: bool, lines: int) -> None:
-    text = list(fetched_ahead("p", row_bytes=row_bytes, panel_bytes=panel_bytes, read_again=read_again))
+    text = list(fetched_ahead("p", row_bytes=row_bytes, panel_bytes=panel_bytes, line_bytes=64,
+                              read_again=read_again))
     assert len(text) == lines
     assert all(line.startswith("__builtin_prefetch((const char *)p + ") for line in text)

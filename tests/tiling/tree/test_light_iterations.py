@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
-from polysched.tiling.tree.light_iterations import DIVISION, LIGHTEST, USUAL, times_as_many, work_of
+from polysched.target import Costs, Target
+from polysched.tiling.tree.light_iterations import DIVISION, LIGHTEST, USUAL, team_iterations, times_as_many, work_of
 
 HEAD = "#include <math.h>\nvoid f(int n, float x[n], float y[n], float z[n]) {\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
@@ -47,3 +50,11 @@ def test_statements_of_a_loop_add_up() -> None:
     scop = program("{ x[i] = y[i]; z[i] = y[i]; }")
     both, one = times_as_many(scop, ["S0", "S1"]), times_as_many(scop, ["S0"])
     assert 1.0 <= both <= one <= LIGHTEST
+
+
+@pytest.mark.parametrize(("dearer", "longer"), [(1.0, 1), (4.0, 4), (0.25, 0.25)])
+def test_loops_that_are_worth_a_team_are_as_long_as_it_costs(dearer: float, longer: float) -> None:
+    shipped = Costs()
+    target = Target(costs=replace(shipped, team_start_seconds=dearer * shipped.team_start_seconds,
+                                  barrier_seconds=dearer * shipped.barrier_seconds))
+    assert team_iterations(target) == longer * team_iterations(Target())

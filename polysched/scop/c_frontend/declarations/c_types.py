@@ -103,6 +103,8 @@ _SPECIFIERS: dict[tuple[str, ...], DType] = {
     ("long", "long", "signed"): dtypes.INT64, ("int", "long", "long", "signed"): dtypes.INT64,
     ("long", "long", "unsigned"): dtypes.UINT64, ("int", "long", "long", "unsigned"): dtypes.UINT64,
     ("float",): dtypes.FLOAT32, ("double",): dtypes.FLOAT64, ("double", "long"): dtypes.LONGDOUBLE,
+    ("_Complex", "float"): dtypes.COMPLEX64, ("_Complex", "double"): dtypes.COMPLEX128,
+    ("_Complex", "double", "long"): dtypes.CLONGDOUBLE, ("_Complex",): dtypes.COMPLEX128,
 }
 _BUILT_IN = dict(zip(BUILT_IN_TYPES, (dtypes.FLOAT16, dtypes.BFLOAT16, dtypes.FLOAT32, dtypes.FLOAT64), strict=True))
 
@@ -222,9 +224,6 @@ def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
         if named is not None:
             return named
     dtype = _SPECIFIERS.get(tuple(sorted(words)))
-    if "_Complex" in words:
-        return Unsupported("complex numbers are not read, since C multiplies them by a call where a part is not a "
-                           "number; keep real and imaginary parts as members or arrays of their own")
     if dtype is None:
         return Unsupported(f"the type `{' '.join(words)}` is not supported")
     return Scalar(dtype, own_type=words.count("long") < 2)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from polysched.scop.body import OF_PARTS
 from polysched.scop.c_frontend.declarations.bindings import function_parameters
 from polysched.scop.c_frontend.functions import MATH
 from polysched.scop.c_frontend.parse import everything, is_step, replace_child
@@ -99,7 +100,7 @@ class EarlyCalls:
         """Whether a call changes no variable of its caller; of functions that call themselves, none is."""
         name = call.name.name if isinstance(call.name, c_ast.ID) else ""
         if name not in self.inliner.functions:
-            return name in MATH or name in self.inliner.keep
+            return name in MATH or name == OF_PARTS or name in self.inliner.keep
         if name not in self.harmless:
             self.harmless[name] = False   # while it is looked at, so that it is no function that calls itself
             self.harmless[name] = self._changes_only_its_own(self.inliner.functions[name])

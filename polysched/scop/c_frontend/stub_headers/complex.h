@@ -1,8 +1,11 @@
 #ifndef POLYSCHED_COMPLEX_H
 #define POLYSCHED_COMPLEX_H
 #define complex _Complex
-extern const float _Complex _Complex_I;
+#define _Complex_I __builtin_complex(0.0f, 1.0f)
 #define I _Complex_I
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
+#define CMPLXL(x, y) __builtin_complex((long double)(x), (long double)(y))
 double creal(double _Complex);
 float crealf(float _Complex);
 long double creall(long double _Complex);
