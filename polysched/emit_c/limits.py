@@ -59,6 +59,12 @@ class EmitLimits:
     most_row_cases: int = constant(
         8, unit="cases", source="of the ends of rows in a message; with more, its elements go one by one; first guess")
 
+    # distributed/runtime.py
+    spin_seconds: float = constant(
+        5e-5, unit="s", source="that a rank looks for its messages without a rest; first guess")
+    rest_microseconds: int = constant(
+        20, unit="us", source="of a rank that waits longer; Linux adds some 50, its slack of timers")
+
     # bodies/array_bounds.py
     read_operations: int = constant(
         50_000, unit="isl operations", source="to prove that an element exists and may be read")
