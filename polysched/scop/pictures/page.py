@@ -47,7 +47,8 @@ def page_of(picture: Picture) -> str:
     title = ", ".join(panel.title for panel in picture.panels[:4]) or "picture"
     data = turning_data(picture.turns, groups_of(picture.panels), beside, colouring=picture.colour_by)
     arrows = bool(picture.links) or any(panel.arrows for panel in picture.panels)
-    return page(title, controls(picture.turns, picture.order, groups_of(picture.panels), picture.colour_by) + drawing_of(picture.svg),
+    shown = controls(picture.turns, picture.order, groups_of(picture.panels), picture.colour_by)
+    return page(title, shown + drawing_of(picture.svg),
                 {**data, "names": instance_names(picture), "hint": HINT if arrows else ""})
 
 
