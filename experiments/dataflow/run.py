@@ -339,7 +339,8 @@ def kill_tables(values: Any) -> list[str]:
         ["new spare process", "kills", "step ms", "restarted after ms, median", "cost ms, median", "in steps",
          "cost ms, greatest", "in steps"],
         [[name, v["kills"], f"{1e3 * v['step_seconds']:.0f}", f"{1e3 * v['restarted_seconds_median']:.0f}",
-          f"{1e3 * v['costs_seconds_median']:.0f}", f"{v['costs_steps_median']:.2f}", f"{1e3 * v['costs_seconds_most']:.0f}", f"{v['costs_steps_most']:.2f}"]
+          f"{1e3 * v['costs_seconds_median']:.0f}", f"{v['costs_steps_median']:.2f}",
+          f"{1e3 * v['costs_seconds_most']:.0f}", f"{v['costs_steps_most']:.2f}"]
          for name, v in (("behind the run", values), ("at once", values["spare_at_once"]))])
     each = markdown_table(
         ["killed at s", "of s", "costs ms", "in steps", "heard by", "nodes sent again", "same bits"],
