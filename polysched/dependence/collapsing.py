@@ -84,7 +84,7 @@ def collapse_rows(dependences: Dependences, vector_bytes: int, row_loss: Callabl
     IllegalScheduleError : the dependences are not those before, which would be a fault here.
     """
     done: list[CollapsedLoops] = []
-    while dependences.value_based and vector_bytes and dependences.scop.source is not None:
+    while dependences.value_based and vector_bytes:
         scop = dependences.scop
         pairs = _at_once(group for group in _groups(scop, consistent(scop, list(row_loops(scop))))
                          if any(_pays(scop, pair, vector_bytes, row_loss) for pair in group) and all(

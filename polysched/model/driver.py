@@ -347,20 +347,34 @@ COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} 
 
 
 def _loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> list[str]:
-    """The loops of a move; those that run once are left out."""
+    """The loops of a move; those that run once are left out, and rows of known length are copied at once."""
     lines, depth = [], 0
+    row = _row(move, types, result, inner)
     for number, extent in enumerate(move.loops):
-        if extent != 1:
+        if extent != 1 and number != row:
             end = c_size(extent, inner.sizes)
             lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {end}; l{number}++) {{")
             depth += 1
     pad = "  " * depth
-    target, source = inner.offset(move.target, result), inner.offset(move.source, types[move.operand])
+    target, source = inner.offset(move.target, result, row), inner.offset(move.source, types[move.operand], row)
+    if row is not None:
+        lines.append(f"{pad}memcpy(to + {target}, from + {source}, {move.loops[row]} * sizeof *to);")
+        return [*lines, *("  " * d + "}" for d in reversed(range(depth)))]
     value = f"from[{source}]"
     if move.combine:
         value = COMBINED[move.combine].format(f"to[{target}]", value)
     lines += [f"{pad}{line}" for line in inner.lines]
     return [*lines, f"{pad}to[{target}] = {value};", *("  " * d + "}" for d in reversed(range(depth)))]
+
+
+def _row(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> int | None:
+    """The innermost loop, where it copies neighbours to neighbours a number of times that is known; else None."""
+    loops = [number for number, extent in enumerate(move.loops) if extent != 1]
+    indexed = any(place.index is not None for place in (*move.source, *move.target))
+    if not loops or move.combine or indexed or not c_size(move.loops[loops[-1]], inner.sizes).isdigit():
+        return None
+    ends = ((move.target, result), (move.source, types[move.operand]))
+    return loops[-1] if all(inner.factors(places, shape).get(loops[-1]) == "1" for places, shape in ends) else None
 
 
 class _Subscripts:
@@ -377,22 +391,33 @@ class _Subscripts:
         self.loops, self.types, self.status, self.sizes = loops, types, status, sizes
         self.lines: list[str] = []
 
-    def offset(self, places: Sequence[Place], shape: TensorType) -> str:
-        """The place of an element as C: the multiples of every loop, the indices that are read, what is added."""
-        factors: dict[int, _Sum] = {}
+    def offset(self, places: Sequence[Place], shape: TensorType, but: int | None = None) -> str:
+        """The place of an element as C: the multiples of every loop, the indices that are read, what is added.
+
+        Parameters
+        ----------
+        but : a loop that is at its first iteration.
+        """
         read: list[str] = []
         start = _Sum()
         for dimension, place in enumerate(places):
             stride = shape.shape[dimension + 1:]
             if place.index is not None:
                 read.append(_times(self.checked(place.index, shape.shape[dimension]), c_product(stride, self.sizes)))
-                continue
-            start.add(c_product((place.start, *stride), self.sizes))
-            for loop, factor in place.terms:
-                if self.loops[loop] != 1:
-                    factors.setdefault(loop, _Sum()).add(c_product((factor, *stride), self.sizes))
-        terms = [*(_times(f"l{loop}", str(f)) for loop, f in sorted(factors.items()) if str(f) != "0"), *read]
+            else:
+                start.add(c_product((place.start, *stride), self.sizes))
+        moving = self.factors(places, shape)
+        terms = [*(_times(f"l{loop}", factor) for loop, factor in sorted(moving.items()) if loop != but), *read]
         return " + ".join([*terms, *([str(start)] if str(start) != "0" or not terms else [])])
+
+    def factors(self, places: Sequence[Place], shape: TensorType) -> dict[int, str]:
+        """By how many elements each loop moves the place, as C; without those that do not."""
+        sums: dict[int, _Sum] = {}
+        for dimension, place in enumerate(places):
+            for loop, factor in () if place.index is not None else place.terms:
+                if self.loops[loop] != 1:
+                    sums.setdefault(loop, _Sum()).add(c_product((factor, *shape.shape[dimension + 1:]), self.sizes))
+        return {loop: str(factor) for loop, factor in sums.items() if str(factor) != "0"}
 
     def checked(self, index: tuple[int, tuple[Place, ...]], extent: Size) -> str:
         """The name of a subscript that is read and is inside the dimension."""

@@ -202,7 +202,7 @@ def optimized_kernel(fragment: Graph, options: PipelineOptions) -> Optimized:
     """All stages of a fragment: several operators in one loop over tiles, where that is legal."""
     scop, options = scop_of(fragment), in_any_order(options)
     found = stitched_program(scop, options) if has_stages(fragment) else None
-    return optimize(scop, options if found is None else found.options)
+    return optimize(scop, options) if found is None else optimize(found.scop, found.options)
 
 
 def in_any_order(options: PipelineOptions) -> PipelineOptions:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from polysched.dependence import analyse
+from polysched.dependence.collapsing import collapse_rows
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop.scop import Scop
@@ -16,11 +18,13 @@ class StitchedProgram:
 
     Parameters
     ----------
+    scop : the program, loops over short rows collapsed.
     options : with the step.
     plan : its cost.
     refused : cheaper plans, and why not.
     """
 
+    scop: Scop
     options: PipelineOptions
     plan: CodePlan
     refused: tuple[tuple[CodePlan, str], ...]
@@ -33,11 +37,12 @@ def stitched_program(scop: Scop, options: PipelineOptions) -> StitchedProgram | 
     ------
     PolyschedError : the program is not analysed or scheduled.
     """
+    flat, _ = collapse_rows(analyse(scop), options.collapses_for(), options.row_loss)
     plain = replace(options, collapse=False)
-    dependences = analysed(scop, expand=plain.expand).dependences
+    dependences = analysed(flat.scop, expand=plain.expand).dependences
     schedule = scheduled(dependences, plain)
-    found = stitch(schedule, plain.target(), parameters=plain.assumed_in(scop))
+    found = stitch(schedule, plain.target(), parameters=plain.assumed_in(flat.scop))
     if found is None:
         return None
-    return StitchedProgram(options=replace(plain, steps=(*plain.steps, found.plan.step)), plan=found.plan,
-                           refused=found.refused)
+    return StitchedProgram(scop=flat.scop, options=replace(plain, steps=(*plain.steps, found.plan.step)),
+                           plan=found.plan, refused=found.refused)

@@ -15,6 +15,9 @@ from polysched.dependence.collapsing import collapse_rows
 from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
+from polysched.scop.expression import axis, compute, placeholder
+from polysched.scop.expression import sum as summed
+from polysched.scop.expression.lowering import build
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
 from tests.emit_c.compiled import load
@@ -197,3 +200,11 @@ def test_the_numbers_are_the_same(text: str, bits: int, tmp_path: Path) -> None:
     function(*([ctypes.c_int(n)] if scop.parameters else []), *pointers)
     for name in order:
         assert np.array_equal(arrays[name], expected[name]), name
+
+
+def test_rows_of_tensor_expressions_are_collapsed() -> None:
+    image, weights, d = placeholder("X", (5, 6, 14)), placeholder("W", (3, 5)), axis("d")
+    program = build(compute((3, 6, 14), lambda c, y, x: summed(weights[c, d] * image[d, y, x], over=d), name="T"))
+    after, loops = collapse_rows(analyse(program), BYTES)
+    assert [loop.row for loop in loops] == [14]
+    assert {array.name: len(array.extents) for array in after.scop.arrays} == {"X": 2, "W": 2, "T": 2}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from polysched.graph.planning.expressions import scop_of
+from polysched.graph.values.text import from_text
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives import Stitch
 from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import TilingOptions
 from tests.scheduling.primitives import stitched_programs as programs
 
 
@@ -29,3 +33,15 @@ void f(int n, double x[n], double y[n], double z[n]) {
 }
 """
     assert stitched_program(from_c_text(text), PipelineOptions(scheduler="original")) is None
+
+
+def test_rows_that_end_within_a_vector_are_one_row_in_a_stitched_kernel() -> None:
+    graph = from_text("""graph kernel(x: float32[1, 8, 14, 14], w: float32[8, 8, 1, 1], b: float32[8]) {
+      let c = Conv(x, w, b; dilations=[1, 1], group=1, kernel_shape=[1, 1], pads=[0, 0, 0, 0], strides=[1, 1])
+      let y = Relu(c)
+      return y
+    }""")
+    target = Target(vector_bits=512, cores=2)
+    found = stitched_program(scop_of(graph), PipelineOptions(tiling=TilingOptions(target=target)))
+    assert found is not None
+    assert {len(s.iterators) for s in found.scop.statements if s.name != "S1"} == {3}
