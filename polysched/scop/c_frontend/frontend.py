@@ -69,6 +69,7 @@ READING_SECONDS = LIMITS.reading_seconds
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
 
+_PRAGMA = re.compile(r"#\s*pragma\s+polysched\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -161,7 +162,8 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     tree = parse(source, preprocessed)
     if autodetect:
         block_bare_bodies(tree)
-    pure = pure | _declared_pure(tree)
+    if _PRAGMA.search(preprocessed):
+        pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
     if autodetect:
