@@ -110,7 +110,8 @@ def file_of(case: str) -> Path:
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--limits", action="store_true", help="the limits of tiling and emit_c, too, but for budgets")
+    group.add_argument("--limits", action="store_true",
+                       help="the limits of tiling, tensorize and emit_c, too, but for budgets")
     group.add_argument("--time", action="store_true", help="run what differs, at the sizes of the configuration")
 
 
@@ -165,6 +166,7 @@ def _traced(program: Program) -> tuple[list[str], str]:
     read: set[str] = set()
     target = program.options.target()
     target = replace(target, costs=_watched(target.costs, "costs", read), ports=_watched(target.ports, "ports", read))
+    read.clear()   # of what making the records read
     text = program.text(target)
     return sorted(read), _digest(text)
 

@@ -40,8 +40,9 @@ class StageError(Exception):
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
-                       help="folder of PolyBench/C 4.2.1 (default: only this project's kernels)")
+    group.add_argument("--polybench-root", metavar="DIR", default=os.environ.get("POLYBENCH_ROOT"),
+                       type=lambda text: str(Path(text).resolve()),
+                       help="folder of PolyBench/C 4.2.1 (default: $POLYBENCH_ROOT, else only this project's kernels)")
     group.add_argument("--devices", nargs="+", default=["opencl", "cuda"], choices=["opencl", "cuda"],
                        help="(default: both; CUDA runs on the CPU unless CUDA_HOME is set)")
     group.add_argument("--cc", default="gcc", metavar="COMMAND", help="compiles both versions (default: gcc)")

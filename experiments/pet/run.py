@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections import Counter
@@ -39,8 +40,9 @@ UNANSWERED, REFUSED = "without an answer of pet", "refused"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--pet-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
-                       help="folder of pet's sources (required)")
+    group.add_argument("--pet-root", metavar="DIR", default=os.environ.get("PET_ROOT"),
+                       type=lambda text: str(Path(text).resolve()),
+                       help="folder of pet's sources (default: $PET_ROOT)")
 
 
 def cases(settings: Settings) -> list[Case]:

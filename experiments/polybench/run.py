@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import tempfile
@@ -38,8 +39,9 @@ DATASETS = ("MINI", "SMALL", "MEDIUM", "LARGE", "EXTRALARGE")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
-                       help="PolyBench/C 4.2.1; without it, the project's own kernels (tests/kernels) are measured")
+    group.add_argument("--polybench-root", metavar="DIR", default=os.environ.get("POLYBENCH_ROOT"),
+                       type=lambda text: str(Path(text).resolve()),
+                       help="PolyBench/C 4.2.1 (default: $POLYBENCH_ROOT); without it, kernels of this project")
     group.add_argument("--dataset", choices=DATASETS, default="LARGE", help="of the original suite (default: LARGE)")
     group.add_argument("--c2c", metavar="'OPTIONS'", default="", help="options of polysched c2c (default: none)")
     group.add_argument("--variants", nargs="+", metavar="NAME", help="gcc and these only: clang, polly, polysched, ...")

@@ -58,8 +58,9 @@ class StageError(Exception):
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
-                       help="folder of PolyBench/C 4.2.1 (required)")
+    group.add_argument("--polybench-root", metavar="DIR", default=os.environ.get("POLYBENCH_ROOT"),
+                       type=lambda text: str(Path(text).resolve()),
+                       help="folder of PolyBench/C 4.2.1 (default: $POLYBENCH_ROOT)")
     group.add_argument("--datasets", nargs="+", metavar="SIZE", help="MINI, SMALL, ... (default: MINI SMALL MEDIUM)")
     group.add_argument("--cc", default="gcc", metavar="COMMAND", help="compiles both versions (default: gcc)")
     group.add_argument("--work", metavar="DIR", type=lambda text: str(Path(text).resolve()),

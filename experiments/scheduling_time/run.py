@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -34,8 +35,9 @@ STAGES = ("extraction", "analysis", "pluto", "isl")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
-                       help="PolyBench/C 4.2.1; without it, the project's own kernels (tests/kernels)")
+    group.add_argument("--polybench-root", metavar="DIR", default=os.environ.get("POLYBENCH_ROOT"),
+                       type=lambda text: str(Path(text).resolve()),
+                       help="PolyBench/C 4.2.1 (default: $POLYBENCH_ROOT); without it, kernels of this project")
     group.add_argument("--file", nargs="+", default=[], metavar="FILE.c",
                        type=lambda text: str(Path(text).resolve()), help="these programs too")
     group.add_argument("--repeats", type=int, default=5, metavar="N", help="rounds that count (default: 5)")

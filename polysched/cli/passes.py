@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_json, add_size, refuse_device
+from polysched.cli.conventions import STANDARD, add_json, add_size, meant, refuse_device
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import UnsupportedGraphError, UsageError
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = list(PASSES) if arguments.graph else [each.name for each in all_passes()]
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:
-            raise UsageError(f"no pass {wanted}", hint=f"one of {', '.join(names)}")
+            raise UsageError(f"no pass {wanted}{meant(wanted, names)}", hint=f"one of {', '.join(names)}")
     if arguments.graph and arguments.source is not None:
         return _run_on_graph(arguments)
     if arguments.source is not None:

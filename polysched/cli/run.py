@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import add_size
+from polysched.cli.conventions import WORK_ITEMS, add_size, chosen_device
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
 from polysched.cli.shown.distribution import add_distribution, is_distributed, run_distributed
 from polysched.cli.shown.instructions import show_instructions
@@ -39,8 +39,12 @@ The function's arrays are allocated and filled from its parameter list. Sizes th
 largest that stay within arrays of constant extent, else some that run for about a second. The results of the
 transformed code are compared with those of the original before anything is timed; without that there is no time."""
 
-SLOWER = ("slower than the original at these sizes: --assume NAME=VALUE makes the code for them, --tile N, --tile off, "
-          "--no-parallel, --scheduler best give other codes, and --safe keeps the original where it is faster")
+SLOWER = "slower than the original at these sizes: "
+OTHER_CODES = ("--assume NAME=VALUE makes the code for them, --tile N, --tile off, --no-parallel, --scheduler best "
+               "give other codes, and --safe keeps the original where it is faster")
+OTHER_KERNELS = ("--assume NAME=VALUE makes the kernels for them, --block X,Y, --points X,Y, --no-shared-memory and "
+                 "--time-tile STEPS give others, and without --target the loops run on this machine's cores")
+STANDS_IN = "this machine's cores compute what {} would: `polysched explain` has the cycles that it would take"
 LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
           "(--seed) may suit it")
 NOT_LINKED = ("link the library that has the function: --cflags '-O3 -march=native -lNAME', with -LDIR and "
@@ -116,7 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
                               {"measurement": measurement_to_json(measurement)})
         if arguments.results and measurement.experiment not in known:
             keep(measurement, arguments.results)
-        return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe)
+        return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe,
+                    device=chosen_device(arguments))
 
 
 def _written(arguments: argparse.Namespace) -> tuple[str | None, ...]:
@@ -192,13 +197,21 @@ def regions_of_function(transformed: TransformedFile, name: str | None) -> tuple
     return tuple(by_function[name] if name is not None else next(iter(by_function.values())))
 
 
-def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = False) -> int:
+def if_slower(device: str | None) -> str:
+    """What to try where the transformed code lost; `device` is what it runs on in place of this machine's cores."""
+    if device is None:
+        return SLOWER + OTHER_CODES
+    return SLOWER + (OTHER_KERNELS if device in WORK_ITEMS else STANDS_IN.format(device))
+
+
+def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = False, device: str | None = None) -> int:
     """Print a measurement; raise when it is not a verified one.
 
     Parameters
     ----------
     to_errors : print to the standard error, because the standard output is taken.
     safe : say which of the two codes is kept.
+    device : what the transformed code runs on in place of this machine's cores.
     """
     from polysched.cli.shown.tables import console, times_table
     from polysched.measure.summary import ratio_line, verification_line
@@ -220,7 +233,7 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
         output.print(times_table(measurement))
         output.print(ratio_line(measurement), markup=False)
         if measurement.timing.ratio_interval.high < 1 and not safe:
-            output.print(SLOWER, markup=False)
+            output.print(if_slower(device), markup=False)
     if safe:
         output.print("the original code is kept: it was faster at these sizes" if is_slower(measurement) else
                      "the transformed code is kept: it was faster at these sizes", markup=False)

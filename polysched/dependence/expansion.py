@@ -236,7 +236,8 @@ def _coalesced(dependences: Dependences, but: frozenset[str]) -> tuple[Dependenc
                 found = in_place_of_result(dependences, web.array.name, web.references,
                                            [loop.counters for loop in loops])
             except BudgetExceededError as spent:
-                logger.info("%s stays a scalar: %s", web.array.name, spent.problem)
+                logger.info("%s is not summed in the element that its result goes to: %s", web.array.name,
+                            spent.problem)
                 return dependences, tuple(moved)
             if found is not None:
                 dependences = found.dependences
@@ -263,7 +264,7 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
     try:
         changed = analyse(written.scop, value_based=True, inputs=dependences.inputs, known=dependences)
     except BudgetExceededError as spent:
-        logger.info("the short loops of %s stay loops: %s", ", ".join(loops), spent.problem)
+        logger.info("the short loops around %s are not written out: %s", ", ".join(loops), spent.problem)
         return dependences
     if not changed.value_based:
         return dependences

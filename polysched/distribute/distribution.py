@@ -15,7 +15,7 @@ from polysched.distribute.owners import Partition, axis_set, coordinates
 from polysched.distribute.pivots import pivots, split_at
 from polysched.distribute.shares import Shares
 from polysched.distribute.steps import Step, find_steps, step_names
-from polysched.distribute.time_tiles import EACH_STEP, TimeTile, find_time_tile
+from polysched.distribute.time_tiles import EACH_STEP, TimeTile, find_time_tile, from_first
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UnsupportedScopError, UsageError
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Access, Parameter, Scop, Statement, union_set
@@ -191,6 +191,8 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     if time_tile != 1 and partition.kind != "block":
         raise UsageError(f"time tiles need a block partition, and this one is {partition.kind}", where=scop.name,
                          hint="every coordinate would be in somebody's halo; leave the time tile out")
+    if time_tile != 1:
+        steps = from_first(dependences.scop, steps)
     tile = find_time_tile(dependences, found, steps, time_tile)
     shares = Shares(partition=partition, owners=found, steps=steps, tile=tile)
     messages = messages_of(dependences, shares)

@@ -23,6 +23,7 @@ from polysched.dependence.legality import check_legal
 from polysched.distribute.limits import LIMITS
 from polysched.distribute.steps import Step
 from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
 
 
@@ -87,6 +88,26 @@ def find_time_tile(dependences: Dependences, owners: Mapping[str, isl.Map], step
         above = max(above, _reach(dependences, pair, deltas, "-a"))
     check_legal(dependences, in_tiles(dependences, steps[0], count), what=f"time tile of {count} steps")
     return TimeTile(steps=count, below=below, above=above)
+
+
+def from_first(scop: Scop, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """One loop of steps with 0 as its first step, where all sizes agree on the first: so the first tile is a whole one.
+
+    Rewrite:  [2t] with t >= 1  ->  [2t - 2]
+    """
+    if len(steps) != 1:
+        return steps
+    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, 1).align_params(scop.context.get_space())
+    values = isl.Set.empty(space)
+    for statement in scop.statements:
+        here = isl.Map.from_aff(steps[0][statement.name]).intersect_domain(statement.domain)
+        values = values.union(here.range())
+    least = values.intersect_params(scop.context).dim_min(0).coalesce()
+    pieces = [piece for _, piece in least.get_pieces()]
+    if len(pieces) != 1 or not pieces[0].is_cst() or not pieces[0].get_denominator_val().is_one():
+        return steps
+    first = pieces[0].get_constant_val()
+    return ({name: step.add_constant_val(first.neg()) for name, step in steps[0].items()},)
 
 
 def in_tiles(dependences: Dependences, step: Step, count: int) -> isl.Schedule:

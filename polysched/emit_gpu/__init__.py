@@ -1,5 +1,20 @@
-"""Printing a mapping: kernels for the device, C for the host."""
+"""Printing a mapping: kernels for the device, C for the host.
 
-from polysched.emit_gpu.emission import DeviceSource, emit, emit_cuda, emit_opencl
+Names are loaded on first use: a program for this machine's cores needs none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysched.emit_gpu.emission import DeviceSource, emit, emit_cuda, emit_opencl
 
 __all__ = ["DeviceSource", "emit", "emit_cuda", "emit_opencl"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("polysched.emit_gpu.emission"), name)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from polysched.emit_c import EmitOptions, emit, splice
 from polysched.experiment.c_function import command
-from polysched.experiment.contest import Program
+from polysched.experiment.contest import Contender, Program, Rules, run_contest
+from polysched.experiment.definition import Report, Settings
 from polysched.measure.paired import build_of
 from polysched.measure.processes.building import compile_shared
 from polysched.measure.processes.call_interface import Slot, wrapper
@@ -69,6 +71,30 @@ class VersionedFunction:
         assert self.source.signature is not None
         return make_slots((self.scop,), self.source.signature, choose_size((self.scop,), self.sizes), given=self.sizes,
                           is_global=lambda name: False)
+
+
+WRITTEN = "the C file"
+"""The contender that all others have to agree with."""
+
+
+def raced(kernel: VersionedFunction, tiled: Mapping[str, TiledSchedule], settings: Settings, report: Report, *,
+          threads: int) -> dict[str, Any]:
+    """Median seconds of the C file and of schedules whose results agree with its own; of the others what is wrong.
+
+    Parameters
+    ----------
+    settings : its configuration has the number of `rounds`.
+    threads : of the schedules; the C file has one.
+    """
+    made = [Contender(name=WRITTEN, make=kernel.as_written)]
+    made += [Contender(name=name, make=partial(kernel.transformed, f"way_{k}", own), threads=threads)
+             for k, (name, own) in enumerate(tiled.items())]
+    rules = Rules(reference=WRITTEN, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
+                  most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
+    standings = run_contest(made, rules, kernel.folder, report)
+    return {"seconds": {v.name: statistics.median(s.wall_seconds for taken in v.rounds.values() for s in taken)
+                        for v in standings.variants if v.timed},
+            "problems": {v.name: v.problem for v in standings.variants if not v.timed}}
 
 
 def seconds(candidate: Mapping[str, Any]) -> float:

@@ -3,41 +3,68 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from polysched.errors import OutputError, PolyschedError
-from polysched.experiment.driver import run_experiment
+from polysched.errors import OutputError, PolyschedError, UsageError
+from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment
 from polysched.experiment.folders import Found, load
+from polysched.experiment.record import key_of, read
 from polysched.experiment.tables import markdown_table
+from polysched.measure.timing.machine import describe_machine
+
+logger = logging.getLogger(__name__)
 
 RESULTS, PLOT = "results.jsonl", "plot.svg"
 NO_TOLERANCE = "not said"
+LONGEST_WITNESS = 120
+"""Characters of a witness in the table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How an experiment ended.
+    """How an experiment ended, or how far it is.
 
     Parameters
     ----------
     problem : why it failed or could not run; empty where it is good.
+    progress : what is measured already, where nothing was run.
     """
 
     name: str
     problem: str = ""
+    progress: str = ""
+
+
+def chosen(experiments: Sequence[Found], patterns: Sequence[str] | None) -> tuple[Found, ...]:
+    """The experiments whose names match a pattern; all of them when there is none.
+
+    Raises
+    ------
+    UsageError : a pattern matches nothing.
+    """
+    if patterns is None:
+        return tuple(experiments)
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(found.name, pattern) for found in experiments):
+            raise UsageError(f"no experiment is named {pattern}",
+                             hint="those that exist: " + ", ".join(found.name for found in experiments))
+    return tuple(f for f in experiments if any(fnmatch.fnmatchcase(f.name, p) for p in patterns))
 
 
 def run_all(experiments: Sequence[Found], folder: Path, options: Sequence[str] = (), *,
             parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser,
             told: Callable[[str], None] = lambda line: None) -> tuple[Outcome, ...]:
-    """Run experiments with their defaults; one that fails does not keep the others from running.
+    """Run experiments as their committed results were made; one that fails does not keep the others from running.
 
     Parameters
     ----------
     folder : `NAME/results.jsonl` and `NAME/plot.svg` are written below it; what is there is resumed.
-    options : of every one of them, behind the defaults.
+    options : of every one of them, behind those of the committed run (`arguments` of `experiment.toml`).
     told : takes a line in front of each.
 
     Raises
@@ -47,6 +74,13 @@ def run_all(experiments: Sequence[Found], folder: Path, options: Sequence[str] =
     return tuple(_run(found, folder / found.name, options, parser_class, told) for found in experiments)
 
 
+def plan_all(experiments: Sequence[Found], folder: Path, *,
+             parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> tuple[Outcome, ...]:
+    """How many cases of each experiment `run_all` would measure, and how many it would find done; nothing runs."""
+    return tuple(_attempted(found, partial(_progress, found, folder / found.name, parser_class))
+                 for found in experiments)
+
+
 def _run(found: Found, folder: Path, options: Sequence[str], parser_class: type[argparse.ArgumentParser],
          told: Callable[[str], None]) -> Outcome:
     told(f"{found.name} ({found.config['expected_time']})")
@@ -54,20 +88,56 @@ def _run(found: Found, folder: Path, options: Sequence[str], parser_class: type[
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"the folder cannot be made: {error.strerror}", where=str(folder)) from None
-    argv = ["--resume", "--results", str(folder / RESULTS)]
-    try:
+
+    def run() -> str:
+        argv = [*arguments_of(found), "--resume", "--results", str(folder / RESULTS)]
         if load(found.folder).plot is not None:
             argv += ["--plot", str(folder / PLOT)]
-        run_experiment(found.name, [*argv, *options], parser_class=parser_class)
+        run_experiment(str(found.folder), [*argv, *options], parser_class=parser_class)
+        return ""
+    return _attempted(found, run)
+
+
+def _attempted(found: Found, attempt: Callable[[], str]) -> Outcome:
+    """What an attempt returns; or why it failed, whatever an experiment's own code raises."""
+    try:
+        return Outcome(name=found.name, progress=attempt())
     except PolyschedError as error:
-        return Outcome(name=found.name, problem=error.problem)
-    return Outcome(name=found.name)
+        witness = " ".join((error.witness or "").split())
+        more = f": {witness[:LONGEST_WITNESS]}" if witness else ""
+        return Outcome(name=found.name, problem=f"{error.problem}{more}")
+    except ImportError as error:
+        return Outcome(name=found.name, problem=f"it needs what is not installed: {error}")
+    except Exception as error:  # an experiment's own fault, told with its traceback: the others are no worse for it
+        logger.exception("the experiment %s has an error of its own", found.name)
+        return Outcome(name=found.name, problem=f"an error of its own: {type(error).__name__}: {error}")
+
+
+def _progress(found: Found, folder: Path, parser_class: type[argparse.ArgumentParser]) -> str:
+    experiment = load(found.folder)
+    settings = make_settings(found, experiment, make_parser(found, experiment, parser_class).parse_args(
+        arguments_of(found)))
+    results, machine = folder / RESULTS, describe_machine()
+    done = {r.key for r in read(results, experiment=found.name) if r.done} if results.exists() else set()
+    cases = cases_of(experiment, settings)
+    held = sum(key_of(found.name, case, settings, machine) in done for case in cases)
+    return f"{held} of {len(cases)} cases are measured"
 
 
 def expected_table(experiments: Sequence[Found], outcomes: Sequence[Outcome] = ()) -> str:
     """Command, expected time and tolerance of each experiment, and how it ended where it ran."""
-    ends = {outcome.name: outcome.problem or "good" for outcome in outcomes}
+    ends = {outcome.name: outcome.problem or outcome.progress or "good" for outcome in outcomes}
     headings = ["command", "expected time", "tolerance", *(["outcome"] if outcomes else [])]
     return markdown_table(headings, [
-        [f"`polysched bench {f.name}`", f.config["expected_time"], f.config.get("tolerance", NO_TOLERANCE),
-         *([ends.get(f.name, "not run")] if outcomes else [])] for f in experiments])
+        [f"`{command(f)}`", f.config["expected_time"], f.config.get("tolerance", NO_TOLERANCE),
+         *([ends.get(f.name, "not run").replace("|", "/")] if outcomes else [])] for f in experiments])
+
+
+def arguments_of(found: Found) -> list[str]:
+    """The options of the committed run."""
+    return list(found.config.get("arguments", []))
+
+
+def command(found: Found) -> str:
+    """The command line of the committed run."""
+    return " ".join(["polysched bench", found.name, *arguments_of(found)])

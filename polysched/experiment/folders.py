@@ -31,7 +31,8 @@ class Found:
     Parameters
     ----------
     name : the folder's name, behind that of its group: `blas`, `reproduced/injected_orders`.
-    config : all of `experiment.toml`; `question` and `expected_time` are required.
+    config : all of `experiment.toml`; `question` and `expected_time` are required; `arguments` are the options of the
+        committed run.
     """
 
     name: str
@@ -92,7 +93,7 @@ def read_folder(folder: Path) -> Found:
 
     Raises
     ------
-    UsageError : it cannot be read, or lacks a required entry.
+    UsageError : it cannot be read, lacks a required entry, or one is of another kind.
     """
     path = folder / CONFIG
     try:
@@ -103,6 +104,10 @@ def read_folder(folder: Path) -> Found:
         if not isinstance(config.get(key), str):
             raise UsageError(f"the configuration has no text {key}", where=str(path),
                              hint=f'add a line: {key} = "..."')
+    arguments = config.get("arguments", [])
+    if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
+        raise UsageError("the configuration's arguments are no list of texts", where=str(path), witness=str(arguments),
+                         hint='for instance arguments = ["--budget", "1"]')
     whole = folder.resolve()
     grouped = whole.parent.parent.name == "experiments"
     return Found(name=f"{whole.parent.name}/{whole.name}" if grouped else whole.name, folder=whole, config=config)

@@ -1,8 +1,20 @@
-"""Mapping of a schedule to a device with many work items: what is launched, in what order, and what is copied."""
+"""Mapping of a schedule to a device with many work items: what is launched, in what order, and what is copied.
 
-from polysched.gpu.decide import map_to_device
-from polysched.gpu.mapping import GpuMapping, HostLoop, HostSequence, Launch
-from polysched.gpu.options import GpuOptions
+Names are loaded on first use: a program for this machine's cores needs the options alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysched.gpu.decide import map_to_device
+    from polysched.gpu.mapping import GpuMapping, HostLoop, HostSequence, Launch
+    from polysched.gpu.options import GpuOptions
+
+_HOME = {"map_to_device": "decide", "GpuOptions": "options",
+         **dict.fromkeys(("GpuMapping", "HostLoop", "HostSequence", "Launch"), "mapping")}
 
 __all__ = ["GpuMapping", "GpuOptions", "HostLoop", "HostSequence", "Launch", "map_to_device"]
 
@@ -10,3 +22,9 @@ PROVIDED = {
     "Timeline._repr_html_": "scratchpad.chart:gantt_of",
 }
 """What methods of values call (`scop.provided`)."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"polysched.gpu.{_HOME[name]}"), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polysched.measure.timing.statistics import median_counters
@@ -11,7 +12,7 @@ from polysched.scop.picture import svg_document
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
-    from polysched.measure.timing.statistics import Sample
+    from polysched.measure.timing.statistics import Sample, Timing
 
 STRIP_WIDTH, STRIP_HEIGHT, STRIP_MARGIN = 460, 110, 90
 COLOURS = ("#ee6677", "#4477aa")
@@ -58,7 +59,8 @@ def measurement_text(measurement: Measurement) -> str:
     """What was measured, whether the results agree, and the times if they do."""
     lines = [_title(measurement), verification_line(measurement)]
     if measurement.timing is not None:
-        lines += ["  ".join(f"{cell:>12}" for cell in row) for row in [_HEADINGS, *_rows(measurement)]]
+        lines += ["  ".join(f"{cell:>12}" for cell in row)
+                  for row in [_headings(measurement.timing), *_rows(measurement)]]
         lines.append(ratio_line(measurement))
         lines += ["  ".join(f"{cell:>18}" for cell in row) for row in counter_rows(measurement)]
     return "".join(f"{line}\n" for line in lines)
@@ -68,7 +70,7 @@ def measurement_html(measurement: Measurement) -> str:
     """The verification, the times in a table and as a strip of dots, and where they come from."""
     pieces = [paragraph(verification_line(measurement))]
     if measurement.timing is not None:
-        pieces += [table(_HEADINGS, _rows(measurement)), drawing(times_svg(measurement)),
+        pieces += [table(_headings(measurement.timing), _rows(measurement)), drawing(times_svg(measurement)),
                    paragraph(ratio_line(measurement))]
         headings, *rows = counter_rows(measurement) or [()]
         pieces += [folded("performance counters", table(headings, rows))] if rows else []
@@ -117,10 +119,47 @@ def _place(seconds: float, longest: float) -> float:
 def _dot(sample: Sample, y: int, longest: float, colour: str) -> str:
     fill = "none" if sample.is_disturbed else colour
     return (f'<circle cx="{_place(sample.wall_seconds, longest):.1f}" cy="{y}" r="4" fill="{fill}" fill-opacity="0.5" '
-            f'stroke="{colour}"><title>{sample.wall_seconds:.6f} s</title></circle>')
+            f'stroke="{colour}"><title>{sample.wall_seconds:.4g} s</title></circle>')
 
 
-_HEADINGS = ("", "median s", "least s", "largest s", "GFLOP/s", "of peak")
+SHORT_SECONDS = 1e-3
+"""Where a program takes less, its times are told in microseconds."""
+
+
+@dataclass(frozen=True)
+class TimeUnit:
+    """The unit of a table of times.
+
+    Parameters
+    ----------
+    seconds : of one of it.
+    digits : behind the point.
+    """
+
+    name: str
+    seconds: float
+    digits: int
+
+    def headings(self) -> tuple[str, str, str]:
+        """Of the columns of times."""
+        return f"median {self.name}", f"least {self.name}", f"largest {self.name}"
+
+    def text(self, seconds: float) -> str:
+        """A time, without the unit."""
+        return f"{seconds / self.seconds:.{self.digits}f}"
+
+
+SECONDS, MICROSECONDS = TimeUnit("s", 1.0, 6), TimeUnit("us", 1e-6, 3)
+
+
+def time_unit(timing: Timing) -> TimeUnit:
+    """The unit in which both programs' times can be read."""
+    shortest = min(timing.original_seconds, timing.transformed_seconds)
+    return MICROSECONDS if shortest < SHORT_SECONDS else SECONDS
+
+
+def _headings(timing: Timing) -> tuple[str, ...]:
+    return ("", *time_unit(timing).headings(), "GFLOP/s", "of peak")
 
 
 def _rows(measurement: Measurement) -> list[tuple[str, ...]]:
@@ -133,10 +172,11 @@ def _rows(measurement: Measurement) -> list[tuple[str, ...]]:
 
 
 def _row(name: str, samples: Sequence[Sample], median: float, measurement: Measurement) -> tuple[str, ...]:
-    walls = [s.wall_seconds for s in samples]
+    assert measurement.timing is not None
+    walls, unit = [s.wall_seconds for s in samples], time_unit(measurement.timing)
     reached = measurement.work.flop_count / max(median, 1e-9) if measurement.work else None
     peak = measurement.peak_flop_per_second
-    return (name, f"{median:.6f}", f"{min(walls):.6f}", f"{max(walls):.6f}",
+    return (name, *map(unit.text, (median, min(walls), max(walls))),
             "" if reached is None else f"{reached / 1e9:.2f}",
             "" if reached is None or not peak else f"{reached / peak:.1%}")
 

@@ -53,7 +53,7 @@ class DetectedRegions(Generic[Result]):
         except UsageError:
             raise
         except PolyschedError as error:
-            logger.info("not as a whole: %s", error)
+            logger.info("loops are not taken as a whole, parts of them are tried: %s", error)
             self.first_refusal = self.first_refusal or error
             return error
         finally:

@@ -13,9 +13,7 @@ from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.emit_c import Crossover, CSource, splice
 from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.emit_c.teams import Team, teams
-from polysched.emit_gpu import DeviceSource
 from polysched.errors import UsageError
-from polysched.gpu.scratchpad import ScratchpadMapping
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.tree_text import tree_text
@@ -26,6 +24,8 @@ from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
 if TYPE_CHECKING:
+    from polysched.emit_gpu import DeviceSource
+    from polysched.gpu.scratchpad import ScratchpadMapping
     from polysched.measure.measurement import Listing
     from polysched.measure.paired import Subject
 

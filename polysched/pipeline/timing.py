@@ -14,7 +14,9 @@ stage_logger = logging.getLogger("polysched.stages")  # told each stage before i
 
 Value = TypeVar("Value")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
-               "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
+               "tiled": "tiling", "tensorized": "computing statements by an instruction",
+               "mapped": "mapping the loops to the device", "emitted": "writing C",
+               "splice": "putting the C into the file"}
 
 _PROCESSOR: ContextVar[tuple[Callable[[], float], dict[str, float]] | None] = ContextVar(
     "processor_seconds", default=None)
@@ -42,5 +44,5 @@ def timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Va
         own[stage] = own.get(stage, 0.0) + clock() - on_processor
     taken = time.perf_counter() - started
     seconds[stage] = round(seconds.get(stage, 0.0) + taken, 6)
-    logger.info("%s took %.3f s", stage, taken)
+    logger.info("%s took %.3f s", STAGE_WORDS.get(stage, stage), taken)
     return value

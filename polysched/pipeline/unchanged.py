@@ -13,7 +13,7 @@ from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role
 from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.scop.scop import Statement
+from polysched.scop.scop import Scop, Statement
 
 
 def reason_for_original(made: Optimized) -> str:
@@ -102,9 +102,27 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
 
 
 def _has_gain(made: Optimized) -> bool:
+    """Whether a loop runs in lanes, on threads or in tiles that does more than begin sums or hold them in registers.
+
+    Temporaries with a copy per iteration may have been in registers as written.
+    """
     if made.mapped or made.source.preamble or any(band.sizes for band in made.tiled.bands):
         return True
-    return any(map(_gains, walk_nodes(made.source.loops)))
+    scop = made.dependences.scop
+    of_no_gain = {True: _about_temporaries(scop, reads=True), False: _about_temporaries(scop, reads=False)}
+    return any(_gains(node) and any(i.statement not in of_no_gain[_is_in_lanes(node)] for i in instances(node))
+               for node in walk_nodes(made.source.loops))
+
+
+def _about_temporaries(scop: Scop, *, reads: bool) -> frozenset[str]:
+    """The statements that write temporaries alone, and read nothing else where told so: `s = 0`, and also `s += x`."""
+    return frozenset(s.name for s in scop.statements if all(
+        scop.array(a.array).is_temporary for a in s.accesses if reads or a.is_write))
+
+
+def _is_in_lanes(node: Node) -> bool:
+    """Whether what gains is more than elements in registers."""
+    return not isinstance(node, RegisterTile) or bool(node.edges)
 
 
 def _gains(node: Node) -> bool:

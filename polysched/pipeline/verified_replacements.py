@@ -192,7 +192,8 @@ def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: st
     if known is None:
         known = replace(plain, outcome=run_checks(checks, compiler=compiler))
         if known.outcome.failure and not found_match.function.inline:
-            logger.info("%s is computed by its text: %s", plain.instruction, known.outcome.failure)
+            logger.info("instruction %s is checked by the C of its description, since this machine does not run it: %s",
+                        plain.instruction, known.outcome.failure)
             text = by_its_text(program)
             checks = [call_check(text, entry=str(i), sizes=s, given=given) for i, s in enumerate(tried)]
             known = replace(plain, emulated=True, outcome=run_checks(checks, compiler=compiler))
@@ -205,7 +206,7 @@ def _compared(found: Verdict, runs: Sequence[Run], parallel: bool, compiler: Com
     """What a run found; a library that cannot be linked here is emulated."""
     if not runs[0].program.match.intrinsic.library or not found.outcome.failure:
         return found
-    logger.info("%s is emulated: %s", found.instruction, found.outcome.failure)
+    logger.info("library function %s is checked by plain C in its place: %s", found.instruction, found.outcome.failure)
     emulated = [replace(run, program=_by_emulator(run.program)) for run in runs]
     checks = checks_of(emulated, parallel=parallel, emulated=found.emulated)
     return replace(found, emulated=True, outcome=run_checks(checks, compiler=compiler))

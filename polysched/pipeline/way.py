@@ -29,9 +29,7 @@ from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
-from polysched.pipeline.accelerator_way import accelerator_region
 from polysched.pipeline.callers_threads import for_callers_threads
-from polysched.pipeline.device_way import device_region
 from polysched.pipeline.instructed import (
     Begun,
     Refused,
@@ -68,9 +66,12 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     ------
     PolyschedError : any stage refuses.
     """
+    # the rooms of devices are loaded where one is asked for: they take a tenth of the time to import the pipeline
     if options.device in SCRATCHPADS:
+        from polysched.pipeline.accelerator_way import accelerator_region
         return _with_guard(accelerator_region(scop, options, seconds))
     if options.device is not None:
+        from polysched.pipeline.device_way import device_region
         return _with_guard(device_region(scop, options, seconds))
     return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))
 

@@ -10,15 +10,13 @@ from typing import Any
 
 from polysched.errors import UsageError
 from polysched.target.constant import constants
-from polysched.target.costs import SHIPPED
+from polysched.target.costs import MAY_BE_NOTHING, SHIPPED
 from polysched.target.json_record import read_record
 from polysched.target.target import Target
 
 logger = logging.getLogger(__name__)
 FORMAT_VERSION = 1
 HINT = "polysched machine --calibrate FILE writes one"
-MAY_BE_NOTHING = ("team_start_seconds", "row_cycles")
-"""Barriers may be all that a team costs, and the start of a row may be lost in the noise of a busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from polysched.target.constant import constant
+from polysched.target.constant import constant, constants
 from polysched.target.one_line import OneLine
 
 CALIBRATE = "polysched machine --calibrate FILE"
 REGISTER_BLOCKS = "experiments/blas"
 TILES = "experiments/tile_model"
 INSTRUCTIONS = "experiments/tensorize"
+MAY_BE_NOTHING = ("team_start_seconds", "row_cycles")
+"""Barriers may be all that a team costs, and the start of a row may be lost in the noise of a busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,11 @@ class Costs(OneLine):
         12, unit="cycles", source="a function of the C library on scalars: the fastest of them (glibc)")
     unknown_statement_seconds: float = constant(
         2e-10, unit="s", source="a statement that no model knows: some instructions of a vector loop")
+
+    def __post_init__(self) -> None:
+        for cost in constants(self):
+            if not (cost.value >= 0 if cost.name in MAY_BE_NOTHING else cost.value > 0):
+                raise ValueError(f"{cost.name}: {cost.value!r} is no positive number")
 
     def team_seconds(self, threads: int) -> float:
         """Start and end of a team of threads, which are two barriers; a team of one counts as two."""

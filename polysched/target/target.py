@@ -115,6 +115,8 @@ class Target(OneLine):
     def __post_init__(self) -> None:
         if self.cores < 1:
             raise ValueError("a target has at least one core")
+        if not self.frequency_hz > 0:
+            raise ValueError(f"frequency_hz: {self.frequency_hz!r} is no positive number")
         if self.vector_bits % 64:
             raise ValueError(f"{self.vector_bits} bits is no vector width")
         if [c.level for c in self.caches] != sorted({c.level for c in self.caches}):
@@ -160,7 +162,9 @@ class Target(OneLine):
         ----------
         cycles : of an iteration on one core.
         """
-        return int(4 ** max(1, round(log2(self.team_work_cycles / cycles) / 2)))
+        least, most = 4, 1 << 30   # a number in the emitted C: an `int`
+        wanted = min(max(self.team_work_cycles, least * cycles), most * cycles)
+        return int(4 ** round(log2(wanted / cycles) / 2))
 
     def cache(self, level: int) -> CacheLevel | None:
         """The cache of this level, if the machine has one."""

@@ -68,7 +68,7 @@ class TilingLimits:
 
     # footprints/strides.py
     largest_step: int = constant(
-        4, unit="elements", source="a loop whose neighbouring iterations are further apart than this counts as strided")
+        4, unit="elements", source="the steps of a loop that are tried one by one before isl is asked for the least")
     movement_operations: int = constant(
         100_000, unit="isl operations",
         source="for one access; those of the tests' kernels take less than a tenth of it")

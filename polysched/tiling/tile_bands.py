@@ -328,7 +328,8 @@ def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
     Rewrite:  [t, s t + i, s t + j]  ->  [a + b, b, (s t + j)//Tj]  with a = (s t + i)//T and b = (s t - i)//T
     """
     edges = plan.edges
-    if not options.diamond or plan.outer or len(loops) < 2 or None in edges or any(
+    in_time = edges[0] != 1   # else no loop over time is inside the tiles (`_points`), and diamonds hold several steps
+    if not options.diamond or plan.outer or len(loops) < 2 or None in edges or not in_time or any(
             is_independent(position, loop.function) for loop in loops):
         return None
     faces = diamond_faces(position, loops)

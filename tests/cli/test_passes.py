@@ -38,7 +38,7 @@ def test_what_a_pass_changes_is_a_diff(tmp_path: Path) -> None:
 def test_unknown_passes_and_passes_without_a_file_are_refused(tmp_path: Path) -> None:
     unknown = polysched("passes", "--print-after", "vectorize", folder=tmp_path)
     assert is_refusal(unknown)
-    assert "no pass vectorize" in unknown.stderr
+    assert "no pass vectorize; did you mean vectorise?" in unknown.stderr
     assert "vectorise" in unknown.stderr
     nothing = polysched("passes", "--print-after", "vectorise", folder=tmp_path)
     assert is_refusal(nothing)

@@ -251,6 +251,17 @@ def test_a_slower_result_says_what_else_to_try(ratio: float, said: bool, capsys:
     assert ("--safe keeps the original" in capsys.readouterr().out) is said
 
 
+@pytest.mark.parametrize(("device", "wanted", "unwanted"), [
+    (None, "--no-parallel", "--points"), ("opencl", "--points", "--no-parallel"), ("cuda", "--block", "--safe"),
+    ("davinci", "what davinci would", "--no-parallel")])
+def test_what_else_to_try_is_what_the_target_takes(device: str | None, wanted: str, unwanted: str,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    show(made_results.measured("f", ratio=0.5), device=device)
+    told = capsys.readouterr().out
+    assert wanted in told
+    assert unwanted not in told
+
+
 def test_the_flags_of_all_regions_of_a_function_reach_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def flagged(*flags: str) -> Optimized:
         return optimize(from_c_text(PRODUCT), PipelineOptions(flags=flags))

@@ -83,3 +83,27 @@ def test_a_tile_of_one_step_is_none() -> None:
 def test_what_has_no_time_tiles_is_refused(name, steps, partition, error, said) -> None:
     with pytest.raises(error, match=said):
         distribute(scop_of(name), "i", partition=partition, time_tile=steps)
+
+
+def from_step(first: str):
+    """Jacobi over one dimension from a step on."""
+    return from_c_text(f"""void f(int n, int t, int s, double A[n], double B[n]) {{
+#pragma scop
+for (int k = {first}; k < t; k++) {{ for (int i = 1; i < n - 1; i++) B[i] = A[i - 1] + A[i + 1];
+  for (int i = 1; i < n - 1; i++) A[i] = B[i - 1] + B[i + 1]; }}
+#pragma endscop
+}}""")
+
+
+@pytest.mark.parametrize(("first", "tiles"), [("0", 3), ("1", 3), ("5", 3), ("-3", 3), ("-4", 3)])
+def test_the_first_tile_has_all_its_steps(first: str, tiles: int) -> None:
+    made = distribute(from_step(first), "i", time_tile=8)
+    steps = fix_parameters(made.step_set, {"n": 9, "s": 0, "t": int(first) + 12})
+    assert points_of(steps) == [(tile,) for tile in range(tiles)]
+    compare(from_step(first), "i", Partition(), 3, {"n": 11, "s": 0, "t": int(first) + 7}, 1, time_tile=4)
+
+
+def test_where_sizes_say_the_first_step_tiles_stay_where_they_are() -> None:
+    made = distribute(from_step("s"), "i", time_tile=8)
+    assert points_of(fix_parameters(made.step_set, {"n": 9, "s": 1, "t": 5})) == [(0,), (1,)]
+    compare(from_step("s"), "i", Partition(), 3, {"n": 11, "s": 3, "t": 9}, 1, time_tile=4)

@@ -16,6 +16,8 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file, from_c_text
 from polysched.target import CacheLevel, Target
+from polysched.tensorize import find_intrinsic
+from polysched.tensorize.choice import executes_here
 from polysched.tiling import tile
 from polysched.tiling.planning import block_orders
 
@@ -127,6 +129,25 @@ def choice(program: str, constant: str, factor: float) -> str:
 def test_a_constant_that_no_kernel_depends_on_decides_about_a_program(program: str, constant: str,
                                                                       factor: float) -> None:
     assert choice(program, constant, factor) != choice(program, "", 1.0)
+
+
+INSTRUCTED = Target(
+    vector_bits=512, vector_registers=32, cores=2, frequency_hz=2.3e9,
+    features=frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}), caches=(
+        CacheLevel(level=1, size_bytes=48 << 10, ways=12), CacheLevel(level=2, size_bytes=2 << 20, ways=16),
+        CacheLevel(level=3, size_bytes=32 << 20, shared_by=2)))
+
+
+@pytest.mark.parametrize(("name", "constant"), [
+    ("bytes_product_any_size", "copied_element_cycles"), ("bytes_product_any_size", "copied_byte_cycles"),
+    ("bytes_product_any_size", "team_worth"), ("bytes_windows", "turned_element_cycles"),
+    ("bytes_triangle", "table_element_cycles"), ("bytes_rows", "added_element_cycles")])
+def test_what_packing_for_an_instruction_costs_decides_about_a_program(name: str, constant: str) -> None:
+    if not executes_here(find_intrinsic("vpdpbusd")):
+        pytest.skip("this machine does not execute vpdpbusd, and no program is made for it")
+    program = ROOM.Program(from_c_file(ROOM.file_of(name)), PipelineOptions(verify_instructions="never"))
+    costs = replace(INSTRUCTED.costs, **{constant: getattr(INSTRUCTED.costs, constant) / 2})
+    assert program.text(replace(INSTRUCTED, costs=costs)) != program.text(INSTRUCTED)
 
 
 def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its_budget(

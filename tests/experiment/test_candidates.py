@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polysched.experiment.candidates import VersionedFunction, _ranks, loss, rank_correlation, seconds
+from polysched.dependence import analyse
+from polysched.experiment import Settings
+from polysched.experiment.candidates import WRITTEN, VersionedFunction, _ranks, loss, raced, rank_correlation, seconds
+from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
+from polysched.tiling import TilingOptions, tile
 
 TEXT = """
 void f(int n, double A[n])
@@ -73,3 +78,15 @@ def test_a_version_is_the_file_in_its_wrapper(scop: Scop, tmp_path: Any) -> None
     assert (tmp_path / "original_text.c").read_text() == own.source.text
     assert made.command[-1] == str(tmp_path / "original.json")
     assert made.build is not None
+
+
+def test_schedules_are_timed_where_they_agree_with_the_c_file(tmp_path: Path) -> None:
+    right, other = from_c_text(TEXT), from_c_text(TEXT.replace("2.0", "3.0"))
+    tiled = {name: tile(pluto(analyse(scop)), TilingOptions(sizes="off")) for name, scop in
+             {"right": right, "wrong": other}.items()}
+    settings = Settings(folder=tmp_path, config={"rounds": 3}, threads=(1,), budget_seconds=0.2)
+    kernel = VersionedFunction(scop=right, sizes={"n": 1000}, folder=tmp_path)
+    found = raced(kernel, tiled, settings, lambda doing: None, threads=1)
+    assert set(found["seconds"]) == {WRITTEN, "right"}
+    assert all(0 < taken < 1 for taken in found["seconds"].values())
+    assert list(found["problems"]) == ["wrong"]

@@ -45,6 +45,13 @@ def test_text_has_the_same_numbers():
     assert str(TIMED) == measurement_text(TIMED)
 
 
+def test_times_below_a_microsecond_are_not_zero():
+    short = Timing(original=(sample(9e-4),) * 3, transformed=(sample(4.2e-7),) * 3, warmups=(), threads=1)
+    lines = measurement_text(dataclasses.replace(MEASUREMENT, timing=short)).splitlines()
+    assert lines[2].split()[:2] == ["median", "us"]
+    assert [line.split()[1] for line in lines[3:5]] == ["900.000", "0.420"]
+
+
 def test_an_unverified_measurement_shows_no_time():
     failed = dataclasses.replace(MEASUREMENT, verification=None, timing=None, failure="killed by signal 11")
     assert "not verified: killed by signal 11" in measurement_text(failed)

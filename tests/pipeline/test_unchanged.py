@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from polysched import optimize
 from polysched.pipeline import PipelineOptions, transform_file
+from polysched.scop import from_c_text
 from polysched.target import find_compiler
 
 HEAD = "void f(int n, double *restrict a, double *restrict b) {\n#pragma scop\nfor (int i = 1; i < n; i++)\n"
@@ -106,3 +108,33 @@ void f(int n, double *restrict a) {
 """)
     text = transform_file(source, PipelineOptions(autodetect=True)).text
     assert text.count("#pragma scop") == text.count("#pragma endscop") == 1
+
+
+QUANTISED = """float row(const signed char *restrict x, const float *restrict xs,
+          const signed char *restrict w, int n) {
+  float val = 0;
+  #pragma scop
+  for (int j = 0; j <= n - 64; j += 64) {
+    int ival = 0;
+    for (int k = 0; k < 64; k++) ival += (int)x[j + k] * (int)w[j + k];
+    val += (float)ival * xs[j / 64];
+  }
+  #pragma endscop
+  return val;
+}
+"""
+
+
+def test_starts_of_sums_in_lanes_and_sums_in_registers_are_no_gain() -> None:
+    """What llama2.c does inside its own team: three loops and memory for `ival` gained a loop of zeros in lanes."""
+    made = optimize(from_c_text(QUANTISED), PipelineOptions().but(parallel=False))
+    assert made.as_written
+    assert "ival" not in made.text.replace("int ival = 0", "").split("for (int k")[0]
+
+
+def test_a_loop_by_steps_is_not_the_innermost_one() -> None:
+    """Every 64th element is no lane; the step was not found, and such a loop looked as if it had one iteration."""
+    made = optimize(from_c_text(QUANTISED))
+    loops = made.text.split("k = 0; k < 64")
+    assert "+= 64" in loops[0], made.text
+    assert "simd" not in loops[0].splitlines()[-2], made.text

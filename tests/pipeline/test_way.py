@@ -1,5 +1,7 @@
 """The whole order from Python: `polysched.optimize` and its neighbours."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,3 +266,11 @@ def test_copies_of_operands_are_chosen_by_name_in_any_region(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="no array D to pack") as refusal:
         transform_file(path, PipelineOptions(packed=("B", "D")))
     assert "arrays are A, B, C" in str(refusal.value.hint)
+
+
+def test_the_rooms_of_devices_are_loaded_where_one_is_asked_for() -> None:
+    loaded = ("import sys, polysched.pipeline; "
+              "print(*(n for n in sys.modules if n.startswith(('polysched.gpu', 'polysched.emit_gpu'))))")
+    names = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout.split()
+    assert "polysched.gpu.options" in names
+    assert not {"polysched.gpu.mapping", "polysched.gpu.decide", "polysched.emit_gpu.emission"} & set(names)

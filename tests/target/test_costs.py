@@ -29,6 +29,15 @@ def test_a_plain_field_is_refused_in_a_record() -> None:
         list(constants(Record()))
 
 
+@pytest.mark.parametrize("value", [0.0, -3.0, float("nan")])
+def test_a_cost_is_a_positive_number(value: float) -> None:
+    with pytest.raises(ValueError, match=r"team_worth: .* is no positive number"):
+        Costs(team_worth=value)
+    assert Costs(row_cycles=0.0).row_cycles == 0.0
+    with pytest.raises(ValueError, match=r"frequency_hz: .* is no positive number"):
+        Target(frequency_hz=value)
+
+
 def test_a_team_costs_a_start_and_two_barriers_per_doubling() -> None:
     costs = Costs(team_start_seconds=3.0, barrier_seconds=1.0)
     assert [costs.team_seconds(threads) for threads in (1, 2, 4)] == [5.0, 5.0, 7.0]
@@ -46,8 +55,12 @@ def test_work_is_shared_by_threads_from_what_a_team_costs(factor: float) -> None
     assert target.team_bytes == target.team_iterations(target.costs.copied_byte_cycles)
 
 
-def test_a_few_iterations_are_never_shared() -> None:
-    assert Target().team_iterations(1e12) == 4
+@pytest.mark.parametrize(("costs", "cycles", "least"), [
+    (Costs(), 1e12, 4), (Costs(), 1e-30, 1 << 30),
+    (Costs(team_start_seconds=0.0, barrier_seconds=1e-30), 1.0, 4), (Costs(team_worth=1e200), 1.0, 1 << 30)])
+def test_what_is_shared_is_more_than_a_few_iterations_and_a_number_in_c(costs: Costs, cycles: float,
+                                                                      least: int) -> None:
+    assert Target(costs=costs).team_iterations(cycles) == least
 
 
 @pytest.mark.parametrize(("cores", "frequency_hz"), [(2, 1.6e9), (2, 3.6e9), (4, 2.5e9)])

@@ -26,11 +26,14 @@ def times_table(measurement: Measurement) -> Table:
     """Original and transformed side by side, with the ratio."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+
+    from polysched.measure.summary import time_unit
     timing = measurement.timing
     assert timing is not None
+    unit = time_unit(timing)
     flops = measurement.work.flop_count if measurement.work else 0
     table = Table(box=SIMPLE_HEAD)
-    for heading in ("", "median s", "least s", "largest s"):
+    for heading in ("", *unit.headings()):
         table.add_column(heading, justify="right" if heading else "left")
     if flops:
         table.add_column("GFLOP/s", justify="right")
@@ -39,7 +42,7 @@ def times_table(measurement: Measurement) -> Table:
         table.add_column("of peak", justify="right")
     for name, samples, median in (("original", timing.original, timing.original_seconds),
                                   ("polysched", timing.transformed, timing.transformed_seconds)):
-        row = [name, *(f"{s:.6f}" for s in (median, _least(samples), _largest(samples)))]
+        row = [name, *map(unit.text, (median, _least(samples), _largest(samples)))]
         if flops:
             row.append(f"{flops / median / 1e9:.2f}")
         if flops and peak:

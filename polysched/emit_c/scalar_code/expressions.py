@@ -27,7 +27,7 @@ from polysched.scop.body import (
     Unary,
     walk,
 )
-from polysched.scop.dtypes import BFLOAT16, FLOAT32, INT64, DType, Kind
+from polysched.scop.dtypes import BFLOAT16, FLOAT32, INT32, INT64, DType, Kind
 from polysched.scop.scop import Access, Array, Scop, Statement
 
 _FIELD = re.compile(r"\{\}")
@@ -149,6 +149,8 @@ class ExpressionPrinter:
                 form = linear_form(expr, self.iterators)
                 if form is not None:
                     return self.index.form(form).text
+                if expr.op in ("/", "%") and expr.dtype == INT32:   # of 64 bits they take much longer
+                    return self.value(expr)
                 return binary(expr.op, self._widened(expr.left), self._widened(expr.right))
             case _:
                 return self.value(expr)

@@ -1,8 +1,26 @@
-"""Accelerators with buffers that a program fills itself: tiles, moves, places, and a simulation of the engines."""
+"""Accelerators with buffers that a program fills itself: tiles, moves, places, and a simulation of the engines.
 
-from polysched.gpu.scratchpad.decide import map_to_scratchpad
-from polysched.gpu.scratchpad.mapping import ScratchpadMapping
-from polysched.gpu.scratchpad.options import ScratchpadOptions
-from polysched.gpu.scratchpad.sizes import at_sizes
+Names are loaded on first use, as in the room above.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysched.gpu.scratchpad.decide import map_to_scratchpad
+    from polysched.gpu.scratchpad.mapping import ScratchpadMapping
+    from polysched.gpu.scratchpad.options import ScratchpadOptions
+    from polysched.gpu.scratchpad.sizes import at_sizes
+
+_HOME = {"map_to_scratchpad": "decide", "ScratchpadMapping": "mapping", "ScratchpadOptions": "options",
+         "at_sizes": "sizes"}
 
 __all__ = ["ScratchpadMapping", "ScratchpadOptions", "at_sizes", "map_to_scratchpad"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"polysched.gpu.scratchpad.{_HOME[name]}"), name)

@@ -75,7 +75,7 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
     narrow = with_narrow_headers(text) if compiler.kind == "gcc" else None
     done = compiled(narrow, "-Werror=implicit-function-declaration") if narrow is not None else compiled(text)
     if narrow is not None and done.returncode != 0:
-        logger.info("%s takes the whole immintrin.h: %s", name, first_lines(done.stderr, str(folder)))
+        logger.info("%s is compiled with all of immintrin.h: %s", name, first_lines(done.stderr, str(folder)))
         done = compiled(text)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),

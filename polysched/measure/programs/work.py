@@ -52,7 +52,7 @@ def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
     try:
         return with_budget(MOST_OPERATIONS, counted)
     except (isl.Error, UsageError) as error:   # the latter where an array may be of any length
-        logger.info("the work was not counted: %s", error)
+        logger.info("there will be no GFLOP/s, since the operations were not counted: %s", error)
         return None
 
 

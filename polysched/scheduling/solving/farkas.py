@@ -32,18 +32,29 @@ Cone = tuple[ConeRow, ...]
 def cones(relation: isl.Map, parameter_space: isl.Space) -> tuple[Cone, ...]:
     """One cone per basic map of a relation, over the parameters of `parameter_space` in its order.
 
-    Existentially quantified variables are dropped first (`remove_divs`), which enlarges the polyhedron: the
-    cone only shrinks, so a form found in it is not negative on the relation itself.
+    Existentially quantified variables are dropped first, which enlarges the polyhedron: the cone only shrinks, so a
+    form found in it is not negative on the relation itself.
     """
     relation = relation.align_params(parameter_space)
     if relation.dim(isl.dim_type.param) != parameter_space.dim(isl.dim_type.param):
         raise AssertionError("a dependence has a parameter that the context lacks")
     sizes = (relation.dim(isl.dim_type.param), relation.dim(isl.dim_type.in_), relation.dim(isl.dim_type.out))
     found: dict[Cone, None] = {}
-    for basic in relation.remove_divs().wrap().get_basic_sets():
+    for basic in without_divs(relation).wrap().get_basic_sets():
         # Without redundant constraints the elimination inside isl takes a tenth of the time, and often less.
         found[_cone(basic.remove_redundancies().coefficients(), sizes)] = None
     return tuple(found)
+
+
+def without_divs(relation: isl.Map) -> isl.Map:
+    """A superset of a relation without existentially quantified variables, with all of its equations.
+
+    A loop over every 64th j has them: `j' = j` is `j' >= j` and `j' < j + 64` for multiples of 64 until isl looks for
+    equations, and iterations of their own would seem to wait for the next 63.
+    """
+    if any(basic.dim(isl.dim_type.div) for basic in relation.get_basic_maps()):
+        relation = relation.detect_equalities()
+    return relation.remove_divs()
 
 
 def _cone(dual: isl.BasicSet, sizes: tuple[int, int, int]) -> Cone:

@@ -13,7 +13,7 @@ from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import Active, all_active
 from polysched.errors import UsageError
 from polysched.scheduling.limits import LIMITS
-from polysched.scheduling.solving.farkas import Cone, cones
+from polysched.scheduling.solving.farkas import Cone, cones, without_divs
 from polysched.scheduling.solving.rows import Edge, StatementRow, StatementSpace
 from polysched.scop.assumptions import ASSUMED
 from polysched.scop.budget import with_budget
@@ -86,7 +86,7 @@ class Problem:
             return known[key]
         started = time.thread_time()
         operations = self.cone_count.operations
-        found = with_budget(operations, lambda: self._cones(relation.remove_divs()))
+        found = with_budget(operations, lambda: self._cones(without_divs(relation)))
         if found is not None:
             known[key] = found
         else:

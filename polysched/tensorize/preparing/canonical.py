@@ -7,7 +7,7 @@ proves or checks that no value changes.  They are repeated until none of them ha
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from polysched.dependence.dependences import Dependences
@@ -24,9 +24,18 @@ from polysched.tensorize.preparing.stepped_tiles import without_stepped_tiles
 
 logger = logging.getLogger(__name__)
 
-STEPS: tuple[Callable[[Dependences], Dependences | None], ...] = (
-    without_stepped_tiles, with_decided_choices, without_copies, with_starts_apart, with_domains_for_choices,
-    without_idle_guards, without_partial_sums, rerolled)
+Rewrite = Callable[[Dependences], Dependences | None]
+
+STEPS: Mapping[Rewrite, str] = {
+    without_stepped_tiles: "a loop over tiles and the loop inside it as one loop",
+    with_decided_choices: "choices that are always decided the same way as that side",
+    without_copies: "an array in place of a copy of it",
+    with_starts_apart: "the start of a sum as a statement of its own",
+    with_domains_for_choices: "a choice by position as bounds of the loops",
+    without_idle_guards: "a statement without a condition that changes nothing",
+    without_partial_sums: "partial sums as one sum",
+    rerolled: "statements that are written out as a loop"}
+"""The steps, and how a program is read behind each, in words."""
 MOST_REWRITES = LIMITS.most_rewrites
 
 
@@ -35,16 +44,13 @@ def canonical_form(dependences: Dependences) -> Dependences:
 
     Steps that need more isl operations than there are leave the program as it is.
     """
+    name = dependences.scop.name
     with one_budget() as asked:
-        for step in STEPS:
-            for _ in range(MOST_REWRITES):
-                after = _taken(step, dependences)
-                if after is None:
-                    break
-                logger.info("%s: %s", dependences.scop.name, step.__name__)
-                dependences = after
+        for step, words in STEPS.items():
+            dependences = _repeated(step, words, dependences)
     if asked.refused:
-        logger.info("%s: its canonical form %s", dependences.scop.name, asked.words)
+        logger.info("function %s: whether instructions compute parts of it was not fully looked into: that %s",
+                    name, asked.words)
     return dependences
 
 
@@ -54,21 +60,28 @@ def reordered_form(dependences: Dependences) -> Dependences:
     Partial sums of floats become one sum, and a statement that adds several products is rolled up.
     """
     for step in (without_partial_sums, rerolled):
-        for _ in range(MOST_REWRITES):
-            after = _taken(partial(step, reorder=True), dependences)
-            if after is None:
-                break
-            logger.info("%s: %s, in another order", dependences.scop.name, step.__name__)
-            dependences = after
+        dependences = _repeated(partial(step, reorder=True), f"{STEPS[step]}, added in another order", dependences)
     return dependences
 
 
-def _taken(step: Callable[[Dependences], Dependences | None], before: Dependences) -> Dependences | None:
+def _repeated(step: Rewrite, words: str, dependences: Dependences) -> Dependences:
+    """A step, as often as it has something to say."""
+    for _ in range(MOST_REWRITES):
+        after = _taken(step, words, dependences)
+        if after is None:
+            break
+        logger.info("function %s: compared with instructions, it is read with %s", dependences.scop.name, words)
+        dependences = after
+    return dependences
+
+
+def _taken(step: Rewrite, words: str, before: Dependences) -> Dependences | None:
     try:
         made = with_budget(ISL_OPERATIONS, lambda: (step(before),))
     except BudgetExceededError:
         made = None
     if made is None:
-        logger.info("%s: %s needs more isl operations than there are", before.scop.name, step.__name__)
+        logger.info("function %s: compared with instructions, it is not read with %s: to show that this is the same "
+                    "program takes isl too long", before.scop.name, words)
         return None
     return made[0]

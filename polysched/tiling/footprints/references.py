@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
-from polysched.tiling.footprints.strides import LARGEST_STEP, Stride
+from polysched.tiling.footprints.strides import Stride, steps
 
 UNBOUNDED = 1 << 20
 _Box = tuple[tuple[int, int] | None, ...]   # per dimension the least and greatest value, None where there is none
@@ -208,7 +208,7 @@ def _moves(timed: isl.Map, loop: int, reach: tuple[int, ...]) -> _Move | None:
     """
     rounded: _Move | None = None
     space = timed.get_space().domain()
-    for step in range(1, LARGEST_STEP + 1):
+    for step in steps(timed.domain(), loop):
         shift = isl.MultiAff.identity(space.map_from_set())
         moved = shift.get_at(loop).add_constant_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
         later = isl.Map.from_multi_aff(shift.set_at(loop, moved)).apply_range(timed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from functools import partial
 
@@ -37,12 +38,35 @@ def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -
         schedule = row if schedule is None else schedule.flat_range_product(row)
     if schedule is None:
         return None
-    for step in range(1, LARGEST_STEP + 1):
+    for step in steps(schedule.range(), loop):
         moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
         successor = moved.apply_range(schedule.reverse())
         if not successor.is_empty():
             return successor
     return None
+
+
+def steps(dates: isl.Set, loop: int) -> Iterator[int]:
+    """The distances along a loop at which an iteration may have a next one: small ones, then the least that occurs.
+
+    Parameters
+    ----------
+    dates : the dates of all iterations.
+    """
+    yield from range(1, LARGEST_STEP + 1)
+    further = with_budget(MOVEMENT_OPERATIONS, partial(_least_step, dates, loop))
+    if further is not None and further > LARGEST_STEP:
+        yield further
+
+
+def _least_step(dates: isl.Set, loop: int) -> int | None:
+    """The least distance along a loop between two dates that differ in nothing else; None where there are no two."""
+    pairs = isl.Map.universe(dates.get_space().map_from_set()).intersect_domain(dates).intersect_range(dates)
+    for dim in range(dates.dim(isl.dim_type.set)):
+        pairs = pairs.order_lt(isl.dim_type.in_, dim, isl.dim_type.out, dim) if dim == loop else (
+            pairs.equate(isl.dim_type.in_, dim, isl.dim_type.out, dim))
+    least = pairs.deltas().dim_min_val(loop) if not pairs.is_empty() else None
+    return int(least.to_python()) if least is not None and least.is_int() else None
 
 
 def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:

@@ -41,6 +41,14 @@ def test_columns_are_those_that_are_known(work: Work | None, peak: float | None,
     assert cells(measured(work, peak)) == TIMES + more
 
 
+def test_short_times_are_in_microseconds() -> None:
+    timing = Timing(original=(sample(2e-3),) * 3, transformed=tuple(map(sample, (4e-8, 3e-7, 2e-6))), warmups=(),
+                    threads=1)
+    assert cells(replace(measured(None, None), timing=timing)) == [
+        ["", "original", "polysched"], ["median us", "2000.000", "0.300"], ["least us", "2000.000", "0.040"],
+        ["largest us", "2000.000", "2.000"]]
+
+
 @pytest.mark.parametrize("stderr", [True, False])
 def test_what_goes_to_a_file_is_plain_and_wide(stderr: bool, capsys: pytest.CaptureFixture[str]) -> None:
     own = console(stderr=stderr)

@@ -13,6 +13,8 @@ import polysched
 from polysched.emit_c import CSource
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.scop import from_c_text
+from polysched.target import host
+from polysched.tiling.tree.light_iterations import team_iterations
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import tiles
 
@@ -48,8 +50,9 @@ def test_rows_of_one_length_go_in_step(body: str, jams: bool, tmp_path: Path) ->
 
 
 def test_a_team_starts_for_enough_iterations_in_all() -> None:
-    assert "#pragma omp parallel for if((double)(n - 7) * (n - 3) >= 16384)" in emitted(MATVEC).text
-    assert "if ((double)(n - 1) * (n - 1) >= 16384) {\n  #pragma omp parallel for" in emitted(TRIANGLE).text
+    least = team_iterations(host())
+    assert f"#pragma omp parallel for if((double)(n - 7) * (n - 3) >= {least})" in emitted(MATVEC).text
+    assert f"if ((double)(n - 1) * (n - 1) >= {least}) {{\n  #pragma omp parallel for" in emitted(TRIANGLE).text
 
 
 def test_the_number_of_iterations_may_be_known() -> None:

@@ -12,8 +12,9 @@ import polysched
 from polysched.emit_c import CSource
 from polysched.measure.programs.instance_trace import verify_order
 from polysched.scop import from_c_text
-from polysched.target import CacheLevel, Target
+from polysched.target import CacheLevel, Target, host
 from polysched.tiling import TilingOptions
+from polysched.tiling.tree.light_iterations import team_iterations
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import on_threads, reductions
 
@@ -21,6 +22,7 @@ HEAD = """void f(int n, int m, T A[restrict m][m], T x[restrict n], int b[restri
        T c[restrict m][3], T r[restrict 4], int k[restrict 4])
 """
 N, M = 40_000, 210
+LEAST = team_iterations(host())
 # Body; element type; whether the user has to allow it.
 PROGRAMS = {
     "sum": ("for (int i = 0; i < n; i++) r[0] += x[i];", "int", False),
@@ -124,13 +126,13 @@ def test_a_nest_that_runs_on_threads_already_gets_no_parts() -> None:
 
 
 def test_threads_with_uneven_work_get_several_parts_and_small_work_one() -> None:
-    assert ">= 16384 ? 8 * polysched_threads() : 1;" in emitted(source(PROGRAMS["a triangle"][0], "int")).text
-    assert "(double)n >= 16384 ? polysched_threads() : 1;" in emitted(source(PROGRAMS["sum"][0], "int")).text
+    assert f">= {LEAST} ? 8 * polysched_threads() : 1;" in emitted(source(PROGRAMS["a triangle"][0], "int")).text
+    assert f"(double)n >= {LEAST} ? polysched_threads() : 1;" in emitted(source(PROGRAMS["sum"][0], "int")).text
 
 
 def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> None:
     region = emitted(source(PROGRAMS["histogram"][0], "int")).text
-    assert "(double)n >= 16384 && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
+    assert f"(double)n >= {LEAST} && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
     assert "h_parts = i_parts > 1 ? aligned_alloc(64, " in region
 
 

@@ -285,3 +285,11 @@ def test_what_a_position_keeps_from_being_read_stays_unread() -> None:
 def test_a_program_in_plain_words_stays_as_it_is() -> None:
     scop = program(BYTES, ROWS + REDUCED + SUM)
     assert canonical(scop).statements[0].domain.is_equal(scop.statements[0].domain)
+
+
+def test_what_is_done_is_told_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        canonical(program(*SAME["tiles that divide"]))
+    told = [line for line in caplog.messages if "compared with instructions" in line]
+    assert told == ["function f: compared with instructions, it is read with a loop over tiles and the loop inside it "
+                    "as one loop"]

@@ -65,3 +65,13 @@ void f(double sum[1]) {
     j = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(statement.domain.get_space()), isl.dim_type.set, 0)
     moved = movements(scop, statement, (isl.UnionPwAff.from_pw_aff(j),))
     assert {moved[a.reference] for a in statement.accesses if a.array == "u"} == {None}
+
+
+@pytest.mark.parametrize("step", [1, 4, 5, 64, 1000])
+def test_the_next_iteration_of_a_loop_by_steps(step):
+    """A step that is not found would make it a loop of one iteration, along which nothing moves."""
+    scop = from_c_text(f"void f(int n, float x[n]) {{\n#pragma scop\nfor (int i = 0; i < n; i += {step}) x[i] = 0;\n"
+                       "#pragma endscop\n}\n")
+    (statement,) = scop.statements
+    path = (isl.UnionPwAff("{ S0[i] -> [(i)] }"),)
+    assert movements(scop, statement, path) == {"S0_w0": step}

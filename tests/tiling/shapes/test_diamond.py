@@ -19,6 +19,15 @@ from polysched.tiling.tree.position import Position
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import LoopMark, assert_legal, plain, scheduled, shape
 
+TWO_STEPS = from_c_text("""void f(int steps, int n, float a[n], float b[n]) {
+#pragma scop
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i] + a[i + 1];
+        for (int i = 1; i < n - 1; i++) a[i] = b[i - 1] + b[i] + b[i + 1];
+    }
+#pragma endscop
+}""")
+
 
 def tiles_per_wavefront(tiled, parameters):
     """How many tiles of the first two tile loops each wavefront has, from the first wavefront on."""
@@ -51,6 +60,12 @@ def test_a_sweep_in_place_cannot_start_at_once():
     tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=8, diamond=True))
     assert_legal(tiled)
     assert shape(tiled)[:2] == ["wavefront0", "tile1p"]
+
+
+@pytest.mark.parametrize("edges", [(1, 16), (16, 1), (1, 1), (2, 3)])
+def test_tiles_of_one_step_are_no_diamonds(edges):
+    """A diamond holds several steps of time: without a loop over them inside the tile they would run out of order."""
+    assert_legal(tile(scheduled(TWO_STEPS), plain(sizes=edges, diamond=True)))
 
 
 def position_and_loops(kernel):

@@ -166,7 +166,7 @@ class _Search:
             return self.extract(region)
         except (BudgetExceededError, UnsupportedScopError) as refusal:
             if isinstance(refusal, BudgetExceededError):
-                _LOG.info("not as a whole: %s", refusal)
+                _LOG.info("loops are not taken as a whole, parts of them are tried: %s", refusal)
             if self.refusal is None or len(path) > self.depth:
                 self.refusal, self.depth = refusal, len(path)
             if len([item for item in region.items if not isinstance(item, c_ast.Pragma)]) == 1:
