@@ -110,6 +110,14 @@ class PassContext:
         """The reductions that lanes can compute apart, to be combined by the order of what they found, by statement."""
         return self._in_lanes(OPERATORS | IN_ORDER)
 
+    def sums_in_order(self) -> dict[str, Reduction]:
+        """The sums and products of floats whose order the options keep, by statement."""
+        scop = self.scop if self.printer is None else self.printer.scop
+        free = self.reductions_in_lanes()
+        return {r.statement: r for r in find_reductions(scop)
+                if r.statement not in free and all(part.operator in ROUNDED for part in r.accumulators)
+                and accumulators_exist(scop, r)}
+
     def reductions_in_parts(self) -> dict[str, Reduction]:
         """The reductions that ranges of iterations can compute apart, to be combined in order, by statement."""
         return self._reductions(self.scop, OPERATORS | OVERWRITES | PLACES, wide_sums=False)
@@ -126,6 +134,10 @@ class PassContext:
                 if all(part.operator in operators for part in r.accumulators)
                 and (r.exact or self.options.reassociate or (wide_sums and is_wide_sum(scop, r)))
                 and accumulators_exist(scop, r)}
+
+
+ROUNDED = frozenset({"sum", "product"})
+"""Reductions whose results depend on the order where they are of floats."""
 
 
 def _may_be_of_function(array: Array) -> bool:

@@ -198,6 +198,12 @@ def _reduce_in_lanes(loops: Node, context: PassContext) -> Node:
         dependences=context.dependences, reductions=context.reductions_in_lanes(), width=context.code.reduction_width))
 
 
+def _addends_in_lanes(loops: Node, context: PassContext) -> Node:
+    return reduce_in_lanes(loops, context.facts, LaneReductions(
+        dependences=context.dependences, reductions=context.sums_in_order(), width=context.code.addend_width,
+        in_order=True))
+
+
 def _lagging_rows(loops: Node, context: PassContext) -> Node:
     return unroll_and_jam(loops, context.facts, LaggingRows(
         dependences=context.dependences, taken=context.taken, promotes=context.code.promotes))
@@ -261,6 +267,7 @@ CODE: tuple[LoopPass, ...] = (
     LoopPass("summed_rows", "Unroll-and-jam of rows that are added to one row.", _summed_rows, (VECTORS,)),
     LoopPass("vectorise", "Innermost loops with independent iterations become vectors.", _vectorise, (VECTORS,)),
     LoopPass("lane_reductions", "Innermost reductions get partial results in lanes.", _reduce_in_lanes, (VECTORS,)),
+    LoopPass("addends_in_lanes", "Vectors compute what a sum in order adds up.", _addends_in_lanes, (VECTORS,)),
     LoopPass("lagging_rows", "Skewed unroll-and-jam: each row runs behind the one before.", _lagging_rows, (UNTRACED,)),
     LoopPass("growing_rows", "Unroll-and-jam of sums whose lengths grow from row to row.", _growing_rows, (UNTRACED,)),
     LoopPass("recurrent_rows", "Unroll-and-jam of recurrences along rows.", _recurrent_rows, (UNTRACED,)),

@@ -62,9 +62,10 @@ from polysched.emit_c.vector_code.tile_traits import (
 )
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
-from polysched.scop.body import Call, statement_expressions, walk
+from polysched.scop.body import Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 
+MOST_ADDEND_BITS = LIMITS.most_addend_bits
 LEAST_ROWS_IN_LANES = LIMITS.least_rows_in_lanes
 STRIDED_VECTORS = LIMITS.strided_vectors
 
@@ -258,7 +259,9 @@ class RegionPrinter:
         if tile.loops and not tile.edges:
             return self.comments.before(tile.loops[0], above=place.above)
         if tile.partials:
-            return [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
+            names = ", ".join(p.array for p in tile.partials)
+            return [f"/* what is added to {names} is computed in lanes, and added in order */"
+                    if tile.partials[0].in_order else f"/* partial results of {names} in lanes */"]
         row = len(tile.edges) == 1 and tile.edges[0].simd and tile.edges[0].is_own_variable
         if row or not tile.edges or (not tile.loops and len(tile.edges) == 1):
             return []
@@ -347,6 +350,20 @@ class RegionPrinter:
         if computes_integers(code) and converts_far(code):
             return 0
         width = widest_vector(code, also=frozenset({Lanes.REVERSED, Lanes.STRIDED}))
+        wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
+        return width if width > 1 and self.has_form(wide, facts) else 0
+
+    def addend_width(self, tile: RegisterTile, facts: Facts) -> int:
+        """Lanes in which the addends of a sum are computed, whose order stays; 0 where that does not pay.
+
+        It pays for choices, which compilers make by branches below -O3.
+        """
+        bodies = [self.scop.statement(instance.statement).body for instance in instances(tile.body)]
+        values = [item.value for body in bodies for item in assignments(body)]
+        if not any(isinstance(part, Select) for value in values for part in walk(value)):
+            return 0
+        code = self._tile_code(tile, facts)
+        width = min(widest_vector(code), MOST_ADDEND_BITS // max((d.bits for d in code.dtypes()), default=1))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 

@@ -14,7 +14,9 @@ stage_logger = logging.getLogger("polysched.stages")  # told each stage before i
 
 Value = TypeVar("Value")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
-               "tiled": "tiling", "emitted": "writing C", "splice": "putting the C into the file"}
+               "tiled": "tiling", "tensorized": "computing statements by an instruction",
+               "mapped": "mapping the loops to the device", "emitted": "writing C",
+               "splice": "putting the C into the file"}
 
 _PROCESSOR: ContextVar[tuple[Callable[[], float], dict[str, float]] | None] = ContextVar(
     "processor_seconds", default=None)

@@ -32,6 +32,7 @@ from polysched.scheduling.tree.loop_tree import (
     walk,
 )
 from polysched.scheduling.tree.promises import check_promises
+from polysched.scop.body import Assign
 from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost
@@ -141,7 +142,21 @@ def _check(schedule: Schedule, tree: isl.Schedule) -> None:
                    hint="unless the schedule was given so, this is a fault of polysched: please report it")
 
 
+def _for_elements(options: TilingOptions, scop: Scop) -> TilingOptions:
+    """The options for programs all of whose statements compute with complex numbers: no vectors have their products.
+
+    Sums keep their loops: one that stays in registers beats any tile (on a Sapphire Rapids, gcc 12 -O3 -march=native
+    calls a function for each product that it stores).
+    """
+    own = [{a.array for a in s.accesses if scop.array(a.array).dtype.is_complex} for s in scop.statements]
+    if not all(own):
+        return options
+    sums = any(isinstance(item, Assign) and item.op is not None for s in scop.statements for item in s.body)
+    return replace(options, simd=False, sizes="off" if sums and options.sizes == "auto" else options.sizes)
+
+
 def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+    options = _for_elements(options, schedule.scop)
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     decided, misfits = plan_bands(schedule.dependences, tree, numbers, options)

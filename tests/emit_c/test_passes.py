@@ -111,6 +111,9 @@ EXAMPLES = {
     "vectorise": Example(body=ROWS + "A[i][j] = 2 * B[i][j];", pluto=True),
     "lane_reductions": Example(body="for (int i = 0; i < n; i++)\n  r[0] += b[i];",
                                options=EmitOptions(vector_bits=256, openmp=False, verify_passes=True)),
+    "addends_in_lanes": Example(head="void f(int n, double r[1], double a[n], double b[n], double c[n])\n{\n"
+                                     "#pragma scop\n",
+                                body="for (int i = 0; i < n; i++)\n  r[0] += c[i] > 0.5 ? a[i] : b[i];"),
     "lagging_rows": Example(body=INNER + "A[i][j] = A[i][j - 1] * x[j] + A[i - 1][j];"),
     "growing_rows": Example(body="for (int i = 0; i < n; i++)\n  for (int j = 0; j < i; j++)\n"
                                  "    x[i] -= A[i][j] * x[j];"),

@@ -1,10 +1,14 @@
 """What every file with distributed regions has at its top: start and end of MPI, and one buffer per rank.
 
 All ranks run the whole program; what others than the first print goes nowhere, unless `POLYSCHED_ALL_PRINT` is set.
-Files of one program share what is weak.  `dup` and `fdopen` are declared here: `-std=c11` hides one of them, and
+Files of one program share what is weak.  `dup`, `fdopen` and `usleep` are declared here: `-std=c11` hides some, and
 `unistd.h` has names such as `link` and `access`, which a program may have for itself.
 Messages of more than 2^30 bytes go in pieces, since counts are of type `int` in MPI 3.1, section 3.2.2.
 """
+
+from __future__ import annotations
+
+from polysched.emit_c.limits import LIMITS
 
 RUNTIME = r"""#include <mpi.h>
 #include <stdio.h>
@@ -13,6 +17,7 @@ RUNTIME = r"""#include <mpi.h>
 
 int dup(int);
 FILE *fdopen(int, const char *);
+int usleep(unsigned);
 
 #define POLYSCHED_SHARED __attribute__((weak, visibility("hidden")))
 struct polysched_buffer { char *data; size_t size, capacity, taken; };
@@ -120,11 +125,16 @@ static void polysched_post(int to_all) {
   }
 }
 
-/* Until what was begun is done. */
+/* Until what was begun is done.  MPI looks again and again; who waits long leaves the core to others between. */
 static void polysched_wait(void) {
-  for (size_t done = 0; done < polysched_pending; done += (size_t)1 << 20)
-    MPI_Waitall((int)(polysched_pending - done < (size_t)1 << 20 ? polysched_pending - done : (size_t)1 << 20),
-                polysched_requests + done, MPI_STATUSES_IGNORE);
+  const double begin = MPI_Wtime();
+  for (size_t done = 0; done < polysched_pending;) {
+    const size_t most = (size_t)1 << 20, count = polysched_pending - done < most ? polysched_pending - done : most;
+    int ended;
+    MPI_Testall((int)count, polysched_requests + done, &ended, MPI_STATUSES_IGNORE);
+    if (ended) { done += count; continue; }
+    if (MPI_Wtime() - begin > SPIN_SECONDS) usleep(REST_MICROSECONDS);
+  }
   polysched_pending = 0;
   for (int q = 0; q < polysched_ranks; q++) polysched_out[q].size = 0;
 }
@@ -146,4 +156,4 @@ __attribute__((weak, visibility("default"))) void polysched_sent_so_far(long *se
   sent[0] = polysched_bytes[0]; sent[1] = polysched_messages[0];
   sent[2] = polysched_bytes[1]; sent[3] = polysched_messages[1];
 }
-"""
+""".replace("SPIN_SECONDS", repr(LIMITS.spin_seconds)).replace("REST_MICROSECONDS", str(LIMITS.rest_microseconds))

@@ -244,6 +244,7 @@ class Partial:
     grows : later iterations have larger numbers there; otherwise smaller ones.
     leader : for a `place`, the array of the extremum.
     nan_first : the first value that is no number is the extremum.
+    in_order : there is one result, to which the lanes are added one after the other.
     """
 
     array: str
@@ -254,6 +255,7 @@ class Partial:
     grows: bool = True
     leader: str = ""
     nan_first: bool = False
+    in_order: bool = False
 
 
 @dataclass(frozen=True)

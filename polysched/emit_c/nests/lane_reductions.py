@@ -9,6 +9,13 @@ pairs of updates of the reduction and nothing else, so nobody sees an intermedia
 result does not depend on the order are taken, unless the user allows sums of floats to be rounded differently.
 The order of the partial results is fixed: every run gives the same bits.
 
+A sum that has to keep its order can have its addends in lanes:
+
+Rewrite:  for (k = a; k < b; k++) s += c[k] ? x[k] : y[k]
+      ->  sum = s;
+          for (k = a; k + W <= b; k += W) { t = c[k ...] ? x[k ...] : y[k ...]; sum += t[0]; ... sum += t[W - 1]; }
+          s = sum;  the last iterations: s += c[k] ? x[k] : y[k]
+
 Source: the manner of Doerfert, Streit, Hack and Benaissa, "Polly's polyhedral scheduling in the presence of
 reductions", IMPACT 2015 (partial results in lanes), with the operators of `dependence.reductions`.
 """
@@ -54,17 +61,24 @@ class LaneReductions:
     Parameters
     ----------
     dependences : of the program.
-    reductions : those that may be computed in any order, by statement.
+    reductions : those that may be computed in any order, by statement; with `in_order`, those that may not.
     width : lanes for a tile with these partial results; 0 when it has no form.
+    in_order : lanes compute the addends alone.
     """
 
     dependences: Dependences
     reductions: dict[str, Reduction]
     width: Callable[[RegisterTile, Facts], int]
+    in_order: bool = False
 
     @property
     def scop(self) -> Scop:
         return self.dependences.scop
+
+    @property
+    def vectors(self) -> int:
+        """How many of an iteration lie side by side, at most."""
+        return 1 if self.in_order else VECTORS
 
 
 def reduce_in_lanes(node: Node, facts: Facts, how: LaneReductions) -> Node:
@@ -93,7 +107,7 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
         return None
     tile = RegisterTile(loops=(replace(loop, body=Block(())),), body=plain[0], private=plain[1], partials=partials,
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
-    step = _step(how.width(tile, facts), most_iterations(loop, how.scop))
+    step = _step(how.width(tile, facts), most_iterations(loop, how.scop), how.vectors)
     if not step:
         return None
     whole = replace(tile.loops[0], upper=loop.upper - (step - 1), step=step)
@@ -108,11 +122,11 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
     return If(enough, block((full, rest)), loop)
 
 
-def _step(lanes: int, most: int | None) -> int:
+def _step(lanes: int, most: int | None, vectors: int) -> int:
     """Iterations that all partial results take at once; 0 without lanes, or where the loop never has so many."""
     if lanes < 2:
         return 0
-    return lanes * (VECTORS if most is None else min(VECTORS, most // lanes))
+    return lanes * (vectors if most is None else min(vectors, most // lanes))
 
 
 def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
@@ -141,7 +155,7 @@ def _of_accumulator(part: Reduction, statement: Statement, values: Mapping[str, 
         return ()
     if not _are_alone(part, accesses, loop, how):
         return None
-    made = tuple(Partial(array=access.array, operator=part.operator, subscripts=element)
+    made = tuple(Partial(array=access.array, operator=part.operator, subscripts=element, in_order=how.in_order)
                  for access, element in zip(accesses, elements, strict=True) if element is not None)
     if len(made) < len(elements):
         return None

@@ -8,7 +8,7 @@ from enum import Enum
 from itertools import product
 
 from polysched.emit_c.loop_ir.index import Linear, growth, substitute, variable, variables
-from polysched.emit_c.loop_ir.loops import Edge, PackedOperand, RegisterTile, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.loops import Edge, PackedOperand, Partial, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.strided_reads import MOST_APART
 from polysched.scop.body import Expr
@@ -105,6 +105,11 @@ def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector:
 def private_reach(array: Array, vector: str | None, lanes: int) -> Reach:
     """A variable of which each point has one of its own, and each lane."""
     return Reach(array.name, (), Lanes.UNIFORM if vector is None else Lanes.UNIT, lanes)
+
+
+def partial_reach(partial: Partial, array: Array, vector: str | None, lanes: int) -> Reach:
+    """What a loop reduces into: a variable of each lane, or of all where the order is kept."""
+    return private_reach(array, None if partial.in_order else vector, lanes)
 
 
 def packed_at(tile: RegisterTile, statement: str, point: Point) -> dict[Expr, PackedOperand]:

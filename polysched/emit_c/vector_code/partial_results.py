@@ -9,7 +9,7 @@ from polysched.emit_c.bodies.wrapping_sums import can_overflow, unsigned
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Partial, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
-from polysched.emit_c.register_tiles.tile_accesses import Reach, points, private_reach
+from polysched.emit_c.register_tiles.tile_accesses import Reach, partial_reach, points
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.tile_scope import Piece
@@ -50,12 +50,16 @@ class PartialResults:
     def at_point(self, number: int) -> dict[Reach, Piece]:
         """The vectors of one point, by what the accesses reach."""
         edge = next((edge.variable for edge in self.tile.edges if edge.simd), None)
-        return {private_reach(self.scop.array(p.array), edge, self.lanes):
-                Piece(CText(self._name(p, number)), self._dtype(p), True) for p in self.tile.partials}
+        return {partial_reach(p, self.scop.array(p.array), edge, self.lanes):
+                Piece(CText(self._name(p, number)), self._dtype(p), not p.in_order, p.in_order)
+                for p in self.tile.partials}
 
     def beginnings(self) -> Iterator[str]:
         """The declarations, each lane with the value that changes nothing."""
         for partial in self.tile.partials:
+            if partial.in_order:
+                yield f"{self._dtype(partial).c_name} {self._name(partial, 0)} = {self.element(partial)};"
+                continue
             if self._tells(partial):
                 yield f"const {self._dtype(partial).c_name} {self._before(partial)} = {self._start(partial)};"
             for number in range(self._count):
@@ -64,6 +68,9 @@ class PartialResults:
     def combinations(self) -> Iterator[str]:
         """The vectors into one, its lanes pair by pair, and the result into the element."""
         for partial in self.tile.partials:
+            if partial.in_order:
+                yield f"{self.element(partial)} = {self._name(partial, 0)};"
+                continue
             if partial.operator in IN_ORDER:
                 yield from self._in_order(partial)
             if partial.operator in IN_ORDER or partial.leader:      # places go with their extremum
@@ -181,6 +188,8 @@ class PartialResults:
         return self.types.name(self._dtype(partial), self.lanes)
 
     def _name(self, partial: Partial, number: int) -> str:
+        if partial.in_order:
+            return self.taken.fresh(f"{identifier_of(partial.array)}_in_order", self.in_use)
         return self.taken.fresh(f"{identifier_of(partial.array)}_part_{number}", self.in_use)
 
     def _neutral(self, partial: Partial) -> str:

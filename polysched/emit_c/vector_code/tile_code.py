@@ -33,6 +33,7 @@ from polysched.emit_c.register_tiles.tile_accesses import (
     Point,
     Reach,
     packed_reach,
+    partial_reach,
     points,
     private_reach,
     reach,
@@ -215,8 +216,10 @@ class TileCode:
         if packed is not None:
             return packed_reach(packed, lanes)
         array = self.scop.array(access.array)
-        if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
+        if array.name in self._private:
             return private_reach(array, self.edge, lanes)
+        if (partial := next((p for p in self.tile.partials if p.array == array.name), None)) is not None:
+            return partial_reach(partial, array, self.edge, lanes)
         return reach(array, access, printer.iterators, self.edge, lanes, temporary=self.temporaries.get(array.name))
 
     @cached_property

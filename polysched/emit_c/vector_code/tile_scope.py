@@ -14,11 +14,17 @@ from polysched.scop.dtypes import DType
 
 @dataclass(frozen=True)
 class Piece:
-    """Text of a value: one scalar for all lanes, or a vector; of `dtype` either way."""
+    """Text of a value: one scalar for all lanes, or a vector; of `dtype` either way.
+
+    Parameters
+    ----------
+    in_order : a scalar that is updated by each lane, one after the other.
+    """
 
     text: CText
     dtype: DType
     vector: bool
+    in_order: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -196,9 +196,9 @@ class VectorPrinter:
         if packed is not None:
             return packed_reach(packed, self.lanes)
         array = self.scop.array(access.array)
-        own = private_reach(array, self.edge, self.lanes)
-        if self.scope.held(own) is not None:
-            return own
+        for own in (private_reach(array, self.edge, self.lanes), private_reach(array, None, self.lanes)):
+            if self.scope.held(own) is not None:
+                return own
         temporary = next((t for t in self.scalar.temporaries if t.array == array.name), None)
         return reach(array, access, self.scalar.iterators, self.edge, self.lanes, temporary=temporary)
 

@@ -32,7 +32,9 @@ def add_statements(body: tuple[BodyStatement, ...], printer: VectorPrinter) -> N
     for item in body:
         match item:
             case Assign():
-                printer.scope.lines.extend(_assignment(item, printer))
+                total = printer.scope.held(printer.reach(printer.scalar.statement.access(item.target)))
+                printer.scope.lines.extend(_added_in_order(item, total, printer) if total and total.in_order
+                                           else _assignment(item, printer))
             case If() if printer.lanes > 1:
                 _conditional(item, printer, {})
             case _:
@@ -135,6 +137,19 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
             return [f"{place} {item.op}= {printer.converted(value, common).text.at(Level.ASSIGNMENT)};"]
     new = _new_value(item, printer, held or printer.loaded(access, where, item.dtype))
     return _stored(access, where, held, new, printer)
+
+
+def _added_in_order(item: Assign, total: Piece, printer: VectorPrinter) -> list[str]:
+    """The operand in lanes, and the update by each of them in turn.
+
+    A product may be rounded together with the sum by compilers, which lanes would part.
+    """
+    value = printer.value(item.value)
+    if item.op is None or not value.vector or not value.dtype.is_float or is_product(item.value):
+        raise NotVectorised("nothing to compute in lanes ahead of an update")
+    kind = printer.types.name(value.dtype, printer.lanes)
+    addends = printer.scope.declare("addends", value, kind)
+    return [f"{total.text} {item.op}= {addends.text}[{n}];" for n in range(printer.lanes)]
 
 
 def _common(item: Assign, value: Piece) -> DType:

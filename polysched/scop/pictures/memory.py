@@ -129,7 +129,7 @@ class MemoryPicture(Shown):
         said = "Tiles in the order in which one thread runs them." if len(order) > 1 else ""
         title = f"Cache lines that tiles touch: {', '.join(m.name for m in self.arrays)}"
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return page(title, controls(own, said, order, colours=False) + drawing_of(self.svg) + note, data,
+        return page(title, controls(own, said, order, None) + drawing_of(self.svg) + note, data,
                     [script_of_this_folder("memory.js")])
 
     def live(self) -> Live:

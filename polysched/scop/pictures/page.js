@@ -14,6 +14,8 @@ function tilesShown() {
     const colour = data.colours[state.colouring];
     if (colour && part.classList.contains("tile")) part.setAttribute("fill", colour[part.dataset.tile]);
   }
+  for (const meanings of document.querySelectorAll("svg .meanings"))
+    meanings.style.display = state.colouring === data.colouring ? "" : "none";
   if (!byId("step")) return;
   byId("step").value = step;
   const running = Object.values(data.turns).filter(turn => turn[0] === step);

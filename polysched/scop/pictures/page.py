@@ -47,7 +47,8 @@ def page_of(picture: Picture) -> str:
     title = ", ".join(panel.title for panel in picture.panels[:4]) or "picture"
     data = turning_data(picture.turns, groups_of(picture.panels), beside, colouring=picture.colour_by)
     arrows = bool(picture.links) or any(panel.arrows for panel in picture.panels)
-    return page(title, controls(picture.turns, picture.order, groups_of(picture.panels)) + drawing_of(picture.svg),
+    shown = controls(picture.turns, picture.order, groups_of(picture.panels), picture.colour_by)
+    return page(title, shown + drawing_of(picture.svg),
                 {**data, "names": instance_names(picture), "hint": HINT if arrows else ""})
 
 
@@ -108,13 +109,19 @@ def colourings(turns: Mapping[int, Turn]) -> tuple[str, ...]:
     return COLOURED_BY if any(turn.thread is not None for turn in turns.values()) else ("tile", "step")
 
 
-def controls(turns: Mapping[int, Turn], order: str, groups: Iterable[int], *, colours: bool = True) -> str:
-    """A slider over the steps, a choice of colours, and which order it is; nothing where there are no tiles."""
+def controls(turns: Mapping[int, Turn], order: str, groups: Iterable[int], colouring: str | None) -> str:
+    """A slider over the steps, a choice of colours, and which order it is; nothing where there are no tiles.
+
+    Parameters
+    ----------
+    colouring : the colours at first; None where there is no choice.
+    """
     last = max((turns[group].step for group in groups if group in turns), default=0)
     if not turns or not last:
         return ""
-    options = "".join(f'<option value="{name}">{name}</option>' for name in colourings(turns))
-    choice = f'<label>colours: <select id="colouring">{options}</select></label>' if colours else ""
+    options = "".join(f'<option value="{name}"{" selected" * (name == colouring)}>{name}</option>'
+                      for name in colourings(turns))
+    choice = "" if colouring is None else f'<label>colours: <select id="colouring">{options}</select></label>'
     return ('<div class="controls"><button id="play">play</button>'
             f'<input type="range" id="step" min="0" max="{last}" value="{last}" aria-label="step">'
             '<button id="all">all</button><span id="stepsaid"></span>'

@@ -107,7 +107,7 @@ class Solid(Shown):
         turned = ('<div class="controls"><label>turn <input type="range" id="azimuth" min="-180" max="180" '
                   f'value="{self.azimuth:g}"></label><label>tip <input type="range" id="elevation" min="-90" max="90" '
                   f'value="{self.elevation:g}"></label></div>')
-        body = controls(self.turns, self.order, groups) + drawing_of(self.svg) + turned
+        body = controls(self.turns, self.order, groups, self.colour_by) + drawing_of(self.svg) + turned
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
         return page(self.title, body + note, scene, [script_of_this_folder("solid.js")])
 

@@ -58,13 +58,13 @@ def svg_of(picture: Picture) -> str:
 
 
 def colour_boxes(meanings: Iterable[tuple[str, str]], top: int) -> tuple[list[str], int]:
-    """What the colours of groups mean, a line each, and where that ends."""
+    """What the colours of groups mean, a line each, and where that ends; a page hides it under other colours."""
     parts = []
     for colour, text in meanings:
         parts.append(f'<rect x="{MARGIN}" y="{top}" width="{BOX}" height="{BOX}" fill="{colour}" fill-opacity="0.5" '
                      f'stroke="#444"/><text x="{MARGIN + 18}" y="{top + BOX - 1}">{text}</text>')
         top += LEGEND + 2
-    return parts, top
+    return [f'<g class="meanings">{"".join(parts)}</g>'] if parts else [], top
 
 
 class _Grid:

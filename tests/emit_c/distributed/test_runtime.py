@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c.distributed.runtime import RUNTIME
+from polysched.emit_c.limits import LIMITS
 from tests.measure.mpi import needs_mpi
 
 MAIN = r"""
@@ -49,3 +50,39 @@ def test_values_arrive_and_one_rank_prints(ranks: int, tmp_path: Path) -> None:
                           timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("hello from the first") == 1
+
+
+def test_waits_have_their_times() -> None:
+    assert f"> {LIMITS.spin_seconds!r}) usleep({LIMITS.rest_microseconds});" in RUNTIME
+
+
+LATE = r"""
+int main(void) {
+  const int value = 7;
+  int found = 0;
+  const double begin = MPI_Wtime();
+  if (polysched_me == 1) usleep(200000);
+  polysched_put(1 - polysched_me, &value, sizeof value);
+  polysched_in[1 - polysched_me].size += sizeof value;
+  polysched_exchange(0);
+  polysched_take(1 - polysched_me, &found, sizeof found);
+  polysched_forget();
+  if (found != 7) polysched_fail("another value");
+  if (!polysched_me) printf("%.3f of %.3f\n", (double)clock() / CLOCKS_PER_SEC - started, MPI_Wtime() - begin);
+  return 0;
+}
+"""
+
+
+@needs_mpi
+def test_a_rank_that_waits_leaves_its_core(tmp_path: Path) -> None:
+    from polysched.measure.ranks import mpi_command
+    source, program = tmp_path / "a.c", str(tmp_path / "a")
+    main = LATE.replace("const double begin", "const double started = (double)clock() / CLOCKS_PER_SEC, begin")
+    source.write_text(RUNTIME + "#include <time.h>\n" + main)
+    subprocess.run([mpi_command("mpicc"), "-O1", str(source), "-o", program], check=True)
+    done = subprocess.run([mpi_command("mpiexec"), "-n", "2", program], capture_output=True, text=True, timeout=60,
+                          check=True)
+    used, waited = (float(number) for number in done.stdout.split(" of "))
+    assert waited > 0.19
+    assert used < waited / 2

@@ -36,6 +36,23 @@ REFUSED = {
     "another element of the array": "for (int i = 2; i < n; i++) B[1] += B[i - 2];",
     "data decides where": "for (int i = 0; i < n; i++) r[A[i] & 1] += 1;",
 }
+IN_ORDER = {
+    "one of two": ("for (int i = 0; i < n; i++) r[0] += A[i] > 0.5 ? A[i] : B[i];", "double"),
+    "by branches": ("for (int i = 0; i < n; i++) if (A[i] > B[i]) r[0] += A[i]; else r[0] += B[i];", "float"),
+    "a difference": ("for (int i = 0; i < n; i++) r[0] -= A[i] != B[i] ? B[i] : 3.0;", "double"),
+    "a product": ("for (int i = 0; i < n; i++) r[0] *= A[i] < 1 ? A[i] : 1;", "double"),
+    "a float of doubles": ("for (int i = 0; i < n; i++) r[0] += A[i] > 0.1 ? A[i] * 1.1 : B[i];", "float"),
+    "two sums": ("for (int i = 0; i < n; i++) { r[0] += A[i] > 0.5 ? A[i] : B[i]; }\n"
+                 "for (int i = 0; i < n; i++) r[1] += A[i] < 0.5 ? A[i] : B[i];", "double"),
+    "a local sum": ("T s = r[1]; for (int i = 0; i < n; i++) s += A[i] > 0.5 ? A[i] : B[i]; r[0] = s;", "double"),
+    "with a store": ("for (int i = 0; i < n; i++) { r[0] += A[i] > 0.5 ? A[i] : B[i]; B[i] = A[i] + 1; }", "double"),
+}
+LEFT_IN_ORDER = {
+    "nothing is chosen": "for (int i = 0; i < n; i++) r[0] += A[i];",
+    "a product may be rounded with the sum": "for (int i = 0; i < n; i++) r[0] += (A[i] > 0.5 ? A[i] : 2) * B[i];",
+    "the choice depends on the sum": "for (int i = 0; i < n; i++) r[0] += r[0] > 3 ? A[i] : B[i];",
+    "elements apart": "for (int i = 0; 2 * i < n; i++) r[0] += A[2 * i] > 0.5 ? A[2 * i] : B[2 * i];",
+}
 
 
 def source(body: str, kind: str) -> str:
@@ -80,3 +97,33 @@ def test_results(program: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(changed, expected, rtol=1e-4 if kind == "float" else 1e-12, atol=1e-5)
             if not inexact:
                 np.testing.assert_array_equal(changed, expected)
+
+
+@pytest.mark.parametrize("program", IN_ORDER)
+@pytest.mark.parametrize("vector_bits", [128, 512])
+def test_addends_of_sums_in_order_are_computed_in_lanes(program: str, vector_bits: int, tmp_path: Path) -> None:
+    body, kind = IN_ORDER[program]
+    text = source(body.replace("T ", f"{kind} "), kind)
+    region = emitted(text, reassociate=False, vector_bits=vector_bits)
+    parts = lane_parts(region.loops)
+    assert parts
+    assert all(part.in_order for part in parts)
+    head = text[:text.index("#pragma scop")]
+    new, old = (load(t, tmp_path) for t in (f"{head}{region.text}}}\n", text))
+    dtype = {"double": np.float64, "float": np.float32}[kind]
+    for n in range(20):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [(random.random(size) * 3 - 1).astype(dtype) for size in (n, n, 2)]
+            for array in arrays[:2]:
+                array[n // 2:n // 2 + 1] = [np.nan, np.inf, -0.0, np.finfo(dtype).max][n % 4]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for changed, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(changed.view(f"u{dtype().itemsize}"), expected.view(f"u{dtype().itemsize}"))
+
+
+@pytest.mark.parametrize("program", LEFT_IN_ORDER)
+def test_sums_in_order_that_stay_as_they_are(program: str) -> None:
+    assert not lane_parts(emitted(source(LEFT_IN_ORDER[program], "double"), reassociate=False).loops)

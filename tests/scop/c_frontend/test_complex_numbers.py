@@ -48,7 +48,7 @@ def test_elementwise(tmp_path: Path, body: str) -> None:
     assert all(region.source is not None for region in made.regions)
 
 
-def test_a_product_of_matrices_is_tiled_and_keeps_its_order(tmp_path: Path) -> None:
+def test_a_product_of_matrices_keeps_its_order_and_its_sums_in_registers(tmp_path: Path) -> None:
     text = f"{HEAD}void f(int n, float complex C[restrict n][n], float complex A[restrict n][n],\n" \
            "       float complex B[restrict n][n]) {\n#pragma scop\nfor (int i = 0; i < n; i++)\n" \
            "for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
@@ -58,7 +58,21 @@ def test_a_product_of_matrices_is_tiled_and_keeps_its_order(tmp_path: Path) -> N
            'A[3][4] = INFINITY; f(N, C, A, B); float *p = (float *)C;\n' \
            'for (int k = 0; k < 2 * N * N; k++) printf(p[k] != p[k] ? "nan " : "%a ", p[k]);'
     made = same_output(tmp_path, text, main)
-    assert "_tile" in made.text
+    assert "#pragma omp parallel for" in made.text
+    assert "C_held += A[i][k] * B[k][j];" in made.text
+    assert "_tile" not in made.text
+
+
+def test_stencils_over_time_are_tiled(tmp_path: Path) -> None:
+    text = f"{HEAD}void f(int t, int n, double complex A[restrict n][n], double complex B[restrict n][n]) {{\n" \
+           "#pragma scop\nfor (int s = 0; s < t; s++) {\n" \
+           "for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)\n" \
+           "  B[i][j] = 0.5 * A[i - 1][j] - A[i][j + 1];\n" \
+           "for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) A[i][j] = B[i][j] * I;\n}\n" \
+           "#pragma endscop\n}\n"
+    main = f"{FILL.replace('(int k = 0; k < N * N; k += ', '(int k = N * N; k < N * N; k += ')} " \
+           f"f(7, N, (double complex (*)[N])x, (double complex (*)[N])z); {SHOW}"
+    assert "_tile" in same_output(tmp_path, text, main).text
 
 
 def test_sums_are_no_reductions() -> None:

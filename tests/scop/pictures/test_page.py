@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from polysched.scop.picture import Panel, Picture, Turn
 from polysched.scop.pictures.page import as_script, instance_names
@@ -57,3 +58,10 @@ def test_a_notebook_shows_the_page_in_a_frame_without_rights() -> None:
     assert 'sandbox="allow-scripts"' in live._repr_html_()
     assert "<script" not in live._repr_html_(), "escaped"
     assert str(live) == str(picture())
+
+
+def test_the_choice_of_colours_begins_with_those_that_are_shown() -> None:
+    page = replace(picture(), colour_by="thread").page
+    assert re.findall(r"<option value=\"(\w+)\" selected>", page) == ["thread"]
+    assert re.findall(r"<option value=\"(\w+)\" selected>", picture().page) == ["tile"]
+    assert page.count('<g class="meanings">') == 1
