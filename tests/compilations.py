@@ -31,8 +31,9 @@ ALONE = ("-shared", "-c", "-l", "-L", "-Wl,")
 """Options that change nothing in how headers are read."""
 SHARED = "POLYSCHED_TEST_COMPILATIONS"
 """The variable that names the folder to the forks that become commands."""
-_HEAD = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/|#[ \t]*(?:include|define)\b[^\n]*(?<!\\)\n)*", re.DOTALL)
-_DIRECTIVE = re.compile(r"^#[ \t]*(?:include|define)\b.*\n", re.MULTILINE)
+_WORDS = r"#[ \t]*(?:(?:include|define)\b|if defined\(__x86_64__\)(?=[ \t]*\n))"
+_HEAD = re.compile(rf"(?:\s|//[^\n]*\n|/\*.*?\*/|{_WORDS}[^\n]*(?<!\\)\n)*", re.DOTALL)
+_DIRECTIVE = re.compile(rf"^{_WORDS}.*\n", re.MULTILINE)
 STUBS = str(preprocess.STUB_HEADERS)
 READING = {"-E", "-fsyntax-only", "-w", "-x", "c", "-nostdinc", "-isystem", STUBS, *preprocess.EXTENSIONS}
 _PLAIN = re.compile(r"[\w./-]+")
@@ -98,9 +99,13 @@ class Reading:
 
 
 def head_of(text: str) -> str:
-    """The includes and macros that a text begins with; empty where none of these headers is large."""
+    """The includes and macros that a text begins with; empty where none of these headers is large.
+
+    What stands for x86 alone does so in the head, too.
+    """
     start = _HEAD.match(text)
-    head = "".join(_DIRECTIVE.findall(start.group() if start else ""))
+    directives = _DIRECTIVE.findall(start.group() if start else "")
+    head = "".join([*directives, *("#endif\n" for line in directives if "if defined(" in line)])
     return head if any(f"<{name}>" in head for name in LARGE) else ""
 
 

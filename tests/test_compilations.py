@@ -152,7 +152,9 @@ def test_a_text_that_is_right_is_looked_at_once(counted: Counted, tmp_path: Path
     (f"{HEAD}int f;\n#include <math.h>\n", HEAD), ("#include <math.h>\nint f;\n", ""), ("", ""),
     ("int f;\n#include <immintrin.h>\n", ""), (f"/* a\n   b */\n\n// c\n{HEAD}", HEAD),
     (f"#define A 1\n{HEAD}", f"#define A 1\n{HEAD}"), (f"#define A \\\n 1\n{HEAD}", ""),
-    (f"#if 0\n#endif\n{HEAD}", ""), (f"{HEAD}#pragma GCC optimize(\"O0\")\n#define A 1\n", HEAD)])
+    (f"#if defined(__x86_64__)\n{HEAD}#ifndef A\n#define A\n", f"#if defined(__x86_64__)\n{HEAD}#endif\n"),
+    (f"#if 0\n#endif\n{HEAD}", ""), (f"#ifdef A\n{HEAD}", ""),
+    (f"#if defined(__x86_64__) && A\n{HEAD}", ""), (f"{HEAD}#pragma GCC optimize(\"O0\")\n#define A 1\n", HEAD)])
 def test_a_text_begins_with_its_includes(text: str, head: str) -> None:
     assert head_of(text) == head
 

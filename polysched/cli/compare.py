@@ -109,6 +109,7 @@ def _is_of_experiment(path: str) -> bool:
 
 def _ratio(result: Measurement | Variant | None) -> str:
     from polysched.measure.measurement import Measurement
+    from polysched.measure.timing.statistics import ratio_text
     if result is None:
         return "-"
     if isinstance(result, Measurement):
@@ -117,7 +118,7 @@ def _ratio(result: Measurement | Variant | None) -> str:
         ratio, interval = result.speed_up, result.interval
     if ratio is None or interval is None:
         return "not verified"
-    return f"{ratio:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+    return f"{ratio_text(ratio)} ({ratio_text(interval.low)} to {ratio_text(interval.high)})"
 
 
 def _percentage(change: Change | VariantChange) -> str:

@@ -76,7 +76,7 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
     options = {"include_dirs": tuple(arguments.include_dirs), "defines": tuple(arguments.defines), "cc": arguments.cc,
                "pure": tuple(arguments.pure), "autodetect": arguments.autodetect}
     if arguments.source.endswith(MLIR):
-        return _from_mlir(_read(arguments.source, "the file"), arguments.source, arguments)
+        return _from_mlir(read_text(arguments.source, "the file"), arguments.source, arguments)
     if arguments.source != STANDARD:
         return all_from_c_file(arguments.source, **options)
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
@@ -101,7 +101,7 @@ def _from_mlir(text: str, path: str, arguments: argparse.Namespace) -> tuple[Sco
     return all_from_mlir(text, path=path)
 
 
-def _read(name: str, what: str) -> str:
+def read_text(name: str, what: str) -> str:
     """The text of a file, or of standard input.
 
     Raises
@@ -110,8 +110,12 @@ def _read(name: str, what: str) -> str:
     """
     try:
         return sys.stdin.read() if name == STANDARD else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{what} cannot be read", where=name, witness=str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{what} cannot be read: {error.strerror}", where=name) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{what} cannot be read: it is no text", where=name,
+                         witness=f"the byte {error.object[error.start]:#x} at {error.start}",
+                         hint="text is read in UTF-8") from error
 
 
 def add_transformation(parser: argparse.ArgumentParser) -> None:
@@ -270,7 +274,7 @@ def read_strategy(name: str | None) -> Strategy | None:
     from polysched.scheduling import Strategy
     if name is None:
         return None
-    text = _read(name, "the strategy")
+    text = read_text(name, "the strategy")
     try:
         return Strategy.from_json(text)
     except UsageError as error:

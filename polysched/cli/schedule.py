@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.conventions import STANDARD, Input, add_assume, add_json, add_target, chosen_target
-from polysched.cli.options import C_OR_MLIR, add_scheduling, add_source, known_sizes, read_regions, scheduling_options
+from polysched.cli.options import (
+    C_OR_MLIR,
+    add_scheduling,
+    add_source,
+    known_sizes,
+    read_regions,
+    read_text,
+    scheduling_options,
+)
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
@@ -24,7 +30,7 @@ NAME = "schedule"
 FORMS = ("stored", "tree", "map", "pluto", "halide", "openscop", "cloog")
 REGIONS = ("affine", "tir")
 """Forms of the whole region, with its bodies."""
-FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
+FOUND_AS_ASKED = "found as asked: no step had to be repeated with weaker conditions"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
 examples:
@@ -130,20 +136,19 @@ def _given(name: str | None, scops: tuple[Scop, ...]) -> str | None:
     if len(scops) > 1:
         raise UsageError("a schedule is of one region", witness=", ".join(scop.name for scop in scops),
                          hint="give a file with that region alone")
-    try:
-        return sys.stdin.read() if name == STANDARD else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the schedule cannot be read", where=name, witness=str(error)) from error
+    return read_text(name, "the schedule")
 
 
 def _lines(schedule: Schedule, expansion: Expansion) -> Iterator[str]:
     """How the schedule was found, and what happened to temporaries."""
     from polysched.dependence.last_values import kept_storage
     report = schedule.report
-    yield (f"function {schedule.scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
-           f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
+    solved = f", {report.solves} integer programs of at most {report.variables} variables and {report.rows} rows" if (
+        report.variables) else ""
+    taken = f", {report.total_seconds:.3f} s" if report.total_seconds else ""
+    yield f"function {schedule.scop.name}: {schedule.algorithm}{solved}{taken}"
     yield from (f"  candidate {candidate}" for candidate in report.candidates)
-    yield from (f"  {rung}" for rung in report.rungs or (FIRST_RUNG,))
+    yield from (f"  {rung}" for rung in report.rungs or (FOUND_AS_ASKED,) * (report.solves > 0))
     yield from (f"  {copied}" for copied in expansion.last_values)
     yield from (f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}"
                 for array in expansion.arrays)
@@ -159,5 +164,5 @@ def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
             "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
             "last_values": {copied.array: copied.copy for copied in expansion.last_values},
             "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
-            "rung": list(schedule.report.rungs or (FIRST_RUNG,)),
+            "rung": list(schedule.report.rungs or (FOUND_AS_ASKED,)),
             "tree": str(schedule.tree)}

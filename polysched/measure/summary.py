@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polysched.measure.timing.statistics import median_counters
+from polysched.measure.timing.statistics import median_counters, ratio_text
 from polysched.scop.html import card, drawing, folded, paragraph, table
 from polysched.scop.picture import svg_document
 
@@ -47,8 +47,9 @@ def ratio_line(measurement: Measurement) -> str:
     timing = measurement.timing
     assert timing is not None
     interval = timing.ratio_interval
-    text = (f"{timing.ratio:.2f} times as fast as the original (median of {len(timing.ratios)} alternating pairs, "
-            f"{100 * interval.coverage:.0f}% interval {interval.low:.2f} to {interval.high:.2f}, "
+    text = (f"{ratio_text(timing.ratio)} times as fast as the original "
+            f"(median of {len(timing.ratios)} alternating pairs, "
+            f"{100 * interval.coverage:.0f}% interval {ratio_text(interval.low)} to {ratio_text(interval.high)}, "
             f"{timing.threads} thread{'s' if timing.threads > 1 else ''})")
     if timing.disturbed:
         text += f"; {len(timing.disturbed)} of the pairs were disturbed by other work on the machine"

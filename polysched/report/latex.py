@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from polysched.measure.timing.statistics import ratio_text
 from polysched.report.entry import Entry, Provenance, Variant
 from polysched.report.markdown import tables_of
 from polysched.report.numbers import geometric_means, seconds_text, size_text
@@ -130,8 +131,9 @@ def _cells(entry: Entry, names: Sequence[str]) -> list[str]:
 def _times(variant: Variant | None) -> list[str]:
     if variant is None or variant.seconds is None or variant.speed_up is None:
         return ["--", "" if variant is None else escaped(variant.problem.partition(":")[0])]
-    interval = f" [{variant.interval.low:.2f}, {variant.interval.high:.2f}]" if variant.interval else ""
-    return [seconds_text(variant.seconds), f"{variant.speed_up:.2f}{interval}"]
+    ends = variant.interval
+    interval = f" [{ratio_text(ends.low)}, {ratio_text(ends.high)}]" if ends else ""
+    return [seconds_text(variant.seconds), f"{ratio_text(variant.speed_up)}{interval}"]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -6,13 +6,14 @@ Imports for annotations alone (`if TYPE_CHECKING:`) are left out: nothing runs t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import polysched
+from tests.architecture.parsed import Import, running_imports_of
 
 ROOT = Path(polysched.__file__).parent
 PACKAGE = "polysched"
@@ -26,18 +27,9 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in ROOT.rglob("*.py")}
 
 
-def running(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those below `if TYPE_CHECKING:`."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from running(child)
-
-
-def imported(text: str) -> Iterator[str]:
-    """The modules of the package that a text imports; of a package and a name, the module behind the name."""
-    for node in running(ast.parse(text)):
+def imported(imports: Iterable[Import]) -> Iterator[str]:
+    """The modules of the package that are imported; of a package and a name, the module behind the name."""
+    for node in imports:
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names if alias.name in MODULES)
@@ -63,10 +55,11 @@ def test_a_cycle_is_found() -> None:
     ("from polysched.scop import scop", ["polysched.scop.scop"]),
     ("def f():\n    from polysched.scop.text import scop_text", ["polysched.scop.text"]),
     ("if TYPE_CHECKING:\n    from polysched.scop.scop import Scop", []), ("import ast", [])])
-def test_imports_are_found(text: str, found: list[str]) -> None:
-    assert list(imported(text)) == found
+def test_imports_are_found(text: str, found: list[str], tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(text)
+    assert list(imported(running_imports_of(tmp_path / "module.py"))) == found
 
 
 def test_no_module_imports_in_a_circle() -> None:
-    imports = {name: set(imported(path.read_text())) - {name} for name, path in MODULES.items()}
+    imports = {name: set(imported(running_imports_of(path))) - {name} for name, path in MODULES.items()}
     assert not a_cycle(imports)

@@ -47,7 +47,8 @@ def importers_of(package: str) -> set[str]:
 
 
 def loaders() -> set[str]:
-    return {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+    texts = {path: text for path in ROOT.rglob("*.py") if "CDLL" in (text := path.read_text())}
+    return {str(path.relative_to(ROOT)) for path, text in texts.items() for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "CDLL"}
 
 

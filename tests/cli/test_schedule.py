@@ -16,7 +16,8 @@ def test_the_tree_and_the_report(tmp_path: Path) -> None:
     done = polysched("schedule", "in.c", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "pluto, " in done.stdout
-    assert "  first rung of the ladder" in done.stdout
+    assert " integer programs of at most " in done.stdout
+    assert "\n  found as asked: " in done.stdout
     assert "band permutable\n" in done.stdout
     assert "parallel    S" in done.stdout
 
@@ -143,3 +144,25 @@ def test_the_region_in_the_affine_dialect(tmp_path: Path) -> None:
     done = polysched("schedule", "in.c", "--form", "affine", folder=tmp_path)
     assert done.stdout.startswith("func.func @product(%n: index, %C: memref<?x?xf64>,")
     assert "affine.for %i0 = 0 to" in done.stdout
+
+
+def test_a_schedule_that_was_given_has_no_solves(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "tree").write_text(polysched("schedule", "in.c", "--form", "tree", folder=tmp_path).stdout)
+    done = polysched("schedule", "in.c", "--given", "tree", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    head, second = done.stdout.splitlines()[:2]
+    assert head.endswith(": imported")
+    assert "ladder" not in second
+    assert second.startswith("band")
+
+
+def test_what_is_no_text_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "bytes").write_bytes(b"{ \xa8")
+    done = polysched("schedule", "in.c", "--given", "bytes", folder=tmp_path)
+    assert is_refusal(done)
+    assert "bytes: the schedule cannot be read: it is no text\n  witness: the byte 0xa8 at 2" in done.stderr
+    done = polysched("schedule", "in.c", "--given", ".", folder=tmp_path)
+    assert is_refusal(done)
+    assert "cannot be read: Is a directory" in done.stderr

@@ -6,6 +6,7 @@ Statistics, section 3.2): it assumes nothing about the distribution and needs no
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -145,3 +146,13 @@ def median_counters(samples: Sequence[Sample]) -> dict[str, float]:
     """The median of each performance counter over the samples that have it, in the order of the samples' own."""
     events = dict.fromkeys(event for s in samples for event in s.counters)
     return {e: statistics.median(s.counters[e] for s in samples if e in s.counters) for e in events}
+
+
+SMALL_RATIO = 0.1
+"""Below it two digits behind the point say little."""
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with two digits behind the point, and more where these would be zeros: `1.25`, `0.0021`."""
+    small = 0 < ratio < SMALL_RATIO
+    return f"{ratio:.{1 - math.floor(math.log10(ratio)) if small else 2}f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +37,7 @@ from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.loops import head_text
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
+from polysched.scop.c_frontend.parse import SyntaxRegion, copied, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
@@ -70,6 +69,7 @@ READING_SECONDS = LIMITS.reading_seconds
 OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
 """Is told where a marked region stands, and why it cannot be represented."""
 
+_PRAGMA = re.compile(r"#\s*pragma\s+polysched\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -162,7 +162,8 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     tree = parse(source, preprocessed)
     if autodetect:
         block_bare_bodies(tree)
-    pure = pure | _declared_pure(tree)
+    if _PRAGMA.search(preprocessed):
+        pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
     if autodetect:
@@ -231,7 +232,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
-    written, region = region, replace(region, items=tuple(copy.deepcopy(list(region.items))))
+    written, region = region, replace(region, items=tuple(copied(list(region.items))))
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
     arrays = {t.name: t.type for t in tree.ext if isinstance(t, c_ast.Typedef) and isinstance(t.type, c_ast.ArrayDecl)}

@@ -21,6 +21,7 @@ from polysched.scheduling.tree.loop_tree import (
     Sequence,
     multi_union_pw_aff,
 )
+from polysched.scop.budget import require_budget
 from polysched.scop.scop import union_map
 
 
@@ -40,6 +41,21 @@ class Position:
     dependences: isl.UnionMap
     unordered: isl.UnionMap = field(default_factory=lambda: union_map(()))
     path: tuple[isl.UnionPwAff, ...] = ()
+    _together: dict[tuple[int, bool], tuple[isl.UnionPwAff, isl.UnionMap]] = field(
+        default_factory=dict, init=False, repr=False)
+
+    def together(self, member: isl.UnionPwAff, *, ordered: bool = True) -> isl.UnionMap:
+        """The pairs whose instances run in one iteration of a loop: computed once, though several questions need it.
+
+        ordered : the dependences; else those of `unordered`.
+        """
+        key = id(member), ordered
+        if key not in self._together:
+            pairs = self.dependences if ordered else self.unordered
+            found = pairs.eq_at_multi_union_pw_aff(_everywhere(member))
+            require_budget()   # where it is spent, what was found may be a part
+            self._together[key] = member, found   # the loop is held, so that no other one gets its id
+        return self._together[key][1]
 
 
 def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
@@ -49,10 +65,9 @@ def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
 
 def inside(position: Position, member: isl.UnionPwAff, *, on_path: bool = True) -> Position:
     """The position below a loop: pairs at different iterations are ordered by it."""
-    value = _everywhere(member)
     path = (*position.path, member) if on_path else position.path
-    return replace(position, dependences=position.dependences.eq_at_multi_union_pw_aff(value),
-                   unordered=position.unordered.eq_at_multi_union_pw_aff(value), path=path)
+    return replace(position, dependences=position.together(member),
+                   unordered=position.together(member, ordered=False), path=path)
 
 
 def _everywhere(member: isl.UnionPwAff) -> isl.MultiUnionPwAff:
@@ -81,9 +96,8 @@ def branch(position: Position, keep: isl.UnionSet) -> Position:
 
 def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
     """The iterations of this loop carry no dependence, ordered or not: they may run at the same time."""
-    value = _everywhere(member)
-    return all(bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(value)))
-               for pairs in (position.dependences, position.unordered))
+    return (bool(position.dependences.is_subset(position.together(member)))
+            and bool(position.unordered.is_subset(position.together(member, ordered=False))))
 
 
 def meets_in_pivot(position: Position, loops: tuple[isl.UnionPwAff, ...]) -> bool:

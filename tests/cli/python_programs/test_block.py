@@ -39,12 +39,13 @@ def _folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def block(folder: Path, name: str, *words: str):
-    return polysched("block", f"own_block_programs:{name}", *words, folder=folder, from_nothing=True)
+def block(folder: Path, name: str, *words: str, from_nothing: bool = False):
+    return polysched("block", f"own_block_programs:{name}", *words, folder=folder, from_nothing=from_nothing)
 
 
 def test_triton_to_a_file_with_its_json(folder: Path) -> None:
-    done = block(folder, "double", "--target", "triton", "-o", "double.py", "--constant", "BLOCK=8", "--json")
+    done = block(folder, "double", "--target", "triton", "-o", "double.py", "--constant", "BLOCK=8", "--json",
+                 from_nothing=True)
     assert done.returncode == 0, done.stderr
     value = json.loads(done.stdout)
     assert (value["constants"], value["arguments"]) == ({"BLOCK": 8}, {"x": "float64", "out": "float64"})

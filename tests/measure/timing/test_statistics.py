@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from polysched.measure.timing.statistics import Sample, Timing, median_interval
+from polysched.measure.timing.statistics import Sample, Timing, median_interval, ratio_text
 
 
 def sample(wall: float, *, cpu: float | None = None, process: float | None = None, switches: int = 0) -> Sample:
@@ -83,3 +83,9 @@ def test_samples_come_in_pairs() -> None:
 def test_zero_time_does_not_divide_by_zero() -> None:
     assert timing([1.0], [0.0]).ratio > 0
     assert statistics.median(timing([0.0], [0.0]).ratios) == 0
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(1.254, "1.25"), (153.668, "153.67"), (0.1, "0.10"), (0.0999, "0.100"),
+                                             (0.00196, "0.0020"), (0.0, "0.00")])
+def test_small_ratios_are_not_zero(ratio: float, text: str) -> None:
+    assert ratio_text(ratio) == text

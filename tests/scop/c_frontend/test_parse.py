@@ -1,9 +1,74 @@
 """C that cannot be parsed: the compiler's message, or what is beyond standard C."""
 
+import copy
+
 import pytest
+from pycparser import c_ast, c_parser
 
 from polysched.errors import SourceSyntaxError, UnsupportedScopError
 from polysched.scop import from_c_text
+from polysched.scop.c_frontend.parse import copied, everything
+from polysched.scop.c_frontend.rewrites.counted_while import For
+
+TREE = c_parser.CParser().parse("""struct s { int a, *b; };
+typedef double real;
+static real f(int n, struct s *p, real A[n][3]) {
+  int i = 0, j, *q = &i;
+  for (i = 0, j = 3; i < n; i++) { A[i][j] += (real)p->a * 2.0; if (i > 2) continue; else q--; }
+  while (i--) ;
+  do { switch (i) { case 1: break; default: i = sizeof(int); } } while (0);
+  return A[0][1] ? f(n, p, A) : -1.0;
+}""")
+
+
+def in_recursion(node):
+    return [node, *(below for _, child in node.children() for below in in_recursion(child))]
+
+
+def test_everything_is_each_node_in_front_of_its_children() -> None:
+    found = list(everything(TREE))
+    assert [id(n) for n in found] == [id(n) for n in in_recursion(TREE)]
+    assert list(everything(None)) == []
+
+
+def test_a_node_that_is_changed_when_it_comes_is_walked_as_it_is_then() -> None:
+    made = copied(TREE.ext[-1].body)
+    kinds = []
+    for node in everything(made):
+        kinds.append(type(node))
+        if isinstance(node, c_ast.For):
+            node.stmt = c_ast.EmptyStatement()
+    assert c_ast.Continue not in kinds
+    assert c_ast.EmptyStatement in kinds
+
+
+def test_a_copy_has_nodes_of_its_own() -> None:
+    made, known = copied([TREE, TREE]), copy.deepcopy([TREE, TREE])
+    assert made[0] is made[1]
+    assert not {id(n) for n in everything(made[0])} & {id(n) for n in everything(TREE)}
+    for one, other, given in zip(*map(everything, (made[0], known[0], TREE)), strict=True):
+        assert type(one) is type(other)
+        assert one.coord is given.coord
+        for name in other.__slots__:
+            if isinstance(value := getattr(other, name, None), str | int | None):
+                assert getattr(one, name) == value
+            elif isinstance(value, list) and value and isinstance(value[0], str):
+                assert getattr(one, name) == value
+                assert getattr(one, name) is not getattr(given, name)
+    before = len(list(everything(TREE)))
+    next(n for n in everything(made[0]) if isinstance(n, c_ast.Compound)).block_items.clear()
+    assert len(list(everything(TREE))) == before
+    assert copied(None) is None
+
+
+def test_a_copy_stays_of_its_kind() -> None:
+    loop = next(n for n in everything(TREE) if isinstance(n, c_ast.For))
+    own = For(loop.init, loop.cond, loop.next, loop.stmt, loop.coord)
+    own.found = ["here"]
+    made = copied(own)
+    assert type(made) is For
+    assert made.found == ["here"]
+    assert made.stmt is not own.stmt
 
 
 def test_syntax_error_has_the_compilers_message():

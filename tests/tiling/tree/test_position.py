@@ -7,6 +7,8 @@ import pytest
 
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import Band, Leaf, Mark, Sequence, from_isl
+from polysched.scop.budget import with_budget
+from polysched.tiling.tree import position
 from polysched.tiling.tree.position import (
     Position,
     branch,
@@ -53,6 +55,22 @@ def test_a_loop_outside_orders_what_it_carries() -> None:
     assert not is_independent(below, stencil_loop("i")), "A[i] = A[i - 1]"
     assert is_legal(inside(below, stencil_loop("i")), Leaf())
     assert inside(at_top, stencil_loop("t"), on_path=False).path == ()
+
+
+def test_what_a_loop_leaves_is_computed_once_and_never_kept_when_the_budget_is_spent(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    at_top, loop = above(stencil()), stencil_loop("t")
+    assert with_budget(1, lambda: inside(at_top, loop)) is None
+    below, asked = inside(at_top, loop), []
+    again = at_top.dependences.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_pw_aff(loop))
+    assert below.dependences.is_equal(again)
+    monkeypatch.setattr(position, "_everywhere", asked.append)
+    assert not is_independent(at_top, loop)
+    assert inside(at_top, loop).dependences.is_equal(again)
+    assert asked == []
+    with pytest.raises(TypeError):
+        inside(below, loop)   # another position asks anew
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(("outer", "inner", "legal"), [

@@ -349,29 +349,27 @@ class _Binder:
 
 def assigned_names(node: c_ast.Node) -> Iterator[str]:
     """Names of the variables that a subtree assigns."""
-    target = None
-    if isinstance(node, c_ast.Assignment):
-        target = node.lvalue
-    elif is_step(node):
-        target = node.expr
-    while isinstance(target, c_ast.StructRef) and target.type == ".":
-        target = target.name
-    if isinstance(target, c_ast.ID):
-        yield target.name
-    for _, child in node.children():
-        yield from assigned_names(child)
+    for below in everything(node):
+        target = None
+        if isinstance(below, c_ast.Assignment):
+            target = below.lvalue
+        elif is_step(below):
+            target = below.expr
+        while isinstance(target, c_ast.StructRef) and target.type == ".":
+            target = target.name
+        if isinstance(target, c_ast.ID):
+            yield target.name
 
 
 def addressed_names(node: c_ast.Node) -> Iterator[str]:
     """Names of the variables whose address a subtree takes, members and elements included."""
-    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
-        target = node.expr
-        while isinstance(target, c_ast.StructRef | c_ast.ArrayRef):
-            target = target.name
-        if isinstance(target, c_ast.ID):
-            yield target.name
-    for _, child in node.children():
-        yield from addressed_names(child)
+    for below in everything(node):
+        if isinstance(below, c_ast.UnaryOp) and below.op == "&":
+            target = below.expr
+            while isinstance(target, c_ast.StructRef | c_ast.ArrayRef):
+                target = target.name
+            if isinstance(target, c_ast.ID):
+                yield target.name
 
 
 def identifiers_in(node: c_ast.Node) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +10,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.c_types import CType, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin
-from polysched.scop.c_frontend.parse import c_text, everything
+from polysched.scop.c_frontend.parse import c_text, copied, everything
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.dtypes import INT32, INT64, DType, promote
 from polysched.scop.limits import LIMITS
@@ -151,7 +150,7 @@ def _is_small(value: c_ast.Node) -> bool:
 
 def _cast(kind: str, value: c_ast.Node) -> c_ast.Node:
     made = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType([kind], value.coord), value.coord)
-    return c_ast.Cast(c_ast.Typename(None, [], None, made, value.coord), copy.deepcopy(value), value.coord)
+    return c_ast.Cast(c_ast.Typename(None, [], None, made, value.coord), copied(value), value.coord)
 
 
 def sum_of(amounts: Sequence[Amount]) -> Amount:
@@ -165,7 +164,7 @@ def sum_of(amounts: Sequence[Amount]) -> Amount:
 
 def binary(op: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
     """A sum, difference, product or quotient of copies."""
-    return c_ast.BinaryOp(op, copy.deepcopy(left), copy.deepcopy(right), left.coord)
+    return c_ast.BinaryOp(op, copied(left), copied(right), left.coord)
 
 
 def difference(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
