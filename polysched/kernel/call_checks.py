@@ -9,7 +9,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.scop.construction.promotion import from_numpy, to_numpy
-from polysched.scop.dtypes import BFLOAT16, DType
+from polysched.scop.dtypes import BFLOAT16, DType, part_of
 
 
 class SharedMemoryError(UnsupportedScopError):
@@ -20,7 +20,8 @@ def described(value: Any) -> str:
     """What an argument is, for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype.name} with the shape {value.shape}"
-    return f"the number {value!r}" if isinstance(value, (int, float, np.generic)) else f"a {type(value).__name__}"
+    is_number = isinstance(value, (int, float, complex, np.generic))
+    return f"the number {value!r}" if is_number else f"a {type(value).__name__}"
 
 
 def is_number_of(dtype: DType, value: Any) -> bool:
@@ -28,7 +29,7 @@ def is_number_of(dtype: DType, value: Any) -> bool:
     if isinstance(value, np.ndarray) and value.ndim:
         return False
     if dtype.is_complex:
-        return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
+        return isinstance(value, (complex, np.complexfloating)) or is_number_of(part_of(dtype), value)
     if isinstance(value, (bool, np.bool_)):
         return dtype.name == "bool"
     if isinstance(value, (int, np.integer)):

@@ -17,7 +17,8 @@ from typing import TypeAlias
 from polysched.scop.dtypes import DType
 
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
-COMPARISON = frozenset({"<", "<=", ">", ">=", "==", "!="})
+ORDER = frozenset({"<", "<=", ">", ">="})
+COMPARISON = ORDER | {"==", "!="}
 LOGICAL = frozenset({"&&", "||"})
 UNARY = frozenset({"-", "+", "~", "!"})
 OF_PARTS = "__builtin_complex"

@@ -115,5 +115,3 @@ def _functions(suffix: str) -> dict[str, Callable[[complex], Value]]:
     return {f"creal{suffix}": lambda z: z.real, f"cimag{suffix}": lambda z: z.imag,
             f"conj{suffix}": lambda z: z.conjugate(), f"cabs{suffix}": lambda z: size(z.real, z.imag),
             f"carg{suffix}": lambda z: angle(z.imag, z.real)}
-
-

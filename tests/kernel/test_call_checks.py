@@ -13,7 +13,7 @@ from polysched.kernel.call_checks import (
     overlaps_itself,
     share_elements,
 )
-from polysched.scop.dtypes import BOOL, FLOAT32, INT8, INT32, UINT64, DType
+from polysched.scop.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, INT8, INT32, UINT64, DType
 
 MEMORY = np.zeros(100)
 
@@ -22,7 +22,9 @@ MEMORY = np.zeros(100)
     (INT8, 127, True), (INT8, 128, False), (INT8, np.int64(-128), True), (INT8, 1.0, False), (INT8, True, False),
     (UINT64, 2 ** 64 - 1, True), (UINT64, -1, False), (FLOAT32, 1, True), (FLOAT32, 2 ** 63, False),
     (FLOAT32, np.float64(0.1), True), (FLOAT32, 1j, False), (FLOAT32, "1", False), (BOOL, True, True),
-    (BOOL, np.True_, True), (BOOL, 1, False), (INT32, np.zeros(1, "int32"), False), (FLOAT32, None, False)])
+    (BOOL, np.True_, True), (BOOL, 1, False), (INT32, np.zeros(1, "int32"), False), (FLOAT32, None, False),
+    (COMPLEX64, 1j, True), (COMPLEX64, np.complex64(1), True), (COMPLEX128, 2, True), (COMPLEX128, np.float32(1), True),
+    (COMPLEX128, 10 ** 400, False), (COMPLEX128, True, False), (COMPLEX128, "1j", False)])
 def test_numbers_are_of_the_type_or_fit_it(dtype: DType, value: object, taken: bool) -> None:
     assert is_number_of(dtype, value) is taken
     if not taken:

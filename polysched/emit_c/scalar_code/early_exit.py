@@ -53,8 +53,8 @@ def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPr
 
 
 def is_element(test: str) -> bool:
-    """Whether a test is of an element of an array, which exists only where the program makes the test."""
-    return "[" in test
+    """Whether a test is of an element, or of what a pointer leads to, which need not exist where none is made."""
+    return not test.removeprefix("!").isidentifier()
 
 
 def _is_straight(body: Node) -> bool:
@@ -97,12 +97,15 @@ def _declared(node: Node) -> tuple[Temporary, ...]:
 def tests_of(printer: ExpressionPrinter, moved: frozenset[str], inside: set[str]) -> list[str]:
     """The tests that have to hold for an instance to do anything, of variables, outermost first.
 
+    Of an element it is the outermost condition alone: below another one the element may not exist.
+
     Parameters
     ----------
     moved : what has different values in the loop.
     inside : arrays that the loop's body declares.
     """
     found, body = [], printer.statement.body
+    outermost = _only_guard(body)
     while (guard := _only_guard(body)) is not None:
         negated = isinstance(guard.condition, Unary) and guard.condition.op == "!"
         tested = guard.condition.operand if isinstance(guard.condition, Unary) else guard.condition
@@ -110,7 +113,8 @@ def tests_of(printer: ExpressionPrinter, moved: frozenset[str], inside: set[str]
             access = printer.statement.access(tested.reference)
             forms = [linear_form(s, printer.iterators) for s in access.subscripts]
             if access.array not in inside and all(f is not None and not variables(f) & moved for f in forms):
-                found.append("!" * negated + printer.element(access).code)
+                test = "!" * negated + printer.element(access).code
+                found += [test] if guard is outermost or not is_element(test) else []
         body = guard.then
     return found
 

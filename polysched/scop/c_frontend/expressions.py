@@ -13,6 +13,7 @@ from polysched.scop.body import (
     COMPARISON,
     LOGICAL,
     OF_PARTS,
+    ORDER,
     Binary,
     Call,
     Cast,
@@ -203,6 +204,8 @@ def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
         dtype = usual_conversion(left.dtype, right.dtype)
     if node.op in ("%", "<<", ">>", "&", "|", "^") and not (left.dtype.is_integer and right.dtype.is_integer):
         raise b.x.refuse(f"the operator {node.op} needs integers", node)
+    if node.op in ORDER and (left.dtype.is_complex or right.dtype.is_complex):
+        raise b.x.refuse(f"the operator {node.op} needs real numbers", node, hint="compare parts, or absolute values")
     return Binary(node.op, left, right, dtype)
 
 

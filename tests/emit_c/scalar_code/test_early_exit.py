@@ -95,3 +95,17 @@ def test_a_loop_is_not_entered_where_a_condition_on_data_leaves_nothing_to_do(pr
 def test_only_the_outermost_of_loops_is_tested() -> None:
     text = emitted("if (x[n + 3] > 3) for (int i = 0; i < n; i++) for (int j = 1; j < m; j++) A[i][j] += A[i][j - 1];")
     assert entered(text) == 1, text
+
+
+BELOW = {"one": "if (x[j] > 0) { if (y[i]) A[i][j] += 1; }",
+         "two": "if (x[j] > 0) { if (y[i]) A[i][j] += 1; } if (x[j] < 0) { if (y[i]) A[i][j] -= 1; }"}
+
+
+@pytest.mark.parametrize("body", BELOW.values(), ids=BELOW)
+def test_an_element_that_another_condition_guards_is_not_read_in_front_of_the_loop(body: str, tmp_path: Path) -> None:
+    text = emitted(f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {{ {body} }}")
+    assert not any("if (y[i])" in test and loop.strip().startswith(("for (", "#pragma"))
+                   for test, loop in pairwise(text.splitlines())), text
+    A, x = np.ones((3, 5), np.int32), np.zeros(5, np.int32)
+    load(text, tmp_path).f(3, 5, *(a.ctypes.data_as(ctypes.c_void_p) for a in (A, x)), None)
+    assert A.tolist() == np.ones((3, 5)).tolist()

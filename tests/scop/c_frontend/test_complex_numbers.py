@@ -118,6 +118,7 @@ def test_a_function_of_a_file_takes_complex_arrays_and_numbers(tmp_path: Path) -
 @pytest.mark.parametrize(("body", "problem"), [
     ("z[i] = z[i] % 2;", "the operator % needs integers"),
     ("z[i] <<= 1;", "the operator <<= needs integers"),
+    ("if (z[i] < 2) z[i] = 0;", "the operator < needs real numbers"),
     ("z[(int)creal(z[i])] = __builtin_complex(1, 2);", "two numbers of one floating-point type"),
     ("z[i] = __builtin_complex(1.0, 2.0f);", "two numbers of one floating-point type"),
 ])
