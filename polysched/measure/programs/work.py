@@ -113,8 +113,11 @@ def _flops(expr: Expr) -> int:
 
 
 def _operation_flops(op: str, left: DType, right: DType) -> int:
-    """The operations on parts: a product of complex numbers has four products and two sums."""
-    count = left.is_complex + right.is_complex
-    if not count:
+    """The operations on parts of the textbook's formulas: a complex divisor has 6 products, 3 sums and 2 quotients."""
+    if not (left.is_complex or right.is_complex):
         return int(left.is_float or right.is_float)
-    return 6 if count == 2 and op == "*" else 2
+    if op == "/" and right.is_complex:
+        return 11
+    if left.is_complex and right.is_complex:
+        return 6 if op == "*" else 2
+    return 1 if op in ("+", "-") else 2

@@ -45,6 +45,17 @@ def test_integers_are_no_flops_and_the_dearer_branch_counts() -> None:
     assert work.bytes_moved == 10 * 4 * 4
 
 
+@pytest.mark.parametrize(("value", "count"), [
+    ("x[i] + y[i]", 2), ("x[i] - r", 1), ("x[i] * y[i]", 6), ("r * x[i]", 2), ("x[i] / r", 2), ("r / x[i]", 11),
+    ("x[i] / y[i] - x[i]", 13), ("-x[i]", 2), ("r * r", 1)])
+def test_complex_numbers_have_the_operations_of_their_parts(value: str, count: int) -> None:
+    scop = scop_of("int n, double r, double _Complex *x, double _Complex *y, double _Complex *restrict z",
+                   f"for (int i = 0; i < n; i++) z[i] = {value};")
+    work = count_work([scop], {"n": 10})
+    assert work is not None
+    assert work.flop_count == 10 * count
+
+
 def test_what_is_no_affine_function_reaches_the_whole_array() -> None:
     scop = scop_of("int n, double *A, double *s", "for (int i = 0; i < n; i++) s[0] += A[i * i];")
     work = count_work([scop], {"n": 4})
