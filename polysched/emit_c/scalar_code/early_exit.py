@@ -40,7 +40,8 @@ def exit_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPri
     """
     if any(isinstance(n, RegisterTile) for n in walk_nodes(loop.body)):
         return None
-    return next((text for text in _common(loop, printer_of) if not text.startswith("!")), None)
+    return next((text for text in _common(loop, printer_of) if not text.startswith("!")
+                 and is_element(text) <= _always_tests(loop.body)), None)
 
 
 def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> str | None:
@@ -48,8 +49,7 @@ def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPr
 
     Of an element it is one only where every iteration makes it: then the element exists where the loop runs at all.
     """
-    found = _common(loop, printer_of)
-    return next((text for text in found if is_element(text) <= _is_straight(loop.body)), None)
+    return next((text for text in _common(loop, printer_of) if is_element(text) <= _always_tests(loop.body)), None)
 
 
 def is_element(test: str) -> bool:
@@ -57,10 +57,15 @@ def is_element(test: str) -> bool:
     return not test.removeprefix("!").isidentifier()
 
 
-def _is_straight(body: Node) -> bool:
-    """Whether everything in a body is executed in each iteration."""
-    return all(isinstance(n, Block | Local | StatementInstance) or (isinstance(n, RegisterTile) and not n.loops)
-               for n in walk_nodes(body))
+def _always_tests(body: Node) -> bool:
+    """Whether some statement of a body is executed in each iteration."""
+    match body:
+        case Block():
+            return any(map(_always_tests, body.children))
+        case Local():
+            return _always_tests(body.body)
+        case _:
+            return isinstance(body, StatementInstance) or (isinstance(body, RegisterTile) and not body.loops)
 
 
 def _common(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> list[str]:

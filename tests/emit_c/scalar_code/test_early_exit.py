@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polysched
+from polysched.pipeline import PipelineOptions, transform_file
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 
@@ -109,3 +110,16 @@ def test_an_element_that_another_condition_guards_is_not_read_in_front_of_the_lo
     A, x = np.ones((3, 5), np.int32), np.zeros(5, np.int32)
     load(text, tmp_path).f(3, 5, *(a.ctypes.data_as(ctypes.c_void_p) for a in (A, x)), None)
     assert A.tolist() == np.ones((3, 5)).tolist()
+
+
+def test_an_element_that_only_an_inner_loop_reads_is_not_read_behind_it(tmp_path: Path) -> None:
+    source = tmp_path / "in.c"
+    source.write_text(f"{HEAD.replace('int A', 'double A').replace('int x', 'double x')}\n{{\n#pragma scop\n"
+                      "for (int i = 1; i < n; i++) for (int j = 1; j < m; j++)\n"
+                      "  if (x[3]) A[i][j] = 0.5 * A[i - 1][j] + A[i - 1][j - 1];\n#pragma endscop\n}\n")
+    text = transform_file(source, PipelineOptions(scheduler="original", tile="off", vector_bits=0)).text
+    assert "x[3]" in text
+    assert "break;" not in text
+    A = np.ones((3, 1))
+    load(text, tmp_path).f(3, 1, A.ctypes.data_as(ctypes.c_void_p), None, None)
+    assert A.tolist() == [[1], [1], [1]]
