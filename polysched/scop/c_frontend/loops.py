@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.declarations.bindings import describe, stepped_name
+from polysched.scop.c_frontend.declarations.bindings import describe, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.c_types import Scalar
 from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Known, Loop, NotAffine
@@ -104,14 +104,14 @@ def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> i
                                 witness=head_text(node), hint=FORM_HINT)
     if isinstance(step, c_ast.UnaryOp):
         return 1 if "++" in step.op else -1
-    amount = _constant(x, step.rvalue, domain) if step.op in ("+=", "-=") else None
+    amount = _constant(x, step.rvalue, node, domain) if step.op in ("+=", "-=") else None
     sign = -1 if step.op == "-=" else 1
     if step.op == "=" and isinstance(step.rvalue, c_ast.BinaryOp) and step.rvalue.op in ("+", "-"):
         left, right = step.rvalue.left, step.rvalue.right
         if step.rvalue.op == "+" and isinstance(right, c_ast.ID) and right.name == counter.name:
             left, right = right, left
         if isinstance(left, c_ast.ID) and left.name == counter.name:
-            amount = _constant(x, right, domain)
+            amount = _constant(x, right, node, domain)
             sign = -1 if step.rvalue.op == "-" else 1
     if amount is None:
         raise x.no_counted_loop("the loop's step is not a constant", node, witness=head_text(node), hint=FORM_HINT)
@@ -120,7 +120,10 @@ def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> i
     return sign * amount
 
 
-def _constant(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
+def _constant(x: Extraction, node: c_ast.Node, loop: c_ast.For, domain: isl.Set) -> int | None:
+    """The value of an amount, where nothing in the loop changes what it is made of."""
+    if identifiers_in(node) & {symbol.name for symbol in x.bindings.assigned.get(loop.stmt, ())}:
+        return None
     try:
         with x.attempt(strict=True):
             return polyhedra.constant_value(affine(x, node, domain).value)

@@ -38,7 +38,7 @@ from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
 from polysched.tensorize.software.elements import scattered
-from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.fragment import Fragment, is_complex
 
 MOST_MAPPINGS = LIMITS.most_explained_mappings
 
@@ -133,6 +133,8 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
         why = "it is a loop that ends by data"
     elif len(body) != 1:
         why = f"it consists of {len(body)} assignments that stay together"
+    elif isinstance(body[0], Assign) and is_complex(body[0]):
+        why = "it computes with complex numbers, which no instruction has"
     else:
         why, rewrite = _unknown_element(scop, statement)
     nearest = (Fact("statement", why, rewrite),) if rewrite else ()

@@ -374,7 +374,7 @@ def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
 
 def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int], *,
                        tables: bool = False) -> Fragment | None:
-    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs.
+    """One statement at these sizes; None when it never runs, or is no assignment of real elements at known places.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int
     """
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
-    domain = known_domain(scop, statement, sizes, tables=tables)
+    domain = None if is_complex(assign) else known_domain(scop, statement, sizes, tables=tables)
     if domain is None:
         return None
     target = statement.access(assign.target)
@@ -390,6 +390,11 @@ def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int
     loops = loops_of_domain(statement, domain)
     return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=loops,
                     target=assign.target, update=_with_tables(update, statement, target) if tables else update)
+
+
+def is_complex(assign: Assign) -> bool:
+    """Whether an assignment computes with complex numbers, which no instruction has."""
+    return assign.dtype.is_complex or any(e.dtype.is_complex for e in walk(assign.value))
 
 
 def _with_tables(update: Expr, statement: Statement, target: Access) -> Expr:

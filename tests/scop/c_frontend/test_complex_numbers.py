@@ -34,6 +34,7 @@ BODIES = {
     "conversions": "double r = x[i * n + j]; int k = creal(y[i * n + j]) > 0; z[i * n + j] += r * k;",
     "updates": "z[i * n + j] += x[i * n + j]; z[i * n + j] *= y[j * n + i]; z[i * n + j] -= i; z[i * n + j] /= 2;",
     "locals": "double complex t = x[i * n + j] * I; z[i * n + j] = t * t + ~t;",
+    "truth": "_Bool b = x[i * n + j]; z[i * n + j] += b; int c = !y[i * n + j]; z[i * n] -= c;",
     "narrow": "float complex f = x[i * n + j]; z[i * n + j] = f * f + y[i * n + j];",
 }
 
@@ -113,6 +114,17 @@ def test_a_function_of_a_file_takes_complex_arrays_and_numbers(tmp_path: Path) -
     assert y.tolist() == expected.tolist()
     with pytest.raises(UsageError, match="x has to be an array of complex128"):
         axpy(5, 1, x.real.copy(), y)
+
+
+def test_numbers_counted_by_complex_conditions(tmp_path: Path) -> None:
+    text = f"{HEAD}void f(int n, const double complex *restrict x, double *restrict z) {{\n#pragma scop\n" \
+           "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { _Bool b = x[i * n + j]; z[i] += b; }\n" \
+           "#pragma endscop\n}\n"
+    same_output(tmp_path, text, "enum { N = 37 }; static double complex x[N * N]; static double z[N];\n"
+                "filled((double *)x, N * N); f(N, x, z); shown(\"z\", z, N);")
+    text = text.replace("double *restrict z", "int *restrict z")
+    same_output(tmp_path, text, "enum { N = 37 }; static double complex x[N * N]; static int z[N];\n"
+                'filled((double *)x, N * N); f(N, x, z); for (int k = 0; k < N; k++) printf("%d ", z[k]);')
 
 
 @pytest.mark.parametrize(("body", "problem"), [

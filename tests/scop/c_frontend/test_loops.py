@@ -67,3 +67,11 @@ def test_a_step_that_the_counter_cannot_hold_leaves_the_loop_whole(step: str) ->
     scop = from_c_text(f"void f({HEAD}) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}")
     assert "is kept whole: the loop's step is " in scop.notes[0]
     assert scop.statements[0].depth == 0
+
+
+@pytest.mark.parametrize("head", ["for (int i = 9; i < 40; i += step)", "for (int i = 40; i > 2; i = i - step)"])
+def test_a_step_that_the_loop_changes_is_not_what_it_was_before(head: str, tmp_path: Path) -> None:
+    changing = f"int step = 1; {head} {{ A[i] = i; step = 1 + (i & 3); }}"
+    check([changing, f"int step = 3; {head} A[i] = i;"], tmp_path, sizes=({"n": 5},))
+    scop = from_c_text(f"void f({HEAD}) {{\n#pragma scop\n{changing}\n#pragma endscop\n}}")
+    assert any("is kept whole: the loop's step is not a constant" in note for note in scop.notes)
