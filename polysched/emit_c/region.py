@@ -33,7 +33,7 @@ from polysched.emit_c.nests.vector_loops import one_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
 from polysched.emit_c.scalar_code.band_comments import BandComments
 from polysched.emit_c.scalar_code.c_text import CText, Level, joined
-from polysched.emit_c.scalar_code.early_exit import entry_test, exit_test, is_element
+from polysched.emit_c.scalar_code.early_exit import entry_test, exit_test, is_element, loops_of_test
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -179,13 +179,14 @@ class RegionPrinter:
         comment = self.comments.before(loop, above=place.above) if self.options.comments else []
         index = self.index if self.options.trace is not None else with_int_variable(self.index, loop, self.scop)
         down = self.options.openmp and self.options.trace is None and descends(loop, above=place.above, index=index)
-        head, body = loop_head(loop, index, down=down), replace(self, index=index).lines(loop.body, place.inside(loop))
+        inside, below = replace(self, index=index), place.inside(loop)
+        head, body = loop_head(loop, index, down=down), inside.lines(loop.body, below)
         if self.options.trace is not None:
             reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
-        body = self._iteration(loop, body, alone=bool(wanted))
+        body = inside._iteration(loop, body, below.facts, alone=bool(wanted))
         lines = with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
                              simd=self.options.simd, index=self.index, tested=self.tested_teams)
         needed = self._entered_if(loop, place)
@@ -201,7 +202,7 @@ class RegionPrinter:
     def _entry_test(self, loop: For) -> str | None:
         return entry_test(loop, lambda leaf: self._printer(leaf, Point(())))
 
-    def _iteration(self, loop: For, body: list[str], *, alone: bool) -> list[str]:
+    def _iteration(self, loop: For, body: list[str], facts: Facts, *, alone: bool) -> list[str]:
         """The lines of an iteration with what stands around them.
 
         Parameters
@@ -209,7 +210,9 @@ class RegionPrinter:
         alone : iterations share a pragma, so that none ends the loop.
         """
         flag = None if alone or loop.mark.parallel or loop.yields else self.exit_test(loop)
-        body = [*body, *([] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]),
+        left = None if flag is None else self._where_run(
+            (loops_of_test(loop.body) or ()) if is_element(flag) else (), CText(f"!{flag}", Level.UNARY), facts)
+        body = [*body, *([] if left is None else [f"if ({left})", f"{INDENT}break;"]),
                 *(['__asm__("" ::: "memory");'] if loop.forgets else []),
                 *([f"{self.index.macros.use('fence')}();"] if loop.fences else [])]
         return self.stops.tile_lines(body) if self.stops is not None and loop.yields else body

@@ -40,8 +40,9 @@ def exit_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPri
     """
     if any(isinstance(n, RegisterTile) for n in walk_nodes(loop.body)):
         return None
+    testing = loops_of_test(loop.body) is not None
     return next((text for text in _common(loop, printer_of) if not text.startswith("!")
-                 and is_element(text) <= _always_tests(loop.body)), None)
+                 and is_element(text) <= testing), None)
 
 
 def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> str | None:
@@ -49,7 +50,8 @@ def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPr
 
     Of an element it is one only where every iteration makes it: then the element exists where the loop runs at all.
     """
-    return next((text for text in _common(loop, printer_of) if is_element(text) <= _always_tests(loop.body)), None)
+    always = loops_of_test(loop.body) == ()
+    return next((text for text in _common(loop, printer_of) if is_element(text) <= always), None)
 
 
 def is_element(test: str) -> bool:
@@ -57,15 +59,19 @@ def is_element(test: str) -> bool:
     return not test.removeprefix("!").isidentifier()
 
 
-def _always_tests(body: Node) -> bool:
-    """Whether some statement of a body is executed in each iteration."""
+def loops_of_test(body: Node) -> tuple[For, ...] | None:
+    """The loop in a body, if any, that has to run for some statement to be executed; None where it takes more."""
     match body:
         case Block():
-            return any(map(_always_tests, body.children))
+            found = [loops for child in body.children if (loops := loops_of_test(child)) is not None]
+            return min(found, key=len, default=None)
         case Local():
-            return _always_tests(body.body)
+            return loops_of_test(body.body)
+        case For():
+            return (body,) if loops_of_test(body.body) == () else None
         case _:
-            return isinstance(body, StatementInstance) or (isinstance(body, RegisterTile) and not body.loops)
+            return () if isinstance(body, StatementInstance) or (
+                isinstance(body, RegisterTile) and not body.loops) else None
 
 
 def _common(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> list[str]:
