@@ -142,7 +142,7 @@ class RayWorkers:
         return loaded
 
     def forget(self, actor: Any) -> None:
-        """Drop what is kept of a lost process."""
+        """Drop what is kept of a lost process; if its connection alone is lost, Ray ends it, since nobody holds it."""
         self.actors.remove(actor)
         for place in [p for p in self._calls if p[0] == self.name(actor)]:
             del self._calls[place]
