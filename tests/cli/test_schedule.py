@@ -154,6 +154,8 @@ def test_a_schedule_that_was_given_has_no_solves(tmp_path: Path) -> None:
     head, second = done.stdout.splitlines()[:2]
     assert head.endswith(": imported")
     assert second.startswith("band")
+    done = polysched("schedule", "in.c", "--given", "tree", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["rung"] == []
 
 
 def test_what_is_no_text_is_refused_in_words(tmp_path: Path) -> None:

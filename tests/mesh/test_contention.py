@@ -39,6 +39,12 @@ def test_a_link_that_is_asked_for_too_much_saturates() -> None:
     assert packet_latency(rates, LINE, Router(hop=1)).cycles == np.inf
 
 
+def test_a_core_that_sends_more_than_its_link_passes_saturates_it() -> None:
+    rates = np.zeros((3, 3))
+    rates[0, 2] = 1.5
+    assert packet_latency(rates, LINE, Router(hop=1)).cycles == np.inf
+
+
 @pytest.mark.parametrize("share", [0.2, 0.35, 0.45])
 def test_two_inputs_wait_as_in_a_simulation(share: float) -> None:
     rates = np.zeros((3, 3))
