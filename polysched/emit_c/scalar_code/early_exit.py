@@ -48,8 +48,8 @@ def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPr
 
     Of an element it is one only where every iteration makes it: then the element exists where the loop runs at all.
     """
-    found = _common(loop, printer_of)
-    return next((text for text in found if is_element(text) <= _is_straight(loop.body)), None)
+    always = loop.guard is None and _is_straight(loop.body)
+    return next((text for text in _common(loop, printer_of) if always or not is_element(text)), None)
 
 
 def is_element(test: str) -> bool:
