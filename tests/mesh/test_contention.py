@@ -1,6 +1,5 @@
 """Latency on a loaded mesh: by hand, by a simulation of its own, and beside recorded runs of BookSim2."""
 
-import importlib.util
 import json
 import random
 from collections import deque
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import UsageError
+from polysched.experiment.folders import load_module
 from polysched.mesh.contention import Router, packet_latency
 from polysched.mesh.target import MeshTarget
 
@@ -75,9 +75,7 @@ def test_a_router_takes_time() -> None:
 
 
 def test_recorded_runs_of_booksim_are_predicted() -> None:
-    spec = importlib.util.spec_from_file_location("booksim", RECORDED.with_name("booksim.py"))
-    booksim = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(booksim)
+    booksim = load_module(RECORDED.with_name("booksim.py"))
     recorded = json.loads(RECORDED.read_text())
     assert recorded["revision"].startswith("28f43299")
     assert recorded["configuration"] == booksim.CONFIGURATION
