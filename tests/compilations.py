@@ -68,8 +68,7 @@ class Compilation:
         if not file.is_file() or _OWN_HEADER.search(text := file.read_text(errors="surrogateescape")):
             return None
         others = [a for k, a in enumerate(arguments) if a != inputs[0] and k != at + 1]
-        return Compilation(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
-                                    text]), output, tuple(others), text)
+        return Compilation(_key(compiler, others, text), output, tuple(others), text)
 
 
 @dataclass(frozen=True)
@@ -94,14 +93,13 @@ class Reading:
         text = file.read_bytes().decode(errors="surrogateescape")   # its line ends are told apart
         if path in text or _MORE.search(text):
             return None
-        return Reading(_digest([*compiler.command, "", *others, "", *(os.environ.get(n, "") for n in ENVIRONMENT),
-                                text]), path)
+        return Reading(_key(compiler, others, text), path)
 
 
 def head_of(text: str) -> str:
     """The includes and macros that a text begins with; empty where none of these headers is large.
 
-    What stands for x86 alone does so in the head, too.
+    Those for x86 alone keep their condition.
     """
     start = _HEAD.match(text)
     directives = _DIRECTIVE.findall(start.group() if start else "")
@@ -109,7 +107,8 @@ def head_of(text: str) -> str:
     return head if any(f"<{name}>" in head for name in LARGE) else ""
 
 
-def _digest(parts: Iterable[str]) -> str:
+def _key(compiler: Compiler, options: Iterable[str], text: str) -> str:
+    parts = [*compiler.command, "", *options, "", *(os.environ.get(n, "") for n in ENVIRONMENT), text]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
 
 
@@ -143,14 +142,17 @@ class Compilations:
         if head and (done.returncode or done.stdout + done.stderr):   # what is said has the lines of the text alone
             done = self.run(compiler, arguments, source=source, folder=folder, timeout_seconds=timeout_seconds)
         if found is not None and done.returncode == 0 and not done.stdout + done.stderr and found.output.is_file():
-            with tempfile.TemporaryDirectory(dir=self.folder) as place:
-                os.replace(shutil.copy(found.output, place), self.folder / found.key)
+            self._keep(found.key, lambda kept: shutil.copy(found.output, kept))
         if read is not None and done.returncode == 0 and not done.stderr:
-            with tempfile.TemporaryDirectory(dir=self.folder) as place:
-                output = Path(place, "output")
-                output.write_text(done.stdout.replace(read.path, _HERE), errors="surrogateescape")
-                os.replace(output, self.folder / read.key)
+            output = done.stdout.replace(read.path, _HERE)
+            self._keep(read.key, lambda kept: kept.write_text(output, errors="surrogateescape"))
         return done
+
+    def _keep(self, name: str, write: Callable[[Path], object]) -> None:
+        """Write a file that other processes see whole or not at all."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+            write(made := Path(place, name))
+            os.replace(made, self.folder / name)
 
     def _kept_head(self, compiler: Compiler, found: Compilation) -> Path | None:
         """A header with what the text begins with; beside it is its precompiled form, made when it is asked for again.
@@ -160,20 +162,18 @@ class Compilations:
         if not (text := head_of(found.text)):
             return None
         options = [o for o in found.options if o != "-o" and not o.startswith(ALONE)]
-        key = _digest([*compiler.command, "", *options, "", *(os.environ.get(n, "") for n in ENVIRONMENT), text])
-        header = self.folder / f"{key}.h"
+        header = self.folder / f"{_key(compiler, options, text)}.h"
         precompiled = header.with_suffix(".h.gch")
         if precompiled.exists():
             return header
+        if not header.exists():
+            self._keep(header.name, lambda kept: kept.write_text(text, errors="surrogateescape"))
+            return None
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            own = Path(place, "head.h")
-            own.write_text(text)
-            if not header.exists():
-                os.replace(own, header)
+            made = Path(place, precompiled.name)
+            if self.run(compiler, [*options, "-x", "c-header", str(header), "-o", str(made)]).returncode:
                 return None
-            if self.run(compiler, [*options, "-x", "c-header", str(own), "-o", f"{own}.gch"]).returncode:
-                return None
-            os.replace(f"{own}.gch", precompiled)
+            os.replace(made, precompiled)
         return header
 
     def remove_precompiled(self) -> None:

@@ -76,7 +76,7 @@ def run(program: Path, traffic: str, rate: float) -> dict[str, Any]:
                               text=True, check=False, timeout=120).stdout   # its exit status is 255 where all went well
     overall = text[text.rindex("Overall Traffic Statistics"):]
     return {"traffic": traffic, "rate": rate, **{
-        name: float(re.search(rf"^{said} = ([\d.]+)", overall, re.MULTILINE)[1])  # type: ignore[index]
+        name: float(re.findall(rf"^{said} = ([\d.]+)", overall, re.MULTILINE)[0])
         for name, said in (("latency", "Packet latency average"), ("hops", "Hops average"))}}
 
 

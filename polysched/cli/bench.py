@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -87,12 +88,13 @@ def _run_all(arguments: argparse.Namespace) -> int:
     UsageError : something else is asked for, too.
     RunFailedError : some did not end well; all others have run.
     """
-    from polysched.experiment.everything import chosen, expected_table, plan_all, run_all
+    from polysched.experiment.driver import select
+    from polysched.experiment.everything import expected_table, plan_all, run_all
     from polysched.experiment.folders import list_experiments
     if arguments.name is not None or arguments.names or arguments.json is not None:
         raise UsageError("--all runs experiments as they are committed, and takes only --only and --dry-run",
                          hint="polysched bench --all DIR --only 'reproduced/*'")
-    experiments, folder = chosen(list_experiments(), arguments.only), Path(arguments.all)
+    experiments, folder = select(list_experiments(), arguments.only, what="experiment"), Path(arguments.all)
     if arguments.dry_run:
         print(expected_table(experiments, plan_all(experiments, folder, parser_class=Parser)))
         return 0
@@ -101,7 +103,8 @@ def _run_all(arguments: argparse.Namespace) -> int:
         outcomes = run_all(experiments, folder, options, parser_class=Parser,
                            told=lambda line: print(f"\n== {line}", flush=True))
     except KeyboardInterrupt:
-        print(f"polysched: polysched bench --all {folder} goes on where this ended", file=sys.stderr)
+        same = ["polysched", "bench", "--all", arguments.all, *(["--only", *arguments.only] if arguments.only else [])]
+        print(f"polysched: {shlex.join(same)} goes on where this ended", file=sys.stderr)
         raise
     print(f"\n{expected_table(experiments, outcomes)}")
     bad = [outcome for outcome in outcomes if outcome.problem]

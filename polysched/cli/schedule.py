@@ -24,6 +24,7 @@ from polysched.errors import UsageError
 if TYPE_CHECKING:
     from polysched.dependence.expansion import Expansion
     from polysched.scheduling import Schedule
+    from polysched.scheduling.schedule import SolverReport
     from polysched.scop.scop import Scop
 
 NAME = "schedule"
@@ -148,7 +149,7 @@ def _lines(schedule: Schedule, expansion: Expansion) -> Iterator[str]:
     taken = f", {report.total_seconds:.3f} s" if report.total_seconds else ""
     yield f"function {schedule.scop.name}: {schedule.algorithm}{solved}{taken}"
     yield from (f"  candidate {candidate}" for candidate in report.candidates)
-    yield from (f"  {rung}" for rung in report.rungs or (FOUND_AS_ASKED,) * (report.solves > 0))
+    yield from (f"  {rung}" for rung in _rungs(report))
     yield from (f"  {copied}" for copied in expansion.last_values)
     yield from (f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}"
                 for array in expansion.arrays)
@@ -158,11 +159,15 @@ def _lines(schedule: Schedule, expansion: Expansion) -> Iterator[str]:
         yield f"  updates in any order: {', '.join(schedule.dependences.relaxed)}"
 
 
+def _rungs(report: SolverReport) -> tuple[str, ...]:
+    return report.rungs or (FOUND_AS_ASKED,) * (report.solves > 0)
+
+
 def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
     from polysched.scheduling.tree.tree_text import band_list
     return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
             "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
             "last_values": {copied.array: copied.copy for copied in expansion.last_values},
             "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
-            "rung": list(schedule.report.rungs or (FOUND_AS_ASKED,)),
+            "rung": list(_rungs(schedule.report)),
             "tree": str(schedule.tree)}

@@ -188,10 +188,10 @@ def distribute(scop: Scop, axis: str, *, partition: Partition | None = None,
     found = coordinates(whole, axis, owners)
     _require_bounded(whole, found)
     dependences, found, steps = _in_fewest_loops(dependences, axis, found, owners or {})
-    if time_tile != 1 and partition.kind != "block":
-        raise UsageError(f"time tiles need a block partition, and this one is {partition.kind}", where=scop.name,
-                         hint="every coordinate would be in somebody's halo; leave the time tile out")
     if time_tile != 1:
+        if partition.kind != "block":
+            raise UsageError(f"time tiles need a block partition, and this one is {partition.kind}", where=scop.name,
+                             hint="every coordinate would be in somebody's halo; leave the time tile out")
         steps = from_first(dependences.scop, steps)
     tile = find_time_tile(dependences, found, steps, time_tile)
     shares = Shares(partition=partition, owners=found, steps=steps, tile=tile)

@@ -21,6 +21,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.legality import check_legal
 from polysched.distribute.limits import LIMITS
+from polysched.distribute.owners import axis_set
 from polysched.distribute.steps import Step
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scop.scop import Scop
@@ -97,16 +98,11 @@ def from_first(scop: Scop, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """
     if len(steps) != 1:
         return steps
-    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, 1).align_params(scop.context.get_space())
-    values = isl.Set.empty(space)
-    for statement in scop.statements:
-        here = isl.Map.from_aff(steps[0][statement.name]).intersect_domain(statement.domain)
-        values = values.union(here.range())
-    least = values.intersect_params(scop.context).dim_min(0).coalesce()
-    pieces = [piece for _, piece in least.get_pieces()]
-    if len(pieces) != 1 or not pieces[0].is_cst() or not pieces[0].get_denominator_val().is_one():
+    values = axis_set(scop, {name: isl.Map.from_aff(step) for name, step in steps[0].items()})
+    pieces = values.dim_min(0).coalesce().get_pieces()
+    if len(pieces) != 1 or not pieces[0][1].is_cst():
         return steps
-    first = pieces[0].get_constant_val()
+    first = pieces[0][1].get_constant_val()
     return ({name: step.add_constant_val(first.neg()) for name, step in steps[0].items()},)
 
 

@@ -78,6 +78,11 @@ class PassContext:
         return self.printer
 
     @property
+    def _settled(self) -> Scop:
+        """The program, with the bodies as they are printed once these are settled."""
+        return self.scop if self.printer is None else self.printer.scop
+
+    @property
     def contracted_arrays(self) -> tuple[str, ...]:
         """Arrays around the region that could become buffers of its own, since all their values are its own."""
         return with_own_values(self.dependences) if self.own_memory and self.options.trace is None else ()
@@ -112,8 +117,7 @@ class PassContext:
 
     def sums_in_order(self) -> dict[str, Reduction]:
         """The sums and products of floats whose order the options keep, by statement."""
-        scop = self.scop if self.printer is None else self.printer.scop
-        free = self.reductions_in_lanes()
+        scop, free = self._settled, self.reductions_in_lanes()
         return {r.statement: r for r in find_reductions(scop)
                 if r.statement not in free and all(part.operator in ROUNDED for part in r.accumulators)
                 and accumulators_exist(scop, r)}
@@ -125,8 +129,7 @@ class PassContext:
     def _in_lanes(self, operators: frozenset[str]) -> dict[str, Reduction]:
         """Those that lanes may combine: wide sums, which threads leave in order, are too, so that the number of
         threads changes no result."""
-        scop = self.scop if self.printer is None else self.printer.scop
-        return self._reductions(scop, operators, wide_sums=self.options.wide_sums)
+        return self._reductions(self._settled, operators, wide_sums=self.options.wide_sums)
 
     def _reductions(self, scop: Scop, operators: frozenset[str], *, wide_sums: bool) -> dict[str, Reduction]:
         """The reductions by some operators that the options allow, of elements that exist whatever the conditions."""

@@ -9,7 +9,7 @@ from math import prod
 from polysched.emit_c.bodies.operations import only_copies
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.limits import LIMITS
-from polysched.emit_c.loop_ir.facts import Facts
+from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, rounded_towards_zero, variable, variables
 from polysched.emit_c.loop_ir.loops import (
     Block,
@@ -197,7 +197,7 @@ class RegionPrinter:
         needed = None if self.options.preemptible else self._entry_test(loop)
         if needed is None or needed in map(self._entry_test, place.above):
             return None
-        return self._where_run((loop,) if is_element(needed) else (), CText(needed, Level.UNARY), place.facts)
+        return self._where_made((needed,), (loop,), place.facts)
 
     def _entry_test(self, loop: For) -> str | None:
         return entry_test(loop, lambda leaf: self._printer(leaf, Point(())))
@@ -250,12 +250,21 @@ class RegionPrinter:
         made = [self._entry_test(loop) for loop in place.above] if tests else []
         if not tests or tests[0] in made:
             return None
-        return self._where_run(tile.loops, joined("||", [CText(test, Level.UNARY) for test in tests]), place.facts)
+        return self._where_made(tests, tile.loops, place.facts)
 
-    def _where_run(self, loops: Sequence[For], test: CText, facts: Facts) -> str:
-        """A test that is made only where some loops run."""
-        runs = [self.index.condition(Comparison("<", loop.lower, loop.upper)) for loop in loops if not facts.runs(loop)]
-        return str(joined("&&", [*runs, test]))
+    def _where_made(self, tests: Sequence[str], loops: Sequence[For], facts: Facts) -> str | None:
+        """That one of some tests holds; of elements, which exist where loops run, only there.
+
+        None where a loop around tells whether one inside of it runs.
+        """
+        runs: list[CText] = []
+        for loop in loops if any(map(is_element, tests)) else ():
+            if not facts.runs(loop):
+                if any(depends_on(bound, frozenset(o.variable for o in loops)) for bound in (loop.lower, loop.upper)):
+                    return None
+                runs.append(self.index.condition(Comparison("<", loop.lower, loop.upper)))
+            facts = facts.inside(loop)
+        return str(joined("&&", [*runs, joined("||", [CText(test, Level.UNARY) for test in tests])]))
 
     def _tile_comment(self, tile: RegisterTile, place: Place) -> list[str]:
         """What is said of a tile: the statements of a loop, what lies in lanes, or the shape; nothing of a row."""

@@ -17,4 +17,8 @@ __all__ = ["DeviceSource", "emit", "emit_cuda", "emit_opencl"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("polysched.emit_gpu.emission"), name)
+    return getattr(importlib.import_module(f"{__name__}.emission"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,7 @@ from polysched.emit_c import EmitOptions, emit, splice
 from polysched.experiment.c_function import command
 from polysched.experiment.contest import Contender, Program, Rules, run_contest
 from polysched.experiment.definition import Report, Settings
+from polysched.experiment.standings import Standings
 from polysched.measure.paired import build_of
 from polysched.measure.processes.building import compile_shared
 from polysched.measure.processes.call_interface import Slot, wrapper
@@ -91,9 +92,12 @@ def raced(kernel: VersionedFunction, tiled: Mapping[str, TiledSchedule], setting
              for k, (name, own) in enumerate(tiled.items())]
     rules = Rules(reference=WRITTEN, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
                   most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
-    standings = run_contest(made, rules, kernel.folder, report)
-    return {"seconds": {v.name: statistics.median(s.wall_seconds for taken in v.rounds.values() for s in taken)
-                        for v in standings.variants if v.timed},
+    return outcome(run_contest(made, rules, kernel.folder, report))
+
+
+def outcome(standings: Standings) -> dict[str, Any]:
+    """Median seconds of each variant, and what is wrong with those that have none."""
+    return {"seconds": {v.name: v.seconds for v in standings.variants if v.timed},
             "problems": {v.name: v.problem for v in standings.variants if not v.timed}}
 
 

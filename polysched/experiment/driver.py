@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 from polysched.experiment.case_run import LARGEST_FILE_BYTES, CaseRequest, digest_of, run_case
@@ -17,6 +18,8 @@ from polysched.experiment.progress import CaseProgress, case_progress
 from polysched.experiment.record import Record, append, key_of, machines_of, read
 from polysched.measure.processes.isolation import Limits
 from polysched.measure.timing.machine import available_cores, available_memory, describe_machine
+
+Named = TypeVar("Named", Case, Found)
 
 MEBIBYTE = 1 << 20
 DEFAULT_BUDGET_SECONDS = 20.0
@@ -146,8 +149,8 @@ def cases_of(experiment: Experiment, settings: Settings) -> Sequence[Case]:
                          hint="see the options that name folders and files: --help") from None
 
 
-def select(cases: Sequence[Case], patterns: Sequence[str] | None) -> tuple[Case, ...]:
-    """The cases whose names match a pattern; all of them when there is none.
+def select(cases: Sequence[Named], patterns: Sequence[str] | None, *, what: str = "case") -> tuple[Named, ...]:
+    """The cases, or experiments, whose names match a pattern; all of them when there is none.
 
     Raises
     ------
@@ -157,18 +160,18 @@ def select(cases: Sequence[Case], patterns: Sequence[str] | None) -> tuple[Case,
         return tuple(cases)
     for pattern in patterns:
         if not any(fnmatch.fnmatchcase(c.name, pattern) for c in cases):
-            raise UsageError(f"no case is named {pattern}", hint="the cases: " + ", ".join(c.name for c in cases))
+            raise UsageError(f"no {what} is named {pattern}",
+                             hint=f"the {what}s: " + ", ".join(c.name for c in cases))
     return tuple(c for c in cases if any(fnmatch.fnmatchcase(c.name, p) for p in patterns))
 
 
 def measure_cases(found: Found, settings: Settings, cases: Sequence[Case], arguments: argparse.Namespace,
                   results: Path) -> None:
     """Measure what is not done yet; every record is in the file as soon as it is known."""
-    done = {r.key for r in read(results, experiment=found.name) if r.done} if results.exists() else set()
-    machine, digest, limits = describe_machine(), digest_of(found.folder), _limits(arguments)
+    missing = unmeasured(found, settings, cases, results)   # refuses a file of another experiment in any case
+    digest, limits = digest_of(found.folder), _limits(arguments)
     requests = [CaseRequest(experiment=found.name, case=case, settings=settings, run_digest=digest, limits=limits)
-                for case in cases
-                if not (arguments.resume and key_of(found.name, case, settings, machine) in done)]
+                for case in (missing if arguments.resume else cases)]
     results.parent.mkdir(parents=True, exist_ok=True)
     with case_progress(len(requests), skipped=len(cases) - len(requests), quiet=arguments.quiet,
                        verbose=arguments.verbose) as shown:
@@ -181,6 +184,14 @@ def measure_cases(found: Found, settings: Settings, cases: Sequence[Case], argum
             raise
         if requests:
             shown.say(f"the records are in {results}")
+
+
+def unmeasured(found: Found, settings: Settings, cases: Sequence[Case], results: Path) -> tuple[Case, ...]:
+    """The cases that a results file does not hold as done."""
+    if not results.exists():
+        return tuple(cases)
+    done, machine = {r.key for r in read(results, experiment=found.name) if r.done}, describe_machine()
+    return tuple(case for case in cases if key_of(found.name, case, settings, machine) not in done)
 
 
 def _records(requests: Sequence[CaseRequest], cluster: str | None, shown: CaseProgress) -> Iterable[Record]:

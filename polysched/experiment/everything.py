@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import logging
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from polysched.errors import OutputError, PolyschedError, UsageError
-from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment
+from polysched.errors import OutputError, PolyschedError
+from polysched.experiment.driver import cases_of, make_parser, make_settings, run_experiment, select, unmeasured
 from polysched.experiment.folders import Found, load
-from polysched.experiment.record import key_of, read
 from polysched.experiment.tables import markdown_table
-from polysched.measure.timing.machine import describe_machine
 
 logger = logging.getLogger(__name__)
 
@@ -38,22 +36,6 @@ class Outcome:
     name: str
     problem: str = ""
     progress: str = ""
-
-
-def chosen(experiments: Sequence[Found], patterns: Sequence[str] | None) -> tuple[Found, ...]:
-    """The experiments whose names match a pattern; all of them when there is none.
-
-    Raises
-    ------
-    UsageError : a pattern matches nothing.
-    """
-    if patterns is None:
-        return tuple(experiments)
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(found.name, pattern) for found in experiments):
-            raise UsageError(f"no experiment is named {pattern}",
-                             hint="those that exist: " + ", ".join(found.name for found in experiments))
-    return tuple(f for f in experiments if any(fnmatch.fnmatchcase(f.name, p) for p in patterns))
 
 
 def run_all(experiments: Sequence[Found], folder: Path, options: Sequence[str] = (), *,
@@ -115,13 +97,11 @@ def _attempted(found: Found, attempt: Callable[[], str]) -> Outcome:
 
 def _progress(found: Found, folder: Path, parser_class: type[argparse.ArgumentParser]) -> str:
     experiment = load(found.folder)
-    settings = make_settings(found, experiment, make_parser(found, experiment, parser_class).parse_args(
-        arguments_of(found)))
-    results, machine = folder / RESULTS, describe_machine()
-    done = {r.key for r in read(results, experiment=found.name) if r.done} if results.exists() else set()
-    cases = cases_of(experiment, settings)
-    held = sum(key_of(found.name, case, settings, machine) in done for case in cases)
-    return f"{held} of {len(cases)} cases are measured"
+    arguments = make_parser(found, experiment, parser_class).parse_args(arguments_of(found))
+    settings = make_settings(found, experiment, arguments)
+    cases = select(cases_of(experiment, settings), arguments.only)
+    missing = unmeasured(found, settings, cases, folder / RESULTS)
+    return f"{len(cases) - len(missing)} of {len(cases)} cases are measured"
 
 
 def expected_table(experiments: Sequence[Found], outcomes: Sequence[Outcome] = ()) -> str:
@@ -140,4 +120,4 @@ def arguments_of(found: Found) -> list[str]:
 
 def command(found: Found) -> str:
     """The command line of the committed run."""
-    return " ".join(["polysched bench", found.name, *arguments_of(found)])
+    return shlex.join(["polysched", "bench", found.name, *arguments_of(found)])

@@ -15,6 +15,7 @@ Communications 35(12), 1987 (its formula is that of equal inputs); checked again
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,19 +78,19 @@ def packet_latency(rates: np.ndarray, target: MeshTarget, router: Router) -> Lat
                          witness=f"shape {rates.shape} on {target.headline()}")
     if not rates.any():
         return Latency(cycles=0.0, empty=0.0, busiest=0.0)
-    inputs = _inputs(rates * router.flits, target)
+    routes = {(a, b): _links(a, b, target) for a, b in np.argwhere(rates > 0).tolist()}
+    inputs = _inputs(rates * router.flits, routes)
     busy = inputs.sum(1)
     waits = np.zeros(len(busy))
     used = (busy > 0) & (busy < 1)
     p = busy[used]
     waits[used] = (p ** 2 - (inputs[used] ** 2).sum(1)) / (2 * p * (1 - p)) * router.flits
-    waits[busy >= 1] = np.where((inputs[busy >= 1] > 0).sum(1) > 1, np.inf, 0.0)
-    weights = rates / rates.sum()
-    hops = np.array([[len(_links(a, b, target)) - 1 for b in range(cores)] for a in range(cores)])
-    empty = float((weights * hops).sum() * router.hop + router.ends + router.flits - 1)
-    passing = sum(weights[a, b] * waits[_links(a, b, target)].sum()
-                  for a, b in np.argwhere(rates > 0).tolist())
-    return Latency(cycles=empty + float(passing), empty=empty, busiest=float(busy.max()))
+    waits[(busy > 1) | ((busy == 1) & ((inputs > 0).sum(1) > 1))] = np.inf
+    total = rates.sum()
+    hops = float(sum(rates[ends] * (len(links) - 1) for ends, links in routes.items()) / total)
+    waited = float(sum(rates[ends] * waits[links].sum() for ends, links in routes.items()) / total)
+    empty = hops * router.hop + router.ends + router.flits - 1
+    return Latency(cycles=empty + waited, empty=empty, busiest=float(busy.max()))
 
 
 def _links(source: int, sink: int, target: MeshTarget) -> list[int]:
@@ -108,12 +109,12 @@ def _links(source: int, sink: int, target: MeshTarget) -> list[int]:
     return [*found, (row * target.columns + column) * 5 + 4]
 
 
-def _inputs(flits: np.ndarray, target: MeshTarget) -> np.ndarray:
+def _inputs(flits: np.ndarray, routes: Mapping[tuple[int, int], list[int]]) -> np.ndarray:
     """The share of cycles in which each input of a core brings a flit for each output; input 4 is the core itself."""
-    found = np.zeros((target.rows * target.columns * 5, 5))
-    for source, sink in np.argwhere(flits > 0).tolist():
+    found = np.zeros((len(flits) * 5, 5))
+    for ends, links in routes.items():
         by = 4
-        for output in _links(source, sink, target):
-            found[output, by] += flits[source, sink]
+        for output in links:
+            found[output, by] += flits[ends]
             by = output % 5
     return found

@@ -39,7 +39,7 @@ def stitched_program(scop: Scop, options: PipelineOptions) -> StitchedProgram | 
     """
     flat, _ = collapse_rows(analyse(scop), options.collapses_for(), options.row_loss)
     plain = replace(options, collapse=False)
-    dependences = analysed(flat.scop, expand=plain.expand).dependences
+    dependences = analysed(flat.scop, expand=plain.expand, known=flat).dependences
     schedule = scheduled(dependences, plain)
     found = stitch(schedule, plain.target(), parameters=plain.assumed_in(flat.scop))
     if found is None:

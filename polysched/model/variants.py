@@ -99,11 +99,10 @@ class Chosen:
 def predicted_seconds(made: Optimized, asked: Asked) -> dict[int, float]:
     """Wall time of a kernel by the projected model, for every sampled size; empty where it cannot say."""
     target, found = made.options.target(), {}
-    plans = {band.band: band.plan for band in made.tiled.bands if band.plan is not None}
     for size in asked.sampled:
         sizes = {**dict(asked.assumed), asked.parameter: size}
         seconds = program_seconds(predict(made.dependences, made.tiled.tree, target=target, parameters=sizes,
-                                          plans=plans), target)
+                                          plans=made.tiled.plans), target)
         if seconds is None:
             return {}
         found[size] = seconds

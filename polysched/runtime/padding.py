@@ -2,7 +2,8 @@
 
 A job that runs alone takes a share of one core's bandwidth out of memory: the bytes that its tiles move there, over
 what a core moves in the time that they take.  All cores together have `LIMITS.memory_cores` times the bandwidth of one.
-Where jobs want more than that, the time in which a request waits for memory is longer by as much.
+Where jobs want more than that, the time in which a request waits for memory is longer by as much.  That constant is of
+one machine with two cores, and no run has compared what is expected with what requests take.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ def demand(kernel: PreemptibleKernel | PreemptibleModel, arguments: Mapping[str,
     if not isinstance(kernel, PreemptibleKernel):
         return 1.0
     target, tiled = target or host(), kernel.tiled
-    plans = {band.band: band.plan for band in tiled.bands if band.plan is not None}
     found = predict(tiled.schedule.dependences, tiled.tree, target=target, parameters=kernel.sizes(arguments),
-                    plans=plans)
-    if found.traffic is None or not found.seconds:
+                    plans=tiled.plans)
+    if not found.traffic or not found.seconds:
         return 1.0
     return min(1.0, found.traffic[-1] / (found.seconds * target.bandwidth(0)))
 

@@ -170,9 +170,8 @@ class Explorer:
             schedule = scheduled(self.dependences(recipe), options)
             tiling = replace(options.tiling_options(), bands={}, parameters=self.sizes)
             tiled = tile(schedule, replace(tiling, parameters={}), alone=False)
-            plans = {band.band: band.plan for band in tiled.bands if band.plan is not None}
             predicted = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=self.sizes,
-                                plans=plans)
+                                plans=tiled.plans)
             self._rows[key] = _Row(tree=str(schedule.tree), bands=tuple(
                 BandFacts(choices, tiling.target) for choices in band_choices(schedule, tiling)),
                 seconds=program_seconds(predicted, tiling.target))

@@ -124,7 +124,7 @@ def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, Sch
 def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> Tried:
     tiled = tile(schedule, tiling, alone=False)
     prediction = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=tiling.parameters,
-                         plans={band.band: band.plan for band in tiled.bands if band.plan is not None})
+                         plans=tiled.plans)
     seconds = program_seconds(prediction, tiling.target)
     note = f"no prediction: {prediction.unknown[0]}" if seconds is None else ""
     return Tried(Candidate(name=name, predicted_seconds=seconds, note=note), tiled)

@@ -86,6 +86,11 @@ class TiledSchedule(Shown):
     unused: tuple[Unused, ...] = ()
     one_at_a_time: OneAtATime | None = None
 
+    @property
+    def plans(self) -> dict[int, BandPlan]:
+        """How the edges came about, by band: what `predict` asks for."""
+        return {band.band: band.plan for band in self.bands if band.plan is not None}
+
     def headline(self) -> str:
         """For instance `of gemm: tiles 32x32x32 in band 0`."""
         tiles = ", ".join(f"{'x'.join(map(str, b.sizes))} in band {b.band}" for b in self.bands if b.sizes)

@@ -14,7 +14,7 @@ from tests.cli.command import is_refusal, polysched
 
 def test_the_demo_shows_every_stage_verified_with_times(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """With fewer pairs than a user gets, of whom the demo takes 6 seconds for each program."""
+    """In half a second of pairs for each program; a user's demo takes six."""
     monkeypatch.setattr(demo, "BUDGET_SECONDS", 0.5)
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0

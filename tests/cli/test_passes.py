@@ -39,7 +39,6 @@ def test_unknown_passes_and_passes_without_a_file_are_refused(tmp_path: Path) ->
     unknown = polysched("passes", "--print-after", "vectorize", folder=tmp_path)
     assert is_refusal(unknown)
     assert "no pass vectorize; did you mean vectorise?" in unknown.stderr
-    assert "vectorise" in unknown.stderr
     nothing = polysched("passes", "--print-after", "vectorise", folder=tmp_path)
     assert is_refusal(nothing)
     assert "a pass needs a file to run on" in nothing.stderr

@@ -97,6 +97,12 @@ def test_a_dry_run_counts_what_is_measured_and_a_killed_run_goes_on(tmp_path: Pa
     assert log.read_text().split() == ["one", "four", "four"]
 
 
+def test_a_dry_run_counts_the_cases_that_the_committed_run_chose(tmp_path: Path) -> None:
+    (write_toy(tmp_path) / "experiment.toml").open("a").write('arguments = ["--only", "t*"]\n')
+    dry = polysched("bench", "--all", "out", "--dry-run", folder=tmp_path)
+    assert outcomes(dry.stdout) == {"toy --only 't*'": "0 of 2 cases are measured"}
+
+
 @pytest.mark.parametrize("words", [["--only", "toy"], ["--dry-run"], ["--all", "out", "--only", "no*"]])
 def test_what_chooses_is_refused_where_it_chooses_nothing(words: list[str], tmp_path: Path) -> None:
     write_toy(tmp_path)

@@ -104,6 +104,48 @@ def test_programs_of_pluto_are_read_with_the_sizes_of_the_configuration() -> Non
         assert {p.spelling for p in run.program(case.name).parameters} == set(case.parameters["sizes"])
 
 
+@pytest.mark.parametrize(("seconds", "objection"), [
+    ({"pipelined, 128": 2.0, "diamond, auto": 1.5, "diamond tiles, 128": 1.0}, ""),
+    ({"pipelined, 128": 1.2, "pipelined, 512": 1.3, "diamond, 128": 1.0}, "diamonds are 1.20 times as fast"),
+    ({"pipelined, 128": 2.0}, "jacobi_2d, diamond has no verified time")])
+def test_diamonds_are_faster_by_their_best_tiles_where_there_is_a_face(
+        seconds: dict[str, float], objection: str) -> None:
+    run = room("diamonds")
+    face = record("jacobi_2d", {"pipelined": [1, 2, 1], "diamond": [4, 4, 4], "problems": {},
+                                "seconds": {run.WRITTEN: 3.0, **seconds}})
+    none = record("seidel_2d", {"pipelined": [1, 2, 1], "diamond": [1, 2, 1],
+                                "problems": {"diamond, auto": "it differs"},
+                                "seconds": {run.WRITTEN: 3.0, "pipelined, 128": 1.0, "diamond, 128": 2.0}})
+    said = run.verdict([face, none])
+    assert objection in said
+    assert bool(objection) == bool(said)
+    lines = [[cell.strip() for cell in line.split("|")] for line in run.table([face, none]).splitlines()]
+    assert next(cells[-3:-1] for cells in lines if cells[1:2] == ["seidel_2d, diamond"]) == ["2000.0", "1.50"]
+    assert ["- seidel_2d, diamond, auto: it differs"] in lines
+
+
+@pytest.mark.parametrize(("taken", "objection"), [
+    ((4.3, 1.0), ""), ((4.0, 1.0), "tiles over time give 4.00"), ((4.3,), "heat_1d has no verified times")])
+def test_what_is_tiled_over_time_is_faster_by_the_lesser_speed_up(taken: tuple[float, ...], objection: str) -> None:
+    run = room("periodic_stencils")
+    band = {"depth": 2, "without": 1, "with": 2, "wrong": "", "negative": True, "seconds": 0.1, "problems": {}}
+    stencil = record("heat_1d", {**band, "taken": dict(zip((run.WRITTEN, run.TILED), taken, strict=False))})
+    other = record("reversal", {**band, "taken": {run.WRITTEN: 1.0, run.TILED: 1.0}})
+    said = run.verdict([stencil, other])
+    assert objection in said
+    assert bool(objection) == bool(said)
+
+
+@pytest.mark.parametrize(("more", "objection"), [
+    ({"ratio": 1.5}, ""), ({"ratio": 1.3}, "stitched kernels are 1.30 times as fast"),
+    ({"refused": "no shape"}, "softmax has no time: no shape")])
+def test_stitched_kernels_are_faster_than_greedy_ones(more: dict[str, Any], objection: str) -> None:
+    said = room("stitched_kernels").verdict([record("softmax", {
+        "cost_kernels": 1, "dominator_kernels": 4, "cost_bytes": 8, "compulsory_bytes": 8, **more})])
+    assert objection in said
+    assert bool(objection) == bool(said)
+
+
 def waits(way: str, kernel: float, wait: float, *, latency: float = 1.0, runs: int = 10) -> SimpleNamespace:
     values = {"kernel_seconds": kernel, "waits": [wait] * 3, "latencies": [latency], "alone": [1.0], "runs": runs,
               "left_seconds": 10 * kernel}

@@ -1,6 +1,5 @@
 """Latency on a loaded mesh: by hand, by a simulation of its own, and beside recorded runs of BookSim2."""
 
-import importlib.util
 import json
 import random
 from collections import deque
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import UsageError
+from polysched.experiment.folders import load_module
 from polysched.mesh.contention import Router, packet_latency
 from polysched.mesh.target import MeshTarget
 
@@ -36,6 +36,12 @@ def test_packets_of_one_input_do_not_wait_for_each_other() -> None:
 def test_a_link_that_is_asked_for_too_much_saturates() -> None:
     rates = np.zeros((3, 3))
     rates[0, 2] = rates[1, 2] = 0.5
+    assert packet_latency(rates, LINE, Router(hop=1)).cycles == np.inf
+
+
+def test_a_core_that_sends_more_than_its_link_passes_saturates_it() -> None:
+    rates = np.zeros((3, 3))
+    rates[0, 2] = 1.5
     assert packet_latency(rates, LINE, Router(hop=1)).cycles == np.inf
 
 
@@ -69,9 +75,7 @@ def test_a_router_takes_time() -> None:
 
 
 def test_recorded_runs_of_booksim_are_predicted() -> None:
-    spec = importlib.util.spec_from_file_location("booksim", RECORDED.with_name("booksim.py"))
-    booksim = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(booksim)
+    booksim = load_module(RECORDED.with_name("booksim.py"))
     recorded = json.loads(RECORDED.read_text())
     assert recorded["revision"].startswith("28f43299")
     assert recorded["configuration"] == booksim.CONFIGURATION

@@ -4,11 +4,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import polysched
+import polysched.emit_gpu
+import polysched.gpu.scratchpad
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.errors import BudgetExceededError, OutputError, UnsupportedScopError, UsageError
 from polysched.pipeline import optimize, source_to_source, transform_file
@@ -274,3 +277,11 @@ def test_the_rooms_of_devices_are_loaded_where_one_is_asked_for() -> None:
     names = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout.split()
     assert "polysched.gpu.options" in names
     assert not {"polysched.gpu.mapping", "polysched.gpu.decide", "polysched.emit_gpu.emission"} & set(names)
+
+
+@pytest.mark.parametrize("room", [polysched.gpu, polysched.gpu.scratchpad, polysched.emit_gpu])
+def test_rooms_of_devices_have_the_names_that_they_list(room: ModuleType) -> None:
+    assert dir(room) == sorted(room.__all__)
+    assert all(getattr(room, name).__name__ == name for name in room.__all__)
+    with pytest.raises(AttributeError, match=f"module '{room.__name__}' has no attribute 'nonsense'"):
+        _ = room.nonsense

@@ -1,6 +1,6 @@
 """What the model says of bandwidth, and what follows for a latency."""
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from polysched.scop.expression import build, placeholder, symbols
 from polysched.scop.expression.operators import matmul
 
 
-@lru_cache(maxsize=1)
+@cache
 def product() -> PreemptibleKernel:
     m, n, k = symbols("m n k")
     return preemptible(build(matmul(placeholder("a", (m, k), "float32"), placeholder("b", (k, n), "float32")),
@@ -24,7 +24,7 @@ def squares(size: int) -> dict[str, np.ndarray]:
     return {a.name: np.zeros((size, size), np.float32) for a in product().scop.arrays}
 
 
-@lru_cache(maxsize=1)
+@cache
 def added() -> PreemptibleKernel:
     return preemptible(from_c_text("""void f(int n, double a[n], double b[n], double c[n]) {
 #pragma scop

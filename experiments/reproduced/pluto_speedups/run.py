@@ -16,8 +16,7 @@ from typing import Any
 
 from polysched.dependence import analyse
 from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
-from polysched.experiment.candidates import VersionedFunction
-from polysched.experiment.standings import Standings
+from polysched.experiment.candidates import WRITTEN, VersionedFunction, outcome
 from polysched.experiment.tables import markdown_table
 from polysched.scheduling import pluto
 from polysched.scop import from_c_file, from_c_text
@@ -29,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from programs import PROGRAMS
 
 KERNELS = Path(__file__).parents[3] / "tests" / "kernels"
-WRITTEN, TILED, PARALLEL = "the C file", "tiled, one thread", "tiled, threads"
+TILED, PARALLEL = "tiled, one thread", "tiled, threads"
 HEADINGS = ("kernel", "the C file, ms", "tiled, ms", "times as fast", "on threads, ms", "times as fast as on one",
             "as the C file")
 LOCAL = 1.5
@@ -76,13 +75,6 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                       most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
         standings = run_contest(made, rules, Path(name), report)
     return {"sizes": sizes, "threads": threads, **outcome(standings)}
-
-
-def outcome(standings: Standings) -> dict[str, Any]:
-    """Median seconds per way, and what is wrong with ways that have none."""
-    return {"seconds": {v.name: statistics.median(s.wall_seconds for taken in v.rounds.values() for s in taken)
-                        for v in standings.variants if v.timed},
-            "problems": {v.name: v.problem for v in standings.variants if not v.timed}}
 
 
 def gains(records: Sequence[Record]) -> dict[str, Gain]:

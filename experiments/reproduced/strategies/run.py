@@ -10,14 +10,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from polysched.dependence import Dependences, analyse
 from polysched.errors import PolyschedError
-from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
-from polysched.experiment.candidates import VersionedFunction
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.candidates import WRITTEN, VersionedFunction, raced
 from polysched.experiment.tables import markdown_table
 from polysched.scheduling import STRATEGIES, by_strategy
 from polysched.scheduling.tree.tree_text import tree_text
@@ -27,7 +26,7 @@ from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 KERNELS = Path(__file__).parents[3] / "tests" / "kernels"
-REFERENCE, PLUTO = "the C file", "pluto"
+PLUTO = "pluto"
 HEADINGS = ("kernel", "schedules", "best strategy", "times as fast as Pluto's")
 # the published mean is of the best configuration per kernel
 PUBLISHED = 1.80
@@ -61,23 +60,14 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     tiled = schedules(analyse(scop), options)
     with tempfile.TemporaryDirectory(prefix="polysched-strategies-") as name:
         kernel = VersionedFunction(scop=scop, sizes=sizes, folder=Path(name), openmp=threads > 1)
-        made = [Contender(name=REFERENCE, make=kernel.as_written, threads=threads)]
-        made += [Contender(name=n, make=partial(kernel.transformed, f"strategy_{k}", t), threads=threads)
-                 for k, (n, t) in enumerate(tiled.items())]
-        rules = Rules(reference=REFERENCE, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
-                      most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
-        standings = run_contest(made, rules, Path(name), report)
-    problems = {v.name: v.problem for v in standings.variants if not v.timed}
-    seconds = {v.name: statistics.median(s.wall_seconds for taken in v.rounds.values() for s in taken)
-               for v in standings.variants if v.timed}
-    return {"sizes": sizes, "threads": threads, "seconds": seconds, "problems": problems}
+        return {"sizes": sizes, "threads": threads, **raced(kernel, tiled, settings, report, threads=threads)}
 
 
 def gains(records: Sequence[Record]) -> dict[str, tuple[str, float, int]]:
     """Per kernel the fastest strategy, how many times as fast as Pluto it is, and how many schedules there are."""
     found = {}
     for record in (r for r in records if r.done and PLUTO in r.values["seconds"]):
-        taken = {name: s for name, s in record.values["seconds"].items() if name != REFERENCE}
+        taken = {name: s for name, s in record.values["seconds"].items() if name != WRITTEN}
         best = min(taken, key=lambda name: taken[name])
         found[record.case] = (best, taken[PLUTO] / taken[best], len(taken))
     return found

@@ -42,7 +42,7 @@ def exit_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPri
         return None
     testing = loops_of_test(loop.body) is not None
     return next((text for text in _common(loop, printer_of) if not text.startswith("!")
-                 and is_element(text) <= testing), None)
+                 and (testing or not is_element(text))), None)
 
 
 def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPrinter]) -> str | None:
@@ -50,8 +50,8 @@ def entry_test(loop: For, printer_of: Callable[[StatementInstance], ExpressionPr
 
     Of an element it is one only where every iteration makes it: then the element exists where the loop runs at all.
     """
-    always = loops_of_test(loop.body) == ()
-    return next((text for text in _common(loop, printer_of) if is_element(text) <= always), None)
+    always = loop.guard is None and loops_of_test(loop.body) == ()
+    return next((text for text in _common(loop, printer_of) if always or not is_element(text)), None)
 
 
 def is_element(test: str) -> bool:
@@ -67,7 +67,7 @@ def loops_of_test(body: Node) -> tuple[For, ...] | None:
             return min(found, key=len, default=None)
         case Local():
             return loops_of_test(body.body)
-        case For():
+        case For(guard=None):
             return (body,) if loops_of_test(body.body) == () else None
         case _:
             return () if isinstance(body, StatementInstance) or (

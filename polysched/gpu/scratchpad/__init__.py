@@ -23,4 +23,8 @@ __all__ = ["ScratchpadMapping", "ScratchpadOptions", "at_sizes", "map_to_scratch
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"polysched.gpu.scratchpad.{_HOME[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

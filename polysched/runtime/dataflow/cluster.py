@@ -133,6 +133,8 @@ class Cluster:
         self._codes: dict[str, tuple[Code, Any]] = {}
         self._loaded: set[tuple[str, str]] = set()     # processes by name, with the keys of code
         self._pending: dict[Node, None] = {}   # sent, and not ended
+        self._closed = False
+        self._over: Exception | None = None    # why no node is sent any more
         self._lock = RLock()
         self._started = time.monotonic()
         self._thread = Thread(target=self._watch, name="polysched-dataflow", daemon=True)
@@ -149,7 +151,10 @@ class Cluster:
                 f"{self.sent_again} nodes sent again>")
 
     def close(self) -> None:
-        """End the workers; results that nobody fetched are gone."""
+        """End the workers; results that nobody fetched are gone, and whoever waits for one is told."""
+        if self._closed:
+            return
+        self._closed = True
         self._events.put(None)
         self._thread.join()
         self._engine.close()
@@ -224,6 +229,8 @@ class Cluster:
     def _send(self, node: Node) -> None:
         if node.references or node.ended.is_set():
             return
+        if self._over is not None:
+            raise self._over
         for before in node.inputs:
             self._send(before)
         self._start(node)
@@ -233,13 +240,13 @@ class Cluster:
         node.attempt += 1
         node.actor = self._engine.name(actor)
         attempt = node.attempt
-        self._pending.setdefault(node)
         arguments = [a.node.references[a.at] if isinstance(a, Future) else a.held if isinstance(a, Put) else a
                      for a in node.arguments]
         code = None if (node.actor, node.code.key) in self._loaded else self._reference(node.code)
         node.references = self._engine.run(
             actor, node.code.key, code, node.code.results, arguments,
             lambda told, error: self._events.put(Ended(node=node, attempt=attempt, told=told, error=error)))
+        self._pending.setdefault(node)   # now: what cannot be sent is not sent again either
 
     def _reference(self, code: Code) -> Any:
         if code.key not in self._codes:
@@ -247,14 +254,22 @@ class Cluster:
         return self._codes[code.key][1]
 
     def _watch(self) -> None:
-        """The thread that hears of ends and losses."""
-        while (event := self._event()) is not None:
-            with self._lock:
-                if isinstance(event, Closed):
-                    self._lost(event.actor, "connection")
-                elif event.node.attempt == event.attempt and not event.node.ended.is_set():
-                    self._ended(event.node, event.told, event.error)
-                self._start_spares(self.spare_seconds)
+        """The thread that hears of ends and losses; where it ends, nobody waits any longer."""
+        over: Exception = RunFailedError("the cluster was closed")
+        try:
+            while (event := self._event()) is not None:
+                with self._lock:
+                    if isinstance(event, Closed):
+                        self._lost(event.actor, "connection")
+                    elif event.node.attempt == event.attempt and not event.node.ended.is_set():
+                        self._ended(event.node, event.told, event.error)
+                    self._start_spares(self.spare_seconds)
+        except Exception as error:   # the engine's: it starts or sends nothing more
+            over = error
+        with self._lock:
+            self._over = over
+            for node in list(self._pending):
+                self._fail(node, over)
 
     def _event(self) -> Ended | Closed | None:
         """The next event; one without a name where a missing spare process has waited long enough."""

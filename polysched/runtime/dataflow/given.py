@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import pickle
-from copy import deepcopy
+from dataclasses import fields
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_OF_A_FEW_BYTES = (bool, float, complex, type(None), np.number, np.bool_)
+_FIXED = (*_OF_A_FEW_BYTES, int, str, bytes, type, FunctionType, BuiltinFunctionType, np.ufunc)
 
 
 def is_small(value: Any, most: int) -> bool:
     """Whether a value has at most so many bytes when it travels; what only Ray can pack is not small."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
+    if _is_plain_array(value):
         return bool(value.nbytes <= most)
-    if isinstance(value, (bool, float, complex, type(None), np.generic)):
+    if isinstance(value, _OF_A_FEW_BYTES):
         return True
     try:
         return len(pickle.dumps(value, protocol=5)) <= most
@@ -24,15 +26,21 @@ def is_small(value: Any, most: int) -> bool:
 
 
 def is_fixed(value: Any) -> bool:
-    """Whether nobody can change a value: numbers, text, frozen records, and tuples of them."""
+    """Whether nobody can change a value: numbers, text, functions, and tuples and frozen records of them."""
     if isinstance(value, tuple):
         return all(is_fixed(each) for each in value)
     record = getattr(type(value), "__dataclass_params__", None)
-    return isinstance(value, _FIXED) or callable(value) or (record is not None and bool(record.frozen))
+    if record is not None and record.frozen:
+        return all(is_fixed(getattr(value, field.name)) for field in fields(value))
+    return isinstance(value, _FIXED)
 
 
 def copied(value: Any) -> Any:
-    """A value that stays as it is now."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
+    """A small value as it is now, whatever happens to that one; packing takes a third of the time of `deepcopy`."""
+    if _is_plain_array(value):
         return value.copy(order="K")
-    return value if is_fixed(value) else deepcopy(value)
+    return value if is_fixed(value) else pickle.loads(pickle.dumps(value, protocol=5))
+
+
+def _is_plain_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and not value.dtype.hasobject

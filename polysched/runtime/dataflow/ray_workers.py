@@ -61,6 +61,10 @@ class RayWorkers:
         self._joined = not self.ray.is_initialized()
         if self._joined:
             self._join(count, address, store)
+        self.actors: list[Any] = []
+        self._calls: dict[tuple[str, int], Any] = {}   # a process's method for so many values, which takes time to make
+        self._watched: dict[str, str] = {}             # processes by the names of their tickets
+        self._detector = FailureDetector(self._host(address), lambda ticket: self._closed(ticket, lost))
         self._group = self.ray.util.placement_group([{"CPU": 1}] * count, strategy="SPREAD")
         if not self._group.wait(seconds):
             self.ray.util.remove_placement_group(self._group)
@@ -69,10 +73,7 @@ class RayWorkers:
             raise RunFailedError(f"the cluster has no places for {count} workers at once",
                                  witness=f"{free:g} cores are free", hint="fewer workers, or more machines")
         self._kind = _worker_class(self.ray)
-        self._calls: dict[tuple[str, int], Any] = {}   # a process's method for so many values, which takes time to make
-        self._watched: dict[str, str] = {}             # processes by the names of their tickets
-        self._detector = FailureDetector(self._host(address), lambda ticket: self._closed(ticket, lost))
-        self.actors: list[Any] = [self.start(place) for place in range(count)]
+        self.actors += [self.start(place) for place in range(count)]
 
     def _join(self, count: int, address: str | None, store: int) -> None:
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -91,7 +92,7 @@ class RayWorkers:
         return "127.0.0.1" if address is None and self._joined else str(self.ray.util.get_node_ip_address())
 
     def _closed(self, ticket: str, lost: Callable[[str], None]) -> None:
-        name = self._watched.get(ticket)
+        name = self._watched.pop(ticket, None)
         if name is not None:
             lost(name)
 
@@ -141,7 +142,7 @@ class RayWorkers:
         return loaded
 
     def forget(self, actor: Any) -> None:
-        """Drop what is kept of a lost process."""
+        """Drop what is kept of a lost process; if its connection alone is lost, Ray ends it, since nobody holds it."""
         self.actors.remove(actor)
         for place in [p for p in self._calls if p[0] == self.name(actor)]:
             del self._calls[place]
@@ -184,9 +185,8 @@ class RayWorkers:
 
     def close(self) -> None:
         """End the processes; a cluster that was started here ends, too."""
-        if hasattr(self, "_detector"):
-            self._detector.close()
-        for actor in getattr(self, "actors", []):
+        self._detector.close()
+        for actor in self.actors:
             self.ray.kill(actor)
         self.ray.util.remove_placement_group(self._group)
         if self._joined:

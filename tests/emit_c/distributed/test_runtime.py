@@ -57,10 +57,11 @@ def test_waits_have_their_times() -> None:
 
 
 LATE = r"""
+#include <time.h>
 int main(void) {
   const int value = 7;
   int found = 0;
-  const double begin = MPI_Wtime();
+  const double started = (double)clock() / CLOCKS_PER_SEC, begin = MPI_Wtime();
   if (polysched_me == 1) usleep(200000);
   polysched_put(1 - polysched_me, &value, sizeof value);
   polysched_in[1 - polysched_me].size += sizeof value;
@@ -78,8 +79,7 @@ int main(void) {
 def test_a_rank_that_waits_leaves_its_core(tmp_path: Path) -> None:
     from polysched.measure.ranks import mpi_command
     source, program = tmp_path / "a.c", str(tmp_path / "a")
-    main = LATE.replace("const double begin", "const double started = (double)clock() / CLOCKS_PER_SEC, begin")
-    source.write_text(RUNTIME + "#include <time.h>\n" + main)
+    source.write_text(RUNTIME + LATE)
     subprocess.run([mpi_command("mpicc"), "-O1", str(source), "-o", program], check=True)
     done = subprocess.run([mpi_command("mpiexec"), "-n", "2", program], capture_output=True, text=True, timeout=60,
                           check=True)

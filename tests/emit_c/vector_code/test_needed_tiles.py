@@ -23,8 +23,10 @@ PROGRAMS = {
         for (int k = 0; k < n; k++) if (mask[k] > 0) C[i][j] += A[i][k] * B[k][j];""",
     "some columns": """for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (mask[j] > 0)
         for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];""",
+    "a sum over a triangle": """for (int i = 0; i < n; i++) if (mask[i]) for (int j = 0; j < n; j++)
+        for (int k = 0; k < n; k++) for (int l = 0; l < k; l++) C[i][j] += A[i][k] * B[l][j];""",
 }
-TESTED = ("a product of some rows", "other rows set")
+TESTED = ("a product of some rows", "other rows set", "a sum over a triangle")
 
 
 def emitted(body: str) -> str:

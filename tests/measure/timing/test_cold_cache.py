@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from polysched.measure.timing import cold_cache
+from polysched.measure.timing import cold_cache, machine
 from polysched.measure.timing.cold_cache import MOST_BYTES, Flush, flush_for, flush_from
 
 
@@ -18,7 +18,7 @@ from polysched.measure.timing.cold_cache import MOST_BYTES, Flush, flush_for, fl
 ])
 def test_twice_what_caches_hold(caches: dict[str, int], shared: int, private: int,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold_cache, "describe_machine", lambda: SimpleNamespace(caches=caches))
+    monkeypatch.setattr(machine, "describe_machine", lambda: SimpleNamespace(caches=caches))
     assert flush_for((3, 1)) == Flush(shared_bytes=shared, private_bytes=private, processors=(1, 3))
 
 

@@ -1,6 +1,7 @@
 """Workers die before every node in turn; nothing is lost, and at most one node runs twice."""
 
-from threading import Event
+import time
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_a_new_spare_process_waits_until_no_node_is_pending(in_process) -> None:
     cluster, gate = in_process(crash_before={0}, tells=True, spare_seconds=100), Event()
     end = gated(cluster, gate, 7)
     while not cluster.losses:
-        pass
+        time.sleep(0.001)
     assert "0 spare" in repr(cluster)
     gate.set()
     assert end.result(30) == 7
@@ -176,7 +177,7 @@ def test_a_new_spare_process_does_not_wait_forever(in_process) -> None:
     cluster, gate = in_process(crash_before={0}, tells=True, spare_seconds=0.05), Event()
     end = gated(cluster, gate)
     while not cluster.losses or "0 spare" in repr(cluster):
-        pass
+        time.sleep(0.001)
     assert not end.done
     gate.set()
     assert end.result(30) == 0
@@ -203,3 +204,48 @@ def test_code_is_loaded_once(in_process) -> None:
 def test_the_wait_of_a_spare_process_is_checked(seconds: float) -> None:
     with pytest.raises(UsageError, match="a missing spare process waits"):
         Cluster(spare_seconds=seconds)
+
+
+def test_what_cannot_be_sent_is_not_sent_again(in_process, monkeypatch) -> None:
+    cluster = in_process(crash_before={0})
+    program, send = cluster.program("p"), cluster._engine.run
+
+    def sent(actor, key: str, *more):
+        if key == "bad":
+            raise TypeError("it cannot be packed")
+        return send(actor, key, *more)
+    monkeypatch.setattr(cluster._engine, "run", sent)
+    with pytest.raises(TypeError, match="it cannot be packed"):
+        program.call(FunctionCode(function=abs, key="bad"), 1)
+    assert program.call(ADD, 1, 2).result(30) == 3
+    assert len(cluster.losses) == 1
+
+
+def test_an_engine_that_starts_nothing_more_is_told(in_process, monkeypatch) -> None:
+    cluster = in_process(spares=0, crash_before={0})
+    program = cluster.program("p")
+
+    def start(place: int) -> None:
+        raise OSError(f"no process at place {place}")
+    monkeypatch.setattr(cluster._engine, "start", start)
+    first = program.call(ADD, 1, 2)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no process at place 0"):
+            first.result(30)
+    with pytest.raises(OSError, match="no process at place 0"):
+        program.call(ADD, 1, 2)
+
+
+def test_whoever_waits_is_told_that_the_cluster_was_closed(in_process) -> None:
+    cluster, gate = in_process(), Event()
+    program = cluster.program("p")
+    end = program.call(ADD, gated(cluster, gate), 1)
+    closing = Thread(target=cluster.close)
+    closing.start()
+    with pytest.raises(RunFailedError, match="the cluster was closed"):
+        end.result(30)
+    gate.set()
+    closing.join(30)
+    cluster.close()
+    with pytest.raises(RunFailedError, match="the cluster was closed"):
+        program.call(ADD, 1, 2)

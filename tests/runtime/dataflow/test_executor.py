@@ -3,6 +3,8 @@
 import os
 import threading
 
+import pytest
+
 from polysched.runtime.dataflow import FunctionCode
 from polysched.runtime.dataflow.executor import Executor
 
@@ -41,8 +43,5 @@ def test_nodes_of_several_callers_run_one_at_a_time_in_one_thread() -> None:
 def test_an_error_of_code_is_raised_in_the_caller() -> None:
     executor, code = Executor(), FunctionCode(function=lambda: 1 // 0)
     for _ in range(2):
-        try:
+        with pytest.raises(ZeroDivisionError):
             executor.run(code.key, lambda: code, ())
-        except ZeroDivisionError:
-            continue
-        raise AssertionError("no error")

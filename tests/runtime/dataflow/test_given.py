@@ -1,6 +1,8 @@
 """What a node is given stays as it was."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from polysched.runtime.dataflow.given import copied, is_fixed, is_small
 
 @dataclass(frozen=True)
 class Frozen:
-    number: int
+    inside: Any
 
 
 @dataclass
@@ -21,7 +23,9 @@ class Open:
 @pytest.mark.parametrize(("value", "fixed"), [
     (1, True), (1.5, True), ("a", True), (b"a", True), (None, True), (np.float32(1), True), ((1, "a"), True),
     (abs, True), (Frozen(1), True), ([1], False), ({}, False), (bytearray(b"a"), False), ((1, []), False),
-    (np.zeros(3), False), (np.zeros(()), False), (Open(1), False)])
+    (np.zeros(3), False), (np.zeros(()), False), (Open(1), False), (Frozen((1, "a")), True), (Frozen([1]), False),
+    (Frozen(np.zeros(3)), False), (partial(abs), False), (lambda: 0, True), (int, True), (np.sqrt, True),
+    (np.zeros(2, "i4,f8")[0], False)])
 def test_what_nobody_can_change(value, fixed: bool) -> None:
     assert is_fixed(value) == fixed
 
@@ -35,12 +39,17 @@ def test_what_is_small(value, small: bool) -> None:
 
 def test_copies_do_not_change_with_what_they_are_of() -> None:
     array, listed, inside = np.arange(4.0), [1, 2], np.array([[1], None], object)
-    kept = [copied(v) for v in (array, listed, inside)]
+    frozen, mixed = Frozen([1]), np.array([(1, [1])], [("a", int), ("b", object)])
+    kept = [copied(v) for v in (array, listed, inside, frozen, mixed)]
     array[:] = 0
+    frozen.inside.append(2)
+    mixed["b"][0].append(2)
     listed.append(3)
     inside[0].append(2)
     assert (kept[0] == np.arange(4.0)).all()
     assert kept[1] == [1, 2]
     assert kept[2][0] == [1]
+    assert kept[3] == Frozen([1])
+    assert kept[4]["b"][0] == [1]
     assert copied("a") == "a"
     assert copied(np.asfortranarray(np.zeros((2, 3)))).flags.f_contiguous

@@ -1,9 +1,12 @@
 """Real processes: values pass before they exist, processes are killed, errors come back."""
 
+import os
 import random
+import socket
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,7 +76,24 @@ def test_processes_killed_at_random_moments_change_no_result(ray_cluster) -> Non
             kill.join()
         while len(ray_cluster.losses) < before + 2:   # one may be killed behind the run
             time.sleep(0.01)
-        assert all(loss.heard == "connection" for loss in ray_cluster.losses[before:])
+
+
+def test_a_process_whose_connection_alone_is_lost_is_replaced_and_ends(ray_cluster) -> None:
+    ray_cluster.refill()
+    before, program = len(ray_cluster.losses), ray_cluster.program("p")
+    own = FunctionCode(function=os.getpid)
+    old = program.call(own).result(100)
+    x = 0
+    for _ in range(4):
+        x = program.call(FunctionCode(function=lambda x: (time.sleep(0.1), x + 1)[1]), x)
+    engine = ray_cluster._engine
+    ticket = next(t for t, name in engine._watched.items() if name == engine.name(ray_cluster._actors[0]))
+    next(line for line, name in engine._detector._names.items() if name == ticket).shutdown(socket.SHUT_RDWR)
+    assert x.result(100) == 4
+    assert [loss.heard for loss in ray_cluster.losses[before:]] == ["connection"]
+    assert program.call(own).result(100) != old
+    while Path(f"/proc/{old}").exists():
+        time.sleep(0.01)
 
 
 def test_kernels_run_on_large_arrays_of_other_workers(ray_cluster) -> None:

@@ -6,7 +6,6 @@ import ctypes
 import itertools
 import math
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +116,7 @@ def test_large_copies_are_shared_by_threads_only_where_that_is_allowed() -> None
     axes = tuple(Axis(name=n, coordinate=at, weight=1, extent=1 << 10) for at, n in enumerate("ij"))
     plan = CopyPlan(coordinates=(Coordinate(count=1 << 10, step=1 << 10), Coordinate(count=1 << 10, step=1)),
                     axes=axes, start=0)
-    dear = replace(Target(), costs=Costs(team_start_seconds=1e-3))
+    dear = Target(costs=Costs(team_start_seconds=1e-3))
     for team, shared in ((None, False), (Target(), True), (dear, False)):
         text = list(copy_loops(plan, array="a", buffer="b", to_buffer=True, team=team))
         assert text[0].startswith("#pragma omp parallel for") is shared
