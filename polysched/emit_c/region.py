@@ -210,8 +210,7 @@ class RegionPrinter:
         alone : iterations share a pragma, so that none ends the loop.
         """
         flag = None if alone or loop.mark.parallel or loop.yields else self.exit_test(loop)
-        left = None if flag is None else self._where_run(
-            (loops_of_test(loop.body) or ()) if is_element(flag) else (), CText(f"!{flag}", Level.UNARY), facts)
+        left = None if flag is None else self._where_made((f"!{flag}",), loops_of_test(loop.body) or (), facts)
         body = [*body, *([] if left is None else [f"if ({left})", f"{INDENT}break;"]),
                 *(['__asm__("" ::: "memory");'] if loop.forgets else []),
                 *([f"{self.index.macros.use('fence')}();"] if loop.fences else [])]
