@@ -24,7 +24,7 @@ from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.python_frontend import PythonScop, extract
-from polysched.scop.python_frontend.environment import identity, is_unchanged, outer_value
+from polysched.scop.python_frontend.environment import OuterNames, identity
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
@@ -84,6 +84,10 @@ class Kernel:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
         """
+        direct = None if kwargs or len(args) != len(self._places) else self._calls.direct_for(args)
+        if direct is not None and (passed := direct.values_for(args)) is not None:
+            self._last, self.fallback_reason = direct.code, None
+            return direct.run(passed, args)
         values = self._bound(args, kwargs)
         try:
             found, sizes = self._called(values)
@@ -110,11 +114,14 @@ class Kernel:
                 raise
             return self._plain(str(reason), args, kwargs)
         call.copy_back()
+        if not self.options.safe:
+            with self._lock:
+                self._calls.keep_direct(found, sizes, values, self.function)
         return call.returned()
 
     def _called(self, values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
         """The specialisation and the sizes of a call, as of an earlier one with arguments like these."""
-        signature = signature_of(values)
+        signature = signature_of(values.values())
         with self._lock:
             known = self._calls.look_up(signature)
         if known is not None and lie_apart(values) and _means_the_same(self.function, known[0].python):
@@ -329,4 +336,4 @@ def _type_text(kind: ArgumentType) -> str:
 
 def _means_the_same(function: Callable[..., Any], python: PythonScop) -> bool:
     """Whether the names from outside the function stand for what they stood for when it was extracted."""
-    return all(is_unchanged(value, outer_value(function, name)) for name, value in python.captured.items())
+    return OuterNames(function, python.captured).are_unchanged()

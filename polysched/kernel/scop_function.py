@@ -16,7 +16,7 @@ from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import FLAGS, CompiledScop
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
-from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
+from polysched.kernel.passed_values import address_of, empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
@@ -121,7 +121,7 @@ class ScopFunction:
         """Run the compiled code on the buffers."""
         if not self.scop.statements:
             return
-        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
+        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else address_of(buffers[a.name])
                   for a in self._passed]
         if self._compiled.function(*(sizes[p.name] for p in self.scop.parameters), *passed):
             raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
