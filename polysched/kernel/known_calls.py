@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from polysched.kernel.specialisation import Specialisation
 
 MOST_CALLS = LIMITS.kept_calls
+ALIGNED_WRITEABLE = 0x0100 | 0x0400
+"""`NPY_ARRAY_ALIGNED` and `NPY_ARRAY_WRITEABLE` (NumPy C-API, array flags)."""
+
 Signature = tuple[object, ...]
 
 
@@ -34,7 +37,7 @@ def signature_of(values: Iterable[Any]) -> Signature | None:
     found: list[object] = []
     for value in values:
         if type(value) is np.ndarray:
-            found.append((value.dtype, value.shape, value.strides, value.flags.num))
+            found.append((value.dtype, value.shape, value.strides, value.flags.num & ALIGNED_WRITEABLE))
         elif isinstance(value, (int, np.integer)):
             found.append((type(value), int(value)))   # may be a size; True is another one than 1
         elif isinstance(value, (float, np.floating)):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import islpy as isl
 
@@ -48,6 +49,7 @@ from polysched.tiling.tree.position import Position, branch, inside, is_independ
 WAVEFRONT_EDGE = LIMITS.wavefront_edge
 MOST_UNEVEN = LIMITS.most_uneven_share
 LEAST_GAIN = LIMITS.least_gain_share
+LARGER = LIMITS.larger_sizes
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
@@ -288,7 +290,7 @@ class Planner:
                 candidate=plan, level=level)
         bare = without_tiles(nest, shape, self.options.target)
         if _saves_traffic(plan, bare, problem):
-            return self.with_outer_level(plan, problem, free)
+            return self.with_outer_level(plan, problem, free, partial(self.grown, nest, band, position))
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
@@ -351,13 +353,27 @@ class Planner:
         return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
                        order=tuple(k for k in plan.order if edges[k] is not None))
 
-    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...]) -> BandPlan:
+    def grown(self, nest: Nest, band: Band, position: Position) -> Iterator[Nest]:
+        """The nest at larger sizes, where those assumed are guesses.
+
+        Operands of the sizes assumed may fit a cache that those of a program's sizes do not.
+        """
+        if nest.is_box and not all(nest.expected):
+            sizes = {name: value if name in self.named else LARGER * value for name, value in self.parameters.items()}
+            yield nest_of(self.scop, position, band.members, sizes, self.named)
+
+    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...],
+                         grown: Callable[[], Iterator[Nest]]) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
 
         Copies count, too.
 
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.
+
+        Parameters
+        ----------
+        grown : the nest at larger sizes, for which the plan shall be good as well.
         """
         target, usable = self.options.target, self.options.target.costs.usable_share
         further = [c for c in target.caches if c.size_bytes // c.shared_by * usable > 2 * inner.capacity_bytes]
@@ -376,9 +392,14 @@ class Planner:
         level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
         larger = [replace(plan, outer=(level,))] if level.order else []
 
-        def moved(p: BandPlan) -> int:
+        def moved_at(p: BandPlan) -> int:
             return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
                 p, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
+
+        nests = [plan.nest, *(grown() if inner.shares else ())]
+
+        def moved(p: BandPlan) -> float:
+            return sum(moved_at(replace(p, nest=nest)) / nest.instances for nest in nests)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan

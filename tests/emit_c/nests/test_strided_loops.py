@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_other_loops_stay(body: str) -> None:
 
 def test_no_pragma_stands_between_openmp_and_its_loop() -> None:
     lines = [line.strip() for line in emitted(UNROLLED["a column"]).text.splitlines()]
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         assert not (before.startswith("#pragma omp") and line.startswith("#pragma GCC"))
 
 

@@ -37,8 +37,8 @@ def test_a_loop_beside_a_region_is_told_with_its_reason(
 
 def test_a_nest_is_told_once_with_the_reason_of_its_innermost_loop(caplog: pytest.LogCaptureFixture) -> None:
     (line,) = told(caplog, f"{FOUND}\nfor (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    printf(\"x\");")
-    assert line == ("in.c:4: the `for` loop stays as it is: line 6: a call whose result is not used must have side effects "
-                    "(`printf(\"x\")`)")
+    assert line == ("in.c:4: the `for` loop stays as it is: line 6: a call whose result is not used must have side "
+                    "effects (`printf(\"x\")`)")
 
 
 def test_a_loop_around_regions_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
