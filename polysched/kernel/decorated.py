@@ -84,7 +84,8 @@ class Kernel:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
         """
-        direct = None if kwargs or len(args) != len(self._places) else self._calls.direct_for(args)
+        by_place = not kwargs and len(args) == len(self._places)
+        direct = self._calls.direct_for(signature_of(args)) if by_place else None
         if direct is not None and (passed := direct.values_for(args)) is not None:
             self._last, self.fallback_reason = direct.code, None
             return direct.run(passed, args)

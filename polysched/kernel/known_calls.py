@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ MOST_CALLS = LIMITS.kept_calls
 ALIGNED_WRITEABLE = 0x0100 | 0x0400
 """`NPY_ARRAY_ALIGNED` and `NPY_ARRAY_WRITEABLE` (NumPy C-API, array flags)."""
 
+ARRAY = np.ndarray
 Signature = tuple[object, ...]
 
 
@@ -36,10 +36,10 @@ def signature_of(values: Iterable[Any]) -> Signature | None:
     """
     found: list[object] = []
     for value in values:
-        if type(value) is np.ndarray:
-            found.append((value.dtype, value.shape, value.strides, value.flags.num & ALIGNED_WRITEABLE))
+        if type(value) is ARRAY:
+            found += (value.dtype, value.shape, value.strides, value.flags.num & ALIGNED_WRITEABLE)
         elif isinstance(value, (int, np.integer)):
-            found.append((type(value), int(value)))   # may be a size; True is another one than 1
+            found += (type(value), int(value))   # may be a size; True is another one than 1
         elif isinstance(value, (float, np.floating)):
             found.append(type(value))
         else:
@@ -67,6 +67,7 @@ class DirectCall:
     numbers : per number its place among the arguments and among what is passed, and its type.
     made : per returned array its place among what is passed, its shape and its type.
     apart : places among what is passed of two arrays of which one is written, with the bytes of each.
+    returns : the function returns something.
     """
 
     code: Specialisation
@@ -77,11 +78,7 @@ class DirectCall:
     numbers: tuple[tuple[int, int, DType], ...]
     made: tuple[tuple[int, str, tuple[int, ...], np.dtype[Any]], ...]
     apart: tuple[tuple[int, int, int, int], ...]
-
-    @cached_property
-    def returns(self) -> bool:
-        """Whether the function returns anything."""
-        return bool(self.code.python.results) or self.code.python.returns_tuple
+    returns: bool
 
     def values_for(self, arguments: Sequence[Any]) -> list[Any] | None:
         """What is passed for these arguments; None where arrays overlap or an outer name stands for something else."""
@@ -104,8 +101,9 @@ class DirectCall:
         ------
         MemoryError : there is no memory for its temporaries; nothing was computed.
         """
-        results = {name: np.empty(shape, dtype) for _, name, shape, dtype in self.made}
-        for slot, name, _, _ in self.made:
+        results: dict[str, np.ndarray] = {}
+        for slot, name, shape, dtype in self.made:
+            results[name] = np.empty(shape, dtype)
             passed[slot] = address_of(results[name])
         self.code.run(passed)
         return self.code.returned(results, dict(zip(self.names, arguments, strict=True))) if self.returns else None
@@ -143,6 +141,7 @@ def direct_call(code: Specialisation, sizes: Mapping[str, int], values: Mapping[
             return None
     return DirectCall(
         code=code, outer=outer, names=tuple(values), passed=(*leading, *(0 for _ in code.taken)),
+        returns=bool(code.python.results) or code.python.returns_tuple,
         arrays=tuple((place, slot) for place, slot, _ in arrays), numbers=tuple(numbers), made=tuple(made),
         apart=tuple((one, other, length, other_length)
                     for (_, one, length), (_, other, other_length) in combinations(arrays, 2)
@@ -169,9 +168,8 @@ class KnownCalls:
         self.found[signature] = found, sizes
         self.direct.pop(signature, None)
 
-    def direct_for(self, arguments: Sequence[Any]) -> DirectCall | None:
-        """How a call with these arguments, all by their places, goes straight to its code."""
-        signature = signature_of(arguments)
+    def direct_for(self, signature: Signature | None) -> DirectCall | None:
+        """How a call with this signature, all arguments by their places, goes straight to its code."""
         return None if signature is None else self.direct.get(signature)
 
     def keep_direct(self, code: Specialisation, sizes: Mapping[str, int], values: Mapping[str, Any],
