@@ -86,9 +86,9 @@ class Kernel:
         """
         by_place = not kwargs and len(args) == len(self._places)
         direct = self._calls.direct_for(signature_of(args)) if by_place else None
-        if direct is not None and (passed := direct.values_for(args)) is not None:
-            self._last, self.fallback_reason = direct.code, None
-            return direct.run(passed, args)
+        if direct is not None and (passed := direct[1].values_for(args)) is not None:
+            self._last, self.fallback_reason = direct[0], None
+            return direct[1].run(passed, args)
         values = self._bound(args, kwargs)
         try:
             found, sizes = self._called(values)
@@ -116,9 +116,14 @@ class Kernel:
             return self._plain(str(reason), args, kwargs)
         call.copy_back()
         if not self.options.safe:
-            with self._lock:
-                self._calls.keep_direct(found, sizes, values, self.function)
+            self._keep_direct(found, sizes, values)
         return call.returned()
+
+    def _keep_direct(self, found: Specialisation, sizes: Mapping[str, int], values: Mapping[str, Any]) -> None:
+        """Remember how the next call with arguments like these goes straight to the code."""
+        with self._lock:
+            self._calls.keep_direct(signature_of(values.values()), found, lambda: found.direct(
+                values, sizes, OuterNames(self.function, found.python.captured)))
 
     def _called(self, values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
         """The specialisation and the sizes of a call, as of an earlier one with arguments like these."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,23 @@ addressof, whole = ctypes.addressof, ctypes.c_char.from_buffer
 def passed_by_value(array: Array) -> bool:
     """Whether an argument is a number, not a pointer to one; the same rule as the emitted function's."""
     return array.is_scalar and not array.c_element.startswith("(*")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Taken:
+    """An array or number as compiled code takes it.
+
+    Parameters
+    ----------
+    argument : the one that is passed for it; None for an array that is made.
+    by_value : a number that is passed itself.
+    written : the code writes it.
+    """
+
+    array: Array
+    argument: str | None
+    by_value: bool
+    written: bool
 
 
 def by_address(scop: Scop) -> Scop:

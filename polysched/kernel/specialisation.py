@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,14 @@ import numpy as np
 
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import CompiledScop
-from polysched.kernel.passed_values import address_of, empty_result, memory_of, number_for, passed_by_value
+from polysched.kernel.direct_calls import DirectCall, Results, direct_call
+from polysched.kernel.passed_values import Taken, address_of, empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.python_numbers import PythonNumbers
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.python_frontend import PythonScop
+from polysched.scop.python_frontend.environment import OuterNames
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
-from polysched.scop.scop import Array, Storage
+from polysched.scop.scop import Storage
 
 if TYPE_CHECKING:
     from polysched.kernel.choosing import Choice
@@ -66,10 +67,17 @@ class Specialisation(CompiledScop):
         self._numbers.check(sizes)
         self._subscripts.check(sizes, {a.target: values[a.name] for a in self.python.arguments if not a.is_size})
 
-    @property
-    def looks_at_data(self) -> bool:
-        """Whether `check_values` depends on more than the sizes."""
-        return self._subscripts.is_needed
+    def direct(self, values: Mapping[str, Any], sizes: Mapping[str, int], outer: OuterNames) -> DirectCall | None:
+        """How later calls like one that has run go straight to the code; None where they cannot."""
+        if self._subscripts.is_needed or self.same:
+            return None
+        names, returns = tuple(values), bool(self.python.results) or self.python.returns_tuple
+
+        def returned(results: Results, arguments: Sequence[Any]) -> Any:
+            return self.returned(results, dict(zip(names, arguments, strict=True)))
+
+        return direct_call(self.taken, [int(sizes.get(p.name, 0)) for p in self.python.scop.parameters], sizes, values,
+                           run_code=self.run, returned=returned if returns else None, outer=outer)
 
     @cached_property
     def taken(self) -> tuple[Taken, ...]:
@@ -78,18 +86,8 @@ class Specialisation(CompiledScop):
         for argument in self.python.arguments:
             if not argument.is_size:
                 given.setdefault(argument.target, argument.name)
-        return tuple(Taken(array=a, argument=given.get(a.name), by_value=passed_by_value(a))
+        return tuple(Taken(array=a, argument=given.get(a.name), by_value=passed_by_value(a), written=not a.constant)
                      for a in self.scop.arrays if a.storage is not Storage.LOCAL)
-
-    def run(self, passed: Sequence[Any]) -> None:
-        """Run the compiled code.
-
-        Raises
-        ------
-        MemoryError : there is no memory for its temporaries; nothing was computed.
-        """
-        if self.function(*passed):
-            raise MemoryError(f"{self.python.scop.name}: no memory for the temporaries")
 
     def returned(self, results: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> Any:
         """What the function returns.
@@ -119,21 +117,6 @@ class Specialisation(CompiledScop):
     def prepare(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Prepared:
         """Buffers for one call."""
         return Prepared(self, values, sizes)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Taken:
-    """An array or number as the compiled code takes it.
-
-    Parameters
-    ----------
-    argument : of the function; None for a result, which is made.
-    by_value : a number that is passed itself.
-    """
-
-    array: Array
-    argument: str | None
-    by_value: bool
 
 
 class Prepared:

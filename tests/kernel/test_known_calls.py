@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -133,92 +132,6 @@ def test_signatures_tell_what_checks_depend_on() -> None:
         assert signature_of([value]) is None
     assert lie_apart({"x": x, "y": x.copy(), "n": 3})
     assert not lie_apart({"x": x[:2], "y": x[1:]})
-
-
-def totals(x: Any, y: Any) -> Any:
-    z = np.zeros(len(x))
-    s = 0.0
-    for i in range(len(x)):
-        z[i] = x[i] * y[i]
-        s += x[i]
-    return z, s
-
-
-@pytest.fixture
-def direct_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From the call of this on, whatever binds arguments fails."""
-    def bound(self: Any, *given: Any) -> Any:
-        raise AssertionError(f"{self.function.__name__} binds its arguments")
-
-    return lambda: monkeypatch.setattr(polysched.kernel.Kernel, "_bound", bound)
-
-
-def test_the_second_call_goes_straight_to_the_code(direct_only: Callable[[], None]) -> None:
-    kernel, x = polysched.kernel.kernel(add), np.arange(8.0)
-    kernel(np.zeros(8), x)
-    x.flags.writeable = False
-    kernel(np.zeros(8), x)
-    direct_only()
-    for _ in range(3):
-        y = np.ones(8)
-        kernel(y, x)
-        np.testing.assert_array_equal(y, 1 + SCALE * x)
-    for others in ((np.zeros(9), np.zeros(9)), (np.zeros(8),), (np.zeros(8), np.zeros(8, np.float32))):
-        with pytest.raises(AssertionError, match="binds"):
-            kernel(*others)
-
-
-def test_numbers_go_straight_to_the_code(direct_only: Callable[[], None]) -> None:
-    kernel, x = polysched.kernel.kernel(shift), np.arange(20.0)
-    kernel(np.zeros(8), x, 2, 0.5)
-    direct_only()
-    for factor in (0.5, -3.0, float("inf")):
-        y = np.ones(8)
-        kernel(y, x, 2, factor)
-        np.testing.assert_array_equal(y, 1 + factor * x[2:10])
-    with pytest.raises(AssertionError, match="binds"):
-        kernel(np.zeros(8), x, 3, 0.5)
-
-
-def test_what_is_returned_straight_from_the_code_is_new(direct_only: Callable[[], None]) -> None:
-    kernel, x = polysched.kernel.kernel(totals), np.arange(1.0, 7.0)
-    first, total = kernel(x, x)
-    direct_only()
-    again, later = kernel(x, x)
-    np.testing.assert_array_equal(again, x * x)
-    np.testing.assert_array_equal(again, first)
-    assert again is not first
-    assert not np.shares_memory(again, first)
-    assert type(later) is type(total)
-    assert later == total == x.sum()
-
-
-def test_arrays_that_lie_otherwise_are_copied_in_every_call() -> None:
-    kernel, memory = polysched.kernel.kernel(add), np.zeros(17 * 8, np.uint8)
-    x = np.arange(8.0)
-    for _ in range(3):
-        y = np.zeros(16)[::2]
-        kernel(y, x)
-        np.testing.assert_array_equal(y, SCALE * x)
-        odd = memory[3:67].view(np.float64)
-        odd[:] = 1
-        kernel(odd, x)
-        np.testing.assert_array_equal(odd, 1 + SCALE * x)
-
-
-def test_straight_calls_see_arrays_that_overlap_and_names_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, memory = polysched.kernel.kernel(add), np.arange(24.0)
-    for _ in range(2):
-        kernel(memory[:8], memory[8:16])
-    with pytest.raises(PolyschedError, match="overlap"):
-        kernel(memory[1:9], memory[8:16])
-    before = memory.copy()
-    kernel(memory[8:16], memory[8:16])
-    np.testing.assert_array_equal(memory[8:16], (1 + SCALE) * before[8:16])
-    monkeypatch.setitem(add.__globals__, "SCALE", -2)
-    y = np.zeros(8)
-    kernel(y, np.ones(8))
-    np.testing.assert_array_equal(y, np.full(8, -2.0))
 
 
 def test_the_oldest_goes() -> None:

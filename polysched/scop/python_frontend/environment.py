@@ -127,10 +127,8 @@ class OuterNames:
             now = names[name] if name in names else BUILTINS.get(name)
             if now is not before and not is_unchanged(before, now):
                 return False
-        for name, before in self._others:
-            if not is_unchanged(before, outer_value(self._function, name)):
-                return False
-        return True
+        return not self._others or all(
+            is_unchanged(before, outer_value(self._function, name)) for name, before in self._others)
 
 
 def identity(value: Any) -> str:
