@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT32, FLOAT64, DType, Kind
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
 
-addressof, whole = ctypes.addressof, ctypes.c_char.from_buffer
+addressof = ctypes.addressof
+whole: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
 
 def passed_by_value(array: Array) -> bool:

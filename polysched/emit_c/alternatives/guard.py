@@ -65,8 +65,8 @@ class _Tests:
     @property
     def before(self) -> list[str]:
         """The lines ahead of the test."""
-        tests = (*self.rows.values(), *self.used.values())
-        return [line for test in tests for line in test.before]
+        return [*(line for rows in self.rows.values() for line in rows.before),
+                *(line for memory in self.used.values() for line in memory.before)]
 
     def add(self, assumption: Assumption) -> bool:
         """Whether C can test an assumption; then its conditions are among those here."""

@@ -22,6 +22,7 @@ from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, pl
 from polysched.tiling.planning.block_orders import around_panels, waiting_seconds, with_blocks, without_tiles
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
 from polysched.tiling.planning.read_in_place import (
+    edges_within_pages,
     lies_well,
     read_by_few_rows,
     stays_near,
@@ -399,7 +400,7 @@ class Planner:
         nests = [plan.nest, *(grown() if inner.shares else ())]
 
         def moved(p: BandPlan) -> float:
-            return sum(moved_at(replace(p, nest=nest)) / nest.instances for nest in nests)
+            return sum((moved_at(replace(p, nest=nest)) / nest.instances for nest in nests), 0.0)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
@@ -424,7 +425,7 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     in_place = replace(shape, in_place=True)
     choice = choose_tile(replace(problem, shape=in_place))
     if few and choice is not None:
-        return choice, in_place
+        return _within_pages(choice, problem, in_place, target), in_place
     if choice is not None:
         loop = choice.order[0]
         even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
@@ -432,6 +433,15 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
                                problem.line_bytes):
             return choice, in_place
     return choose_tile(problem), shape
+
+
+def _within_pages(choice: TileChoice, problem: TileProblem, shape: RegisterShape, target: Target) -> TileChoice:
+    """The choice with rows that are read in place walked from end to end, where their pages are many."""
+    edges = edges_within_pages(problem.nest, shape, choice.edges, problem.granules, problem.threads, target)
+    if edges is None or choice.order[:1] not in ((shape.columns,), ()):
+        return choice
+    inside = tuple(loop for loop in choice.order if loop not in (shape.columns, shape.inner[-1]))
+    return replace(choice, edges=edges, order=(shape.columns, shape.inner[-1], *inside), binding=("pages",))
 
 
 def free_members(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
