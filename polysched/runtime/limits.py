@@ -29,7 +29,7 @@ class RuntimeLimits:
                               "times the processor time of one (two cores, Zen 3); a guess for any other machine")
     # scheduler_source.py
     again_seconds: float = constant(
-        2e-5, unit="s", source="until a reset is tried again that found the run in the C library; half of what one takes")
+        2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
     # dataflow/cluster.py

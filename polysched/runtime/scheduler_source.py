@@ -86,7 +86,7 @@ static uintptr_t interrupted_at(const ucontext_t *context) {
 }
 
 /* Leaves the run where it is, unless it is in somebody else's code: the C library may hold a lock there, as the first
-   use of a thread's own variables does.  Then the signal comes again.  One that comes too late finds nothing to leave. */
+   use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
 static void leave(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
   if (!own || !own->inside || !own->reset)

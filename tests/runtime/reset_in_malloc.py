@@ -1,5 +1,6 @@
-"""A job that spends its time in the C library's allocator is reset again and again; run by test_serving.py in a process of
-its own, since a lock that is left behind would hold it forever.
+"""A job that spends its time in the C library's allocator is reset again and again.
+
+test_serving.py runs it in a process of its own, since a lock that is left behind would hold it forever.
 """
 
 import sys
@@ -30,8 +31,8 @@ __attribute__((visibility("default"))) int run(void *const *arguments, const int
 
 def main(folder: Path) -> None:
     """Print how often the job was reset, and how often it ran."""
-    compile_shared(ALLOCATES, name="allocates", folder=folder, compiler=find_compiler(None), flags=("-O1",), openmp=False,
-                   what="the job")
+    compile_shared(ALLOCATES, name="allocates", folder=folder, compiler=find_compiler(None), flags=("-O1",),
+                   openmp=False, what="the job")
     own, library = product(), CDLL(str(folder / "allocates.so"))
     kernel = PreemptibleKernel(function=own.function, library=library, restart=own.restart, tiled=own.tiled)
     vars(kernel)["entry"] = RUN(("run", library))

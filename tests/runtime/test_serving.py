@@ -172,7 +172,7 @@ def test_a_run_that_is_thrown_away_is_done_again_with_the_same_result() -> None:
 
 
 def test_a_run_is_not_left_while_the_c_library_holds_a_lock(tmp_path: Path) -> None:
-    """The first use of a thread's own array allocates it: a reset in there left the allocator locked for the next run."""
+    """The first use of a thread's own array allocates it: a reset in there left the allocator locked."""
     done = subprocess.run([sys.executable, "-m", "tests.runtime.reset_in_malloc", str(tmp_path)], capture_output=True,
                           text=True, timeout=100, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
