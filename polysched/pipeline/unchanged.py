@@ -154,7 +154,7 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
         if pair.source == pair.sink and not pair.reduction:
             line = scop.statement(pair.sink).line
             if _is_flag(scop, pair.array):
-                return f"whether line {line} runs depends on earlier iterations, which may leave the loop or go on early"
+                return f"whether line {line} runs depends on earlier iterations, which may leave the loop or go on"
             return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
     for pair in pairs:
         if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:

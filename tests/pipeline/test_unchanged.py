@@ -35,8 +35,8 @@ def test_a_loop_that_is_left_early_is_told_without_names_that_the_file_does_not_
     with caplog.at_level(logging.WARNING):
         transform_file(source)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{source}:3: the loops stay as they are: whether line 4 runs depends on earlier iterations, which may leave the "
-        "loop or go on early"]
+        f"{source}:3: the loops stay as they are: whether line 4 runs depends on earlier iterations, which may leave "
+        "the loop or go on"]
 
 
 @pytest.mark.parametrize(("left", "told"), [
