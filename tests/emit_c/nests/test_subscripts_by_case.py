@@ -21,7 +21,7 @@ from polysched.emit_c.nests.subscripts_by_case import settle_subscripts
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from tests.emit_c.compiled import load
-from tests.emit_c.nodes import vectors
+from tests.emit_c.nodes import left_to_the_compiler, vectors
 
 HEAD = ("void f(int n, int h, double x[restrict n], double y[restrict n], double A[restrict n][n],\n"
         "       double B[restrict n][n])\n{\n#pragma scop\n")
@@ -97,7 +97,7 @@ RINGS = {
     "choices": ROW + "x[i] = y[i == 0 ? n - 1 : i - 1] + y[i + 1 < n ? i + 1 : 0] - y[2 * i < n ? 2 * i : n - 1];",
     "a choice in the middle": "if (h >= 0 && h < n) " + ROW + "x[i] = y[i == h ? 0 : i];",
     "two choices": ROW + "for (int j = 0; j < n; j++) A[i][j] = B[i == 0 ? n - 1 : i - 1][j > n - 2 ? 0 : j + 1];",
-    "backwards": ROW + "x[n - 1 - i] = y[(2 * n - i) % n];",
+    "backwards": ROW + "x[n - 1 - i] = y[(n - i) % n];",
     "in a condition": ROW + "if (i != h) x[(i + 1) % n] = y[i];",
     "two dimensions": ROW + "for (int j = 0; j < n; j++) A[i][j] = B[(i + 1) % n][j] + B[i][(j + n - 1) % n] "
                             "+ B[(i + n - 1) % n][(j + 1) % n];",
@@ -126,10 +126,10 @@ def test_results_are_those_of_the_program(name: str, tmp_path: Path) -> None:
             assert results[0] == results[1], (n, h)
 
 
-@pytest.mark.parametrize("name", ["neighbours", "a wide one", "two dimensions", "backwards", "two choices"])
+@pytest.mark.parametrize("name", ["neighbours", "choices", "two dimensions", "backwards", "two choices"])
 def test_vectors_divide_nowhere(name: str) -> None:
-    optimized = polysched.optimize(program(RINGS[name]), polysched.PipelineOptions(vector_bits=256))
-    found = vectors(optimized.source.loops)
+    optimized = polysched.optimize(program(RINGS[name]), polysched.PipelineOptions(vector_bits=256, parallel=False))
+    found = [*vectors(optimized.source.loops), *left_to_the_compiler(optimized.source.loops)]
     assert found
     assert all(count(optimized.scop, tile) == 0 for tile in found)
 
