@@ -51,17 +51,15 @@ def with_chosen_operands(scop: Scop) -> Scop:
 
 def _with_chosen_operand(statement: Statement) -> Statement | None:
     """The statement as one update; None where some branch makes none, or another one, or where nothing is chosen."""
-    first = next(assignments(statement.body), None)
-    if first is None or not _is_choice(statement.body) or len({a.dtype for a in assignments(statement.body)}) != 1:
-        return None
-    target = _only_target(statement)
+    dtypes = {a.dtype for a in assignments(statement.body)}
+    target = _only_target(statement) if _is_choice(statement.body) and len(dtypes) == 1 else None
     if target is None:
         return None
-    twins = [a.reference for a in statement.reads if _same_element(a, target)]
-    found = _Updates(frozenset(twins), first.dtype).of_items(statement.body)
+    (dtype,), twins = dtypes, [a.reference for a in statement.reads if _same_element(a, target)]
+    found = _Updates(frozenset(twins), dtype).of_items(statement.body)
     if found is None or not twins or _loaded(found.operand) & set(twins):
         return None
-    update = Assign(target.reference, found.operand, first.dtype, found.op, twins[0])
+    update = Assign(target.reference, found.operand, dtype, found.op, twins[0])
     used = {twins[0], *_loaded(found.operand)}
     used |= {r for a in statement.accesses if a.reference in {*used, target.reference} for r in _named_in_subscripts(a)}
     reads = [a for a in statement.reads if a.reference in used]

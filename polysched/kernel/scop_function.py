@@ -117,6 +117,15 @@ class ScopFunction:
         direct = self._direct.get(key)
         if direct is not None and (ready := direct.values_for(arguments)) is not None:
             return direct.run(ready, arguments)
+        return self._checked_call(args, kwargs, key)
+
+    def _checked_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: object) -> Any:
+        """A call whose arguments are checked.
+
+        Parameters
+        ----------
+        key : what the checks depend on; None where each call is checked.
+        """
         values, given = self._bound(args, kwargs)
         self._check_types(values)
         sizes = self._sizes_of(values, given)

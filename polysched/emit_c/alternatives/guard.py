@@ -75,6 +75,10 @@ class _Tests:
             return True
         if assumption.rows:
             return self._add_rows(assumption)
+        return self._add_apart(assumption)
+
+    def _add_apart(self, assumption: Assumption) -> bool:
+        """Whether C can test which memory is apart."""
         conditions = [self._apart(left, right) for left, right in assumption.apart]
         if not conditions or None in conditions:
             return False

@@ -39,12 +39,7 @@ def unroll_strided(node: Node, scop: Scop, *, simd: bool) -> Node:
 
 def _is_short(loop: For, scop: Scop) -> bool:
     """Whether an iteration is a few assignments, and the loop one that compilers do not unroll by themselves."""
-    length = loop.upper - loop.lower
-    if loop.mark.register or loop.yields or not loop.is_canonical or length.is_constant:
-        return False
-    if not _is_plain(loop.upper, scop):
-        return False
-    if straight(loop.body) is None:
+    if not _has_plain_head(loop, scop) or straight(loop.body) is None:
         return False
     bodies = [scop.statement(i.statement) for i in instances(loop.body)]
     calls = any(isinstance(part, Call) for s in bodies for e in statement_expressions(s.body) for part in walk(e))
@@ -52,10 +47,13 @@ def _is_short(loop: For, scop: Scop) -> bool:
     return plain and not calls and sum(len(s.accesses) for s in bodies) <= MOST_ACCESSES
 
 
-def _is_plain(bound: Linear, scop: Scop) -> bool:
-    """Whether a bound is printed without a choice: gcc 12 warns that it ignores the pragma of other loops."""
+def _has_plain_head(loop: For, scop: Scop) -> bool:
+    """Whether a loop counts to a bound without a choice: gcc 12 warns that it ignores the pragma of others."""
+    length = loop.upper - loop.lower
+    if loop.mark.register or loop.yields or not loop.is_canonical or length.is_constant:
+        return False
     computed = {p.name for p in scop.parameters if "?" in p.spelling}
-    return all(isinstance(atom, Variable) and atom.name not in computed for atom, _ in bound.terms)
+    return all(isinstance(atom, Variable) and atom.name not in computed for atom, _ in loop.upper.terms)
 
 
 def _writes_apart(loop: For, scop: Scop) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import islpy as isl
 
@@ -291,7 +290,7 @@ class Planner:
                 candidate=plan, level=level)
         bare = without_tiles(nest, shape, self.options.target)
         if _saves_traffic(plan, bare, problem):
-            return self.with_outer_level(plan, problem, free, partial(self.grown, nest, band, position))
+            return self.with_outer_level(plan, problem, free, self.grown(nest, band, position, shares=problem.shares))
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
@@ -354,17 +353,17 @@ class Planner:
         return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
                        order=tuple(k for k in plan.order if edges[k] is not None))
 
-    def grown(self, nest: Nest, band: Band, position: Position) -> Iterator[Nest]:
-        """The nest at larger sizes, where those assumed are guesses.
+    def grown(self, nest: Nest, band: Band, position: Position, *, shares: bool) -> Iterator[Nest]:
+        """The nest at larger sizes, where those assumed are guesses and threads share panels.
 
         Operands of the sizes assumed may fit a cache that those of a program's sizes do not.
         """
-        if nest.is_box and not all(nest.expected):
+        if shares and nest.is_box and not all(nest.expected):
             sizes = {name: value if name in self.named else LARGER * value for name, value in self.parameters.items()}
             yield nest_of(self.scop, position, band.members, sizes, self.named)
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...],
-                         grown: Callable[[], Iterator[Nest]]) -> BandPlan:
+                         grown: Iterable[Nest]) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
 
         Copies count, too.
@@ -393,17 +392,25 @@ class Planner:
         level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
         larger = [replace(plan, outer=(level,))] if level.order else []
 
-        def moved_at(p: BandPlan) -> int:
-            return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
-                p, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
-
-        nests = [plan.nest, *(grown() if inner.shares else ())]
+        nests = [plan.nest, *grown]
 
         def moved(p: BandPlan) -> float:
-            return sum((moved_at(replace(p, nest=nest)) / nest.instances for nest in nests), 0.0)
+            """Bytes per instance, at all sizes together."""
+            return sum((_moved(replace(p, nest=nest), problem, inner, target) / nest.instances for nest in nests), 0.0)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
+
+
+def _moved(plan: BandPlan, problem: TileProblem, inner: TileProblem, target: Target) -> int:
+    """Bytes moved into a cache, those of copies and of sums in steps included.
+
+    Parameters
+    ----------
+    problem, inner : of that cache, and of the plan's tiles.
+    """
+    return _traffic(plan, problem) + lost_by_steps(plan, inner.line_bytes) + packing_bytes(
+        plan, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
 
 
 def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | None, RegisterShape | None]:

@@ -49,12 +49,18 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
         made = _do(_stepping_last(loop), before)
     elif isinstance(loop, c_ast.For):
         made = loop
+    if made is not None and made is not loop:
+        _name(made, keyword_of(node) or "", head)
+    return made or node
+
+
+def _name(made: c_ast.Node, keyword: str, head: str) -> None:
+    """Tell a loop, or the one in a block, how it stands in the text."""
     if isinstance(made, For) and made.keyword:
-        made.keyword = keyword_of(node) or ""
-    for part in (made, *block(made)) if made is not None and made is not loop else ():
+        made.keyword = keyword
+    for part in (made, *block(made)):
         if isinstance(part, For) and not part.head:
             part.head = head
-    return made or node
 
 
 def _counted(node: c_ast.While | c_ast.DoWhile, test: c_ast.Node) -> c_ast.For | None:
