@@ -24,6 +24,8 @@ class RuntimeLimits:
     most_resets: int = constant(
         3, unit="resets", source="of a run in a row, so that it ends; first guess")
     # scheduler_source.py
+    again_seconds: float = constant(
+        2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
     # dataflow/cluster.py

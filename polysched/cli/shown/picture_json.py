@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from polysched.distribute.picture import MessagePicture
     from polysched.scheduling.picture import TreePicture
     from polysched.scop.picture import Panel, Picture, Turn
     from polysched.scop.pictures.memory import MemoryPicture
     from polysched.scop.pictures.solid import Solid
 
-    AnyPicture: TypeAlias = Picture | Solid | MemoryPicture | TreePicture
+    AnyPicture: TypeAlias = Picture | Solid | MemoryPicture | TreePicture | MessagePicture
 
 
 def picture_to_json(picture: AnyPicture) -> dict[str, Any]:
     """A picture as JSON values; tiles have the numbers that the drawing shows."""
+    from polysched.distribute.picture import MessagePicture
     from polysched.scheduling.picture import TreePicture
     from polysched.scop.pictures.memory import MemoryPicture
     from polysched.scop.pictures.solid import Solid
@@ -24,6 +27,8 @@ def picture_to_json(picture: AnyPicture) -> dict[str, Any]:
             return {"rows": [{"depth": depth, "label": label} for depth, label, _ in picture.rows]}
         case MemoryPicture():
             return _of_memory(picture)
+        case MessagePicture():
+            return _of_messages(picture)
         case Solid():
             found = {"title": picture.title, "axes": list(picture.axes), "points": _lists(picture.points),
                      "arrows": [_lists(arrow) for arrow in picture.arrows],
@@ -40,6 +45,14 @@ def _of_panel(panel: Panel) -> dict[str, Any]:
     return {"title": panel.title, "axes": list(panel.axes), "points": _lists(panel.points),
             "arrows": [_lists(arrow) for arrow in panel.arrows],
             "tiles": [{"point": list(place), "tile": tile} for place, tile in panel.colours.items()]}
+
+
+def _of_messages(picture: MessagePicture) -> dict[str, Any]:
+    rows = [{"step": list(row.step), "runs": [asdict(run) for run in row.runs],
+             "messages": [asdict(message) | {"step": list(message.step)} for message in row.sent]}
+            for row in picture.rows]
+    return {"title": picture.title, "overlapped": picture.overlapped, "steps": rows,
+            "gathered": [dict(own) for own in picture.gathered]}
 
 
 def _of_memory(picture: MemoryPicture) -> dict[str, Any]:

@@ -85,6 +85,18 @@ def test_other_views_are_panels(view: str) -> None:
     assert drawn(FLAT, view)["panels"]
 
 
+def test_messages_have_steps_and_elements(tmp_path) -> None:
+    (tmp_path / "flat.c").write_text(FLAT)
+    done = polysched("draw", "flat.c", "--view", "messages", "--distribute", "i", "--ranks", "2", "--size", "n=5",
+                     "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    sent = [message for step in found["steps"] for message in step["messages"]]
+    assert [(m["sender"], m["receiver"], m["array"]) for m in sent] == [(0, 1, "a")]
+    assert sum(run["own"] for step in found["steps"] for run in step["runs"]) == 4 * 5
+    assert len(found["gathered"]) == 2
+
+
 def test_the_command_writes_it_beside_the_picture(tmp_path) -> None:
     (tmp_path / "flat.c").write_text(FLAT)
     done = polysched("draw", "flat.c", "--size", "n=5", "-o", "flat.svg", "--json", "flat.json", folder=tmp_path)
