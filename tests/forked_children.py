@@ -33,11 +33,12 @@ from typing import Any, NoReturn
 
 from polysched.measure.processes.isolation import LAUNCHER
 from tests import compilations
-from tests.cli.loaded_process import fork_child, read_once
+from tests.cli.loaded_process import THREADS, fork_child, read_once
 
 CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
 """The number of the system call; its other arguments are zero here, so that their order does not matter."""
 CLONE_PARENT = 0x8000
+SET_THREADS = tuple(f"{before}openblas_set_num_threads{behind}" for before in ("", "scipy_") for behind in ("", "64_"))
 LEAST_MEMORY = 1 << 30
 """A child with less counts what it needs itself, and a fork looks as large as what it is forked from."""
 REFUSED = -1
@@ -190,6 +191,7 @@ def _become(child: Child, opened: Mapping[int, int]) -> NoReturn:
         os.environ.update(child.environment)
         given = child.environment.get("PYTHONPATH", "").split(os.pathsep)
         share()
+        _set_threads(child.environment.get(THREADS, ""))
         sys.path[:] = list(dict.fromkeys(path for path in (child.folder, *given, *sys.path) if path))
     except BaseException:
         traceback.print_exc()
@@ -225,6 +227,16 @@ def _forget_the_parent() -> None:
     tempfile.tempdir = None
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+
+
+def _set_threads(count: str) -> None:
+    """Let NumPy's products run on so many threads, as the variable does where NumPy is loaded later."""
+    if count.isdecimal():
+        loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}
+        for library in map(ctypes.CDLL, loaded):
+            for name in SET_THREADS:
+                if hasattr(library, name):
+                    getattr(library, name)(min(int(count), len(os.sched_getaffinity(0))))
 
 
 def _launch(child: Child) -> NoReturn:

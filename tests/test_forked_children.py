@@ -34,8 +34,8 @@ class Run:
     def __init__(self, code: str) -> None:
         self.code = code
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        return exec, (self.code,)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, dict[str, Any]]]:
+        return exec, (self.code, {})
 
 
 @contextmanager
@@ -143,6 +143,29 @@ def test_commands_fork_themselves(loaded: None, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["timing"]
 
 
+GET_THREADS = """
+import ctypes, numpy
+for line in open("/proc/self/maps"):
+    if "openblas" in line:
+        library = ctypes.CDLL(line.split()[-1])
+        names = [before + "openblas_get_num_threads" + behind for before in ("", "scipy_") for behind in ("", "64_")]
+        print(*(getattr(library, name)() for name in names if hasattr(library, name)))
+        break
+"""
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+def test_products_run_on_the_threads_that_are_asked_for(count: str, loaded: None, tmp_path: Path) -> None:
+    asked = {"env": {**os.environ, "OPENBLAS_NUM_THREADS": count}}
+    with as_new():
+        new = worked(GET_THREADS, tmp_path, **asked)
+    with forking(fork_loaded) as answers:
+        forked = worked(GET_THREADS, tmp_path, **asked)
+    assert answers != [REFUSED]
+    assert forked[:2] == new[:2]
+    assert new[1].split()[:1] == ["1"] or count != "1"
+
+
 def of(words: list[str], **others: Any) -> Child | None:
     asked = {"executable": None, "shell": False, "preexec_fn": None, "gids": None, "cwd": None, "env": None,
              "pass_fds": (), "start_new_session": False, **others}
@@ -175,7 +198,7 @@ def test_what_cannot_be_forked_is_started_anew(tmp_path: Path) -> None:
         os.close(writing)
 
 
-@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "OPENBLAS_NUM_THREADS", "LC_ALL"])
+@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "OPENBLAS_CORETYPE", "LC_ALL"])
 def test_variables_that_are_read_once_start_a_new_interpreter(name: str, loaded: None, tmp_path: Path) -> None:
     with forking(fork_loaded) as answers:
         assert worked("import sys; sys.exit(5)", tmp_path, env={**os.environ, name: "3"})[0] == 5

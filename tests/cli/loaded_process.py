@@ -53,15 +53,16 @@ LAZY = ("matplotlib.pyplot", "ortools.sat.python.cp_model", "rich.console", "ric
 """Modules that commands import when they need them."""
 READ_ONCE = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "LANG", "LC_")
 """How variables begin that an interpreter and its libraries read when they are loaded."""
+THREADS = "OPENBLAS_NUM_THREADS"
 _ASKED = threading.Lock()
 _children = 0
 _started_with: dict[str, str] = {}
 
 
 def read_once(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a fork cannot take over."""
+    """The variables that a fork cannot take over; paths of modules and threads of NumPy it can."""
     return {name: value for name, value in environment.items()
-            if name.startswith(READ_ONCE) and name != "PYTHONPATH"}
+            if name.startswith(READ_ONCE) and name not in ("PYTHONPATH", THREADS)}
 
 
 def run_command(arguments: tuple[str, ...], *, folder: Path, environment: Mapping[str, str],
