@@ -41,6 +41,8 @@ CLONE_PARENT = 0x8000
 SET_THREADS = tuple(f"{before}openblas_set_num_threads{behind}" for before in ("", "scipy_") for behind in ("", "64_"))
 LEAST_MEMORY = 1 << 30
 """A child with less counts what it needs itself, and a fork looks as large as what it is forked from."""
+OTHERS = ("executable", "shell", "preexec_fn", "gid", "gids", "uid", "umask", "process_group")
+"""What else `Popen` can be asked for: no child of polysched needs it."""
 REFUSED = -1
 NEW = subprocess.Popen._execute_child
 """What starts a new interpreter."""
@@ -78,8 +80,8 @@ class Child:
         launcher: list[str] = []
         if words[:4] == [sys.executable, "-I", "-S", str(LAUNCHER)]:
             launcher, words = words[4:5], words[5:]
-        if words[:2] != [sys.executable, "-m"] or not words[2:] or words[2].split(".")[0] != "polysched" or (
-                any(asked[name] for name in ("executable", "shell", "preexec_fn", "gids"))):
+        if words[:2] != [sys.executable, "-m"] or not words[2:] or words[2].split(".")[0] != "polysched" or any(
+                asked[name] not in (None, False, -1) for name in OTHERS):
             return None
         if launcher and _memory_of(words[3]) < LEAST_MEMORY:
             return None

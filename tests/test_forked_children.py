@@ -167,8 +167,8 @@ def test_products_run_on_the_threads_that_are_asked_for(count: str, loaded: None
 
 
 def of(words: list[str], **others: Any) -> Child | None:
-    asked = {"executable": None, "shell": False, "preexec_fn": None, "gids": None, "cwd": None, "env": None,
-             "pass_fds": (), "start_new_session": False, **others}
+    asked = {**dict.fromkeys(forked_children.OTHERS), "umask": -1, "cwd": None, "env": None, "pass_fds": (),
+             "start_new_session": False, **others}
     return Child.of(words, asked)
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_forked_is_started_anew(tmp_path: Path) -> None:
                           [sys.executable, "-s", *WORKER[1:]], [sys.executable, "-m"]):
                 assert of(words, **pipes) is None
             for change in ({"p2cread": -1}, {"c2pwrite": file.fileno()}, {"p2cread": writing}, {"shell": True},
-                           {"cwd": tmp_path / "nowhere"}, {"preexec_fn": print}):
+                           {"cwd": tmp_path / "nowhere"}, {"preexec_fn": print}, {"umask": 0}):
                 assert of(WORKER, **(pipes | change)) is None
             (tmp_path / "request").write_text(json.dumps({"limits": {"memory_bytes": LEAST_MEMORY - 1}}))
             launched = [sys.executable, "-I", "-S", str(forked_children.LAUNCHER), "child", *WORKER,
