@@ -81,7 +81,7 @@ class Child:
         if words[:4] == [sys.executable, "-I", "-S", str(LAUNCHER)]:
             launcher, words = words[4:5], words[5:]
         if words[:2] != [sys.executable, "-m"] or not words[2:] or words[2].split(".")[0] != "polysched" or any(
-                asked[name] not in (None, False, -1) for name in OTHERS):
+                asked[name] not in (None, -1) and asked[name] is not False for name in OTHERS):
             return None
         if launcher and _memory_of(words[3]) < LEAST_MEMORY:
             return None

@@ -19,6 +19,7 @@ from polysched.measure.processes.workspace import workspace
 from polysched.target import find_compiler
 from tests import forked_children
 from tests.cli.command import polysched
+from tests.cli.loaded_process import read_once
 from tests.forked_children import CLONE, LEAST_MEMORY, NEW, REFUSED, Child, fork_loaded, fork_own, take_the_place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine not in CLONE,
@@ -71,27 +72,42 @@ def worked(code: str, folder: Path, **options: Any) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-@pytest.mark.parametrize(("code", "status"), [
-    ("import os, sys; print(os.getcwd(), sys.argv[1:], sys.path[0], os.environ['A_WORD'], os.environ.get('HOME'),"
-     " os.getsid(0) == os.getpid(), sys.stdin.read())", 1),
-    ("import os; print(sorted(os.listdir('/proc/self/fd'))[:3], len(os.listdir('/proc/self/fd')))", 1),
-    ("import logging, signal, sys; logging.info('no'); logging.warning('yes'); print(signal.getsignal(signal.SIGTERM),"
-     " signal.getsignal(signal.SIGINT), sys.modules['__main__'].__spec__.name)", 1),
-    ("import sys; sys.exit(7)", 7), ("import sys; sys.exit('out of cheese')", 1), ("import sys; sys.exit()", 0),
-    ("import os; os.abort()", -6), ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -15),
-    ("import threading; print(threading.active_count(), threading.current_thread() is threading.main_thread())", 1)])
-def test_a_module_does_what_it_does_in_a_new_interpreter(
-        code: str, status: int, loaded: None, tmp_path: Path) -> None:
+STATE = """
+import logging, os, signal, sys, threading
+print(os.getcwd(), sys.argv[1:], sys.path[0], os.environ["A_WORD"], os.environ.get("HOME"), sys.stdin.read())
+print(os.getsid(0) == os.getpid(), sorted(map(int, os.listdir("/proc/self/fd")))[:3], len(os.listdir("/proc/self/fd")))
+print(signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), sys.modules["__main__"].__spec__.name)
+print(threading.active_count(), threading.current_thread() is threading.main_thread())
+logging.info("no")
+logging.warning("yes")
+"""
+
+
+def test_a_module_finds_what_it_finds_in_a_new_interpreter(loaded: None, tmp_path: Path) -> None:
     asked = {"env": {**os.environ, "A_WORD": "here", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
              "start_new_session": True}
     with as_new():
-        new = worked(code, tmp_path, **asked)
+        new = worked(STATE, tmp_path, **asked)
     with forking(fork_loaded) as answers:
-        forked = worked(code, tmp_path, **asked)
+        forked = worked(STATE, tmp_path, **asked)
     assert answers != [REFUSED]
     assert (forked[0], forked[1]) == (new[0], new[1])
-    assert forked[2].splitlines()[-1:] == new[2].splitlines()[-1:], forked[2]
-    assert forked[0] == status
+    assert f"{tmp_path} [] {tmp_path} here" in new[1]
+    lines = [told[2].splitlines() for told in (new, forked)]
+    assert [(told[0], told[-1]) for told in lines] == 2 * [("WARNING:root:yes", lines[0][-1])]
+
+
+@pytest.mark.parametrize(("code", "status", "last"), [
+    ("import sys; sys.exit(7)", 7, []), ("import sys; sys.exit(263)", 7, []), ("import sys; sys.exit()", 0, []),
+    ("import sys; sys.exit('out of cheese')", 1, ["out of cheese"]),
+    ("1 / 0", 1, ["ZeroDivisionError: division by zero"]), ("import os; os.abort()", -6, []),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -15, [])])
+def test_a_module_ends_as_it_does_in_a_new_interpreter(
+        code: str, status: int, last: list[str], loaded: None, tmp_path: Path) -> None:
+    with forking(fork_loaded) as answers:
+        returned, _, errors = worked(code, tmp_path)
+    assert answers != [REFUSED]
+    assert (returned, errors.splitlines()[-1:]) == (status, last)
 
 
 CONSTRUCTOR = """#include <signal.h>
@@ -140,7 +156,7 @@ def test_commands_fork_themselves(loaded: None, tmp_path: Path) -> None:
 """)
     done = polysched("run", "in.c", "--size", "n=50", "--pairs", "2", "--json", "-", "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["timing"]
+    assert json.loads(done.stdout)["measurement"]["timing"]["original"]
 
 
 GET_THREADS = """
@@ -156,14 +172,10 @@ for line in open("/proc/self/maps"):
 
 @pytest.mark.parametrize("count", ["1", "3"])
 def test_products_run_on_the_threads_that_are_asked_for(count: str, loaded: None, tmp_path: Path) -> None:
-    asked = {"env": {**os.environ, "OPENBLAS_NUM_THREADS": count}}
-    with as_new():
-        new = worked(GET_THREADS, tmp_path, **asked)
     with forking(fork_loaded) as answers:
-        forked = worked(GET_THREADS, tmp_path, **asked)
+        forked = worked(GET_THREADS, tmp_path, env={**os.environ, "OPENBLAS_NUM_THREADS": count})
     assert answers != [REFUSED]
-    assert forked[:2] == new[:2]
-    assert new[1].split()[:1] == ["1"] or count != "1"
+    assert forked[1].split() == [str(min(int(count), len(os.sched_getaffinity(0))))]   # as OpenBLAS itself does
 
 
 def of(words: list[str], **others: Any) -> Child | None:
@@ -172,41 +184,48 @@ def of(words: list[str], **others: Any) -> Child | None:
     return Child.of(words, asked)
 
 
-def test_what_cannot_be_forked_is_started_anew(tmp_path: Path) -> None:
+@pytest.fixture
+def pipes() -> Iterator[dict[str, int]]:
+    """Descriptors as `Popen` has them."""
     reading, writing = os.pipe()
-    try:
-        with (tmp_path / "file").open("w") as file, open(os.devnull, "w") as nothing:
-            pipes = {"p2cread": reading, "c2pwrite": writing, "errwrite": nothing.fileno()}
-            child = of([*WORKER, "a"], **pipes)
-            assert child is not None
-            assert child.arguments == ("polysched.model.kernel_worker", "a")
-            assert Child.from_json(json.loads(json.dumps(child.to_json()))).files == child.files
-            for words in ([sys.executable, "-c", "pass"], [sys.executable, "-m", "pytest"], ["gcc", "-v"],
-                          [sys.executable, "-s", *WORKER[1:]], [sys.executable, "-m"]):
-                assert of(words, **pipes) is None
-            for change in ({"p2cread": -1}, {"c2pwrite": file.fileno()}, {"p2cread": writing}, {"shell": True},
-                           {"cwd": tmp_path / "nowhere"}, {"preexec_fn": print}, {"umask": 0}):
-                assert of(WORKER, **(pipes | change)) is None
-            (tmp_path / "request").write_text(json.dumps({"limits": {"memory_bytes": LEAST_MEMORY - 1}}))
-            launched = [sys.executable, "-I", "-S", str(forked_children.LAUNCHER), "child", *WORKER,
-                        str(tmp_path / "request"), "9"]
-            assert of(launched, **pipes) is None
-            (tmp_path / "request").write_text(json.dumps({"limits": {"memory_bytes": LEAST_MEMORY}}))
-            assert of(launched, **pipes) is not None
-    finally:
-        os.close(reading)
-        os.close(writing)
+    with open(os.devnull, "w") as nothing:
+        yield {"p2cread": reading, "c2pwrite": writing, "errwrite": nothing.fileno()}
+    os.close(reading)
+    os.close(writing)
+
+
+def test_what_cannot_be_forked_is_started_anew(pipes: dict[str, int], tmp_path: Path) -> None:
+    child = of([*WORKER, "a"], **pipes)
+    assert child is not None
+    assert child.arguments == ("polysched.model.kernel_worker", "a")
+    assert Child.from_json(json.loads(json.dumps(child.to_json()))).files == child.files
+    for words in ([sys.executable, "-c", "pass"], [sys.executable, "-m", "pytest"], ["gcc", "-v"],
+                  [sys.executable, "-s", *WORKER[1:]], [sys.executable, "-m"]):
+        assert of(words, **pipes) is None
+    with (tmp_path / "file").open("w") as file:
+        for change in ({"p2cread": -1}, {"c2pwrite": file.fileno()}, {"p2cread": pipes["c2pwrite"]}, {"shell": True},
+                       {"cwd": tmp_path / "nowhere"}, {"preexec_fn": print}, {"umask": 0}):
+            assert of(WORKER, **(pipes | change)) is None
+
+
+@pytest.mark.parametrize("bytes_less", [0, 1])
+def test_little_memory_is_not_shared(bytes_less: int, pipes: dict[str, int], tmp_path: Path) -> None:
+    request = tmp_path / "request"
+    request.write_text(json.dumps({"limits": {"memory_bytes": LEAST_MEMORY - bytes_less}}))
+    launched = [sys.executable, "-I", "-S", str(forked_children.LAUNCHER), "child", *WORKER, str(request), "9"]
+    assert (of(launched, **pipes) is None) == bool(bytes_less)
 
 
 @pytest.mark.parametrize("name", ["PYTHONHASHSEED", "OPENBLAS_CORETYPE", "LC_ALL"])
-def test_variables_that_are_read_once_start_a_new_interpreter(name: str, loaded: None, tmp_path: Path) -> None:
-    with forking(fork_loaded) as answers:
-        assert worked("import sys; sys.exit(5)", tmp_path, env={**os.environ, name: "3"})[0] == 5
-    assert answers == [REFUSED]
+def test_variables_that_are_read_once_start_a_new_interpreter(name: str, loaded: None, pipes: dict[str, int]) -> None:
+    child = of(WORKER, **pipes, env={**os.environ, name: "3"})
+    assert child is not None
+    assert fork_loaded(child) == REFUSED
 
 
-def test_a_process_with_threads_does_not_fork_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_process_with_threads_does_not_fork_itself(monkeypatch: pytest.MonkeyPatch, pipes: dict[str, int]) -> None:
     monkeypatch.setattr(forked_children, "may_fork", lambda: False)
-    with forking(fork_own) as answers:
-        assert worked("import sys; sys.exit(5)", tmp_path)[0] == 5
-    assert answers == [REFUSED]
+    monkeypatch.setattr(forked_children, "LOADED_WITH", read_once(os.environ))
+    child = of(WORKER, **pipes)
+    assert child is not None
+    assert fork_own(child) == REFUSED
