@@ -178,6 +178,13 @@ class EmitLimits:
         source="sums of strided rows side by side, each a vector; more of them would leave more rows to the "
                "plain loop behind")
 
+    # nests/subscripts_by_case.py
+    rim_iterations: int = constant(
+        8, unit="iterations",
+        source="in which a subscript has another case than in the rest of a loop; these choose or divide")
+    most_long_cuts: int = constant(
+        2, unit="cuts", source="of a loop into two long parts, which repeat its body")
+
     # register_tiles/packing.py
     row_grid_bytes: int = constant(
         1024, unit="bytes",

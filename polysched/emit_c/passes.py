@@ -18,6 +18,7 @@ from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.loop_ir.traversal import loop_names, walk_nodes
 from polysched.emit_c.loop_ir.verifier import faults
 from polysched.emit_c.nests.buffer_lanes import follow_buffers
+from polysched.emit_c.nests.conditional_pieces import separate_pieces
 from polysched.emit_c.nests.contraction import contract
 from polysched.emit_c.nests.dead_code import without_dead_code
 from polysched.emit_c.nests.fetched_rows import fetch_rows
@@ -31,6 +32,7 @@ from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
 from polysched.emit_c.nests.pivot_loops import split_at_pivots
 from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
+from polysched.emit_c.nests.subscripts_by_case import settle_subscripts
 from polysched.emit_c.nests.summed_rows import SummedRows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
 from polysched.emit_c.nests.tile_boundaries import with_boundaries
@@ -243,10 +245,15 @@ def _tile_boundaries(loops: Node, context: PassContext) -> Node:
 
 
 STRUCTURE: tuple[LoopPass, ...] = (
+    LoopPass("conditional_pieces", "Independent iterations with conditions get a loop for each condition.",
+             lambda loops, context: separate_pieces(loops, context.facts, context.dependences), (UNTRACED,),
+             keeps_names=False),
     LoopPass("unskew", "Loops over sums of iterators become loops over one, where bounds allow it.",
              lambda loops, _: unskew(loops), keeps_names=False),
     LoopPass("unit_steps", "Loops with a stride count by one.", lambda loops, _: count_by_one(loops),
              keeps_names=False),
+    LoopPass("subscripts_by_case", "Loops are cut where a case of subscripts ends, as where they go round.",
+             lambda loops, context: settle_subscripts(loops, context.facts, context.scop), keeps_names=False),
     LoopPass("name_loops", "Loop variables get the source's names.", _name_loops),
     LoopPass("split_at_pivots", "A loop is cut where one iteration, the pivot's, is unlike the others.",
              lambda loops, context: split_at_pivots(

@@ -27,6 +27,7 @@ from polysched.emit_c.loop_ir.loops import (
     ThreadReduction,
 )
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import as_loops, instances
 from polysched.emit_c.nests.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.nests.vector_loops import one_vector
@@ -150,7 +151,7 @@ class RegionPrinter:
             line_bytes=self.options.line_bytes, least_work=self.options.team_iterations,
             fresh=lambda wish: self.taken.fresh(wish, used),
             element=lambda e: self._printer(e.instance, Point(())).element(
-                self.scop.statement(e.instance.statement).access(e.reference)))
+                statement_at(self.scop, e.instance).access(e.reference)))
         inside = Place((*place.above, replace(node.whole, mark=replace(node.whole.mark, parallel=True))),
                        place.facts.inside_part(node))
         lines = ["{", *_indent(parts.lines(self.lines(node.loop, inside))), "}"]
@@ -325,7 +326,7 @@ class RegionPrinter:
 
     def has_vector_calls(self, node: Node) -> bool:
         """Whether a statement below calls a function that the region computes on vectors."""
-        bodies = [self.scop.statement(instance.statement).body for instance in instances(node)]
+        bodies = [statement_at(self.scop, instance).body for instance in instances(node)]
         return self.math is not None and any(
             isinstance(part, Call) and has_vector_function(part.function)
             for body in bodies for top in statement_expressions(body) for part in walk(top))
@@ -369,7 +370,7 @@ class RegionPrinter:
 
         It pays for choices, which compilers make by branches below -O3.
         """
-        bodies = [self.scop.statement(instance.statement).body for instance in instances(tile.body)]
+        bodies = [statement_at(self.scop, instance).body for instance in instances(tile.body)]
         values = [item.value for body in bodies for item in assignments(body)]
         if not any(isinstance(part, Select) for value in values for part in walk(value)):
             return 0
@@ -434,7 +435,7 @@ class RegionPrinter:
         return [*copy.before(), *self.lines(node.body, place), *copy.after()]
 
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
-        return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),
+        return ExpressionPrinter(scop=self.scop, statement=statement_at(self.scop, node),
                                  iterators=iterators_at(self.scop, node, point), index=self.index,
                                  local_names=self.local_names, temporaries=node.temporaries)
 

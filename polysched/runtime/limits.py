@@ -28,6 +28,8 @@ class RuntimeLimits:
         1.3, unit="1", source="bandwidth of all cores out of memory over that of one: two ranks of jacobi-2d take 1.57 "
                               "times the processor time of one (two cores, Zen 3); a guess for any other machine")
     # scheduler_source.py
+    again_seconds: float = constant(
+        2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
     # dataflow/cluster.py

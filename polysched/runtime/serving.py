@@ -208,7 +208,7 @@ class _Job(ctypes.Structure):
                 *((n, ctypes.POINTER(ctypes.c_double)) for n in ("latency", "waiting")),
                 *((n, ctypes.c_long) for n in ("runs", "stops", "failed", "resets")), ("seconds", ctypes.c_double),
                 *((n, ctypes.c_long) for n in ("released", "taken", "done", "in_a_row")),
-                ("yield_seconds", ctypes.c_double)]
+                ("yield_seconds", ctypes.c_double), *((n, ctypes.c_size_t) for n in ("code", "code_end"))]
 
 
 class _Options(ctypes.Structure):

@@ -59,6 +59,12 @@ class TilingLimits:
         4096, unit="points",
         source="of a box; the count of a part with a tenth of its points is then right to some percent")
 
+    # footprints/references.py
+    straight_parts: int = constant(
+        16, unit="parts", source="of a statement, along which loops run one way; a ring in four dimensions has so many")
+    rim_share: int = constant(
+        16, unit="1", source="parts of a domain that are so many times smaller than the largest are left out of models")
+
     # footprints/streams.py
     fewest_streamed_bytes: int = constant(
         1 << 14, unit="bytes",

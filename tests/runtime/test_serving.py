@@ -1,6 +1,9 @@
 """Two queues over threads: every request is served, everything ends, results are those of a plain run."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve
 from polysched.runtime.kernels import RUN
 from tests.runtime.kernels import product, sweeps
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(2)
 
 
@@ -165,6 +169,16 @@ def test_a_run_that_is_thrown_away_is_done_again_with_the_same_result() -> None:
     assert served["patient"].resets >= 1
     assert f"{served['patient'].resets} resets" in str(served)
     assert arguments[name].tobytes() == expected.tobytes()
+
+
+def test_a_run_is_not_left_while_the_c_library_holds_a_lock(tmp_path: Path) -> None:
+    """The first use of a thread's own array allocates it: a reset in there left the allocator locked."""
+    done = subprocess.run([sys.executable, "-m", "tests.runtime.reset_in_malloc", str(tmp_path)], capture_output=True,
+                          text=True, timeout=100, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    resets, runs = map(int, done.stdout.split())
+    assert resets >= 1
+    assert runs == 20
 
 
 @pytest.mark.parametrize(("options", "own"), [(ServeOptions(), {"tile_seconds": 1.0}),

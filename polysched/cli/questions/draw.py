@@ -17,6 +17,7 @@ from polysched.cli.options import (
     scheduling_options,
     tiled_options,
 )
+from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 
 NAME = "draw"
 EDGE = 4
-VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "explorer")
+VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "messages", "explorer")
 COLOURS = ("tile", "thread", "step")
 FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
-FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "explorer": (".svg", ".html")}
+FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "messages": (".svg",), "explorer": (".svg", ".html")}
 """Views that have not all forms, and the endings of those that they have."""
 VIEWS_OF = {"axes": ("tiles", "solid", "dependences", "explorer"), "colour": ("tiles", "solid"),
-            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)}
+            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)} | dict.fromkeys(
+                OWN, ("messages",))
 """Options that not all views have, and those that do."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
@@ -46,6 +48,7 @@ examples:
   polysched draw stencil.c --colour thread --threads 2 -o threads.svg
   polysched draw gemm.c --view solid -o space.html           three loops in space, to turn
   polysched draw gemm.c --view lines --tile 4 --size n=12 -o lines.html    elements and cache lines of each tile
+  polysched draw stencil.c --view messages --distribute i --ranks 3 -o messages.svg    what ranks send each other
   polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
 
 tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;
@@ -67,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the file to write; its name chooses the form (default: SVG on standard output)")
     parser.add_argument("--view", choices=VIEWS, default="tiles",
                         help="tiles on the iteration domains; one statement in space; cache lines of each tile; the "
-                             "new order of fused statements; dependences; the schedule tree; or the explorer "
-                             "(default: %(default)s)")
+                             "new order of fused statements; dependences; the schedule tree; messages between ranks; "
+                             "or the explorer (default: %(default)s)")
     parser.add_argument("--function", metavar="NAME", help="of a file with several regions, the one in this function")
     parser.add_argument("--statement", metavar="NAME", help="with --view solid: which statement")
     parser.add_argument("--axes", metavar="I,J[,K]",
@@ -85,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "of the picture; small ones by default")
     add_scheduling(parser)
     add_tiling(parser)
+    add_distribution(parser, when="--view messages")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,9 +123,14 @@ def _form(name: str, view: str) -> str:
 
 def _refuse_unused(arguments: argparse.Namespace) -> None:
     for name, views in VIEWS_OF.items():
-        if arguments.view not in views and getattr(arguments, name) is not None:
+        if arguments.view not in views and _given(getattr(arguments, name)):
             raise UsageError(f"--view {arguments.view} has no --{name.replace('_', '-')}",
                              hint=f"it is for --view {', '.join(views)}")
+
+
+def _given(value: object) -> bool:
+    """Whether an option has another value than where nobody gives it."""
+    return value is not None and value is not False and value != []
 
 
 def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
@@ -135,10 +144,24 @@ def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
     return scops[0]
 
 
+def _messages(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
+    from polysched.distribute import distribute
+    from polysched.distribute.picture import RANKS, draw_messages
+    if arguments.distribute is None:
+        raise UsageError("--view messages needs the loop to distribute", hint="--distribute LOOP, by its variable")
+    ranks = arguments.ranks or RANKS
+    shown.step(f"distributing {scop.name} along {arguments.distribute}")
+    made = distribute(scop, arguments.distribute, partition=chosen_partition(arguments, ranks),
+                      owners=dict(arguments.owner), time_tile=arguments.time_tile or 1, overlap=arguments.overlap)
+    return draw_messages(made, ranks=ranks, parameters=sizes)
+
+
 def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
     from polysched.pipeline import analysed, scheduled
     from polysched.scop.picture import nothing_runs, small_parameters
     from polysched.scop.points import fix_parameters
+    if arguments.view == "messages":
+        return _messages(arguments, scop, sizes, shown)
     options = scheduling_options(arguments)
     shown.step(f"finding the dependences of {scop.name}")
     dependences = analysed(scop, expand=options.expand).dependences

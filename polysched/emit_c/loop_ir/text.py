@@ -113,6 +113,8 @@ def _instance_text(node: StatementInstance) -> str:
     values = [linear_text(value) for value in node.iterators]
     if node.temporaries:
         values.append(f"temporaries={record_text(node.temporaries)}")
+    if node.settled:
+        values.append(f"settled={record_text(node.settled)}")
     name = node.statement if _is_plain(node.statement) else f"statements[{node.statement!r}]"
     return f"{name}({_arguments(values)})"
 

@@ -30,6 +30,7 @@ from polysched.emit_c.loop_ir.facts import Facts, arms_of
 from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variables
 from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes
 from polysched.scop.budget import with_budget
@@ -100,7 +101,7 @@ def _locals(node: Node) -> Iterator[Local]:
 
 
 def _accesses(scop: Scop, instance: StatementInstance, array: str) -> bool:
-    return any(a.array == array for a in scop.statement(instance.statement).accesses)
+    return any(a.array == array for a in statement_at(scop, instance).accesses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -257,7 +258,7 @@ class _Contraction:
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
         """Per access of the array below the node, its subscripts and the loops inside the node around it."""
         for instance, inside in _with_loops(node, ()):
-            statement = self.scop.statement(instance.statement)
+            statement = statement_at(self.scop, instance)
             values = dict(zip(statement.iterators, instance.iterators, strict=True))
             for access in statement.accesses:
                 if access.array == self.array.name:

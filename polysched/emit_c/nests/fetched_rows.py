@@ -27,6 +27,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, variable
 from polysched.emit_c.loop_ir.loops import Block, FetchedRow, For, Local, Node, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
@@ -174,7 +175,7 @@ def _put(node: Node, old: RegisterTile, new: RegisterTile) -> Node:
 def _touches(part: Node, scop: Scop) -> Iterator[_Touch]:
     """The accesses of a part that go to arrays which outlive an iteration of the loop around."""
     for instance in instances(part):
-        statement = scop.statement(instance.statement)
+        statement = statement_at(scop, instance)
         iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
         own = {temporary.array for temporary in instance.temporaries}
         for access in statement.accesses:

@@ -42,6 +42,7 @@ from polysched.emit_c.loop_ir.index import (
 )
 from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Node, Partial, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import block, instances, straight, variables_set_by, walk_nodes
 from polysched.emit_c.nests.row_lengths import most_iterations
@@ -136,7 +137,7 @@ def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
         reduction = how.reductions.get(instance.statement)
         if reduction is None:
             continue
-        statement = how.scop.statement(instance.statement)
+        statement = statement_at(how.scop, instance)
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         for part in reduction.accumulators:
             made = _of_accumulator(part, statement, values, loop, how)
@@ -169,7 +170,7 @@ def _of_accumulator(part: Reduction, statement: Statement, values: Mapping[str, 
 def _are_alone(part: Reduction, accesses: Sequence[Access], loop: For, how: LaneReductions) -> bool:
     """Whether an accumulator and its places are in arrays of their own that nothing else in the loop uses."""
     arrays = {access.array for access in accesses}
-    users = {a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
+    users = {a.reference for i in instances(loop.body) for a in statement_at(how.scop, i).accesses
              if a.array in arrays}
     return users == part.own and len(arrays) == len(accesses)
 

@@ -23,6 +23,7 @@ from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edges
@@ -132,11 +133,11 @@ def constant_extent(loop: For) -> tuple[Linear, int] | None:
 def _changing(scop: Scop, instance: StatementInstance, tiles: TileBlock, facts: Facts,
               outside: Facts) -> frozenset[str]:
     """The references of a statement whose elements may be written while the loop `reuse` runs."""
-    written = {a.array for i in instances(tiles.reuse.body) for a in scop.statement(i.statement).writes}
+    written = {a.array for i in instances(tiles.reuse.body) for a in statement_at(scop, i).writes}
     private = {temporary.array for temporary in instance.temporaries}
     iterators = iterators_at(scop, instance, Point(()))
     reading = within_edges(facts, tiles.ranges)
-    return frozenset(a.reference for a in scop.statement(instance.statement).accesses if a.array in private or (
+    return frozenset(a.reference for a in statement_at(scop, instance).accesses if a.array in private or (
         a.array in written and not keeps_value(scop, a, iterators, tiles.reuse, reading=reading, outside=outside)))
 
 
@@ -147,7 +148,7 @@ def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock, changin
     ----------
     changing : references that may read another value in a later iteration.
     """
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     assert tiles.vector is not None
     rows = frozenset(part.edge.variable for part in tiles.ranges if part.edge is not tiles.vector)
     columns = frozenset({tiles.vector.variable})
@@ -172,7 +173,7 @@ def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock, changin
 
 def _used(scop: Scop, instance: StatementInstance, expr: Expr, changing: frozenset[str]) -> frozenset[str] | None:
     """The loop variables that a value depends on; None when it cannot be computed ahead of its place."""
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     iterators = iterators_at(scop, instance, Point(()))
     names: set[str] = set()
     if not isinstance(expr, Load) and (not expr.dtype.is_float or not all(
@@ -198,7 +199,7 @@ def _wanted_layouts(value: Expr, copies: Sequence[Copy]) -> set[bool]:
 def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts,
            line_bytes: int) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
-    accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
+    accesses = [statement_at(scop, instance).access(e.reference) for e in walk(value) if isinstance(e, Load)]
     used = _used(scop, instance, value, frozenset()) or frozenset()
     vector = tiles.vector
     assert vector is not None

@@ -16,6 +16,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Variable, constant, substitute
 from polysched.emit_c.loop_ir.loops import For, If, Node, OnCopy, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
@@ -107,7 +108,7 @@ def _only_place(tile: RegisterTile, scop: Scop) -> tuple[Linear, ...] | None:
     written = set()
     for instance in instances(tile.body):
         iterators = iterators_at(scop, instance, Point(()))
-        accesses = scop.statement(instance.statement).accesses
+        accesses = statement_at(scop, instance).accesses
         written |= {a.array for a in accesses if a.is_write}
         reached |= {(a.array, tuple(linear_form(s, iterators) for s in a.subscripts)) for a in accesses}
         if instance.temporaries:
@@ -140,7 +141,7 @@ def _is_turned_row(tile: RegisterTile, scop: Scop) -> bool:
 def _sums_bytes(tile: RegisterTile, scop: Scop) -> int:
     """Bytes of one element of what a tile sums up."""
     return max(scop.array(a.array).dtype.bytes for i in instances(tile.body)
-               for a in scop.statement(i.statement).accesses if a.is_write)
+               for a in statement_at(scop, i).accesses if a.is_write)
 
 
 def _on_outer_copy(node: Node, first: Linear) -> Node:

@@ -25,6 +25,7 @@ from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
 from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
@@ -187,7 +188,7 @@ class TileCode:
     def dtypes(self) -> Iterable[DType]:
         """The types of all values that are computed."""
         for instance in instances(self.tile.body):
-            yield from computed_dtypes(self.scop.statement(instance.statement))
+            yield from computed_dtypes(statement_at(self.scop, instance))
 
     def accesses(self, lanes: int) -> list[TileAccess]:
         """The elements that the tile's statements access, vectors having so many lanes."""
@@ -205,7 +206,7 @@ class TileCode:
         at = points(self.tile.edges, lanes)
         for instance in instances(self.tile.body):
             anywhere, *printers = (self.printer_for(instance, point) for point in (Point(()), *at))
-            for access in self.scop.statement(instance.statement).accesses:
+            for access in statement_at(self.scop, instance).accesses:
                 keys = tuple(dict.fromkeys(self.reach_of(printer, access, lanes) for printer in printers))
                 made.append(TileAccess(self.reach_of(anywhere, access, lanes), keys, access.is_write))
         return made
@@ -235,7 +236,7 @@ class TileCode:
     @cached_property
     def _wrapping(self) -> frozenset[str]:
         """Arrays of signed integers that are updated in unsigned arithmetic."""
-        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
+        statements = [statement_at(self.scop, instance) for instance in instances(self.tile.body)]
         return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
                          if item.dtype != unsigned(item.dtype) == item.value.dtype)
 
@@ -288,7 +289,7 @@ class TileCode:
                                         edge=self.edge, scope=replace(scope, registers=held), math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
-                add_statements(self.scop.statement(instance.statement).body, printer)
+                add_statements(statement_at(self.scop, instance).body, printer)
         return scope.lines
 
     def _reads_once(self) -> bool:
@@ -304,7 +305,7 @@ class TileCode:
         if read == point:
             return {}
         moved = {}
-        for access in self.scop.statement(instance.statement).accesses:
+        for access in statement_at(self.scop, instance).accesses:
             own = self.reach_of(self.printer_for(instance, point), access, self.lanes)
             if own in registers:
                 moved[self.reach_of(self.printer_for(instance, read), access, self.lanes)] = registers[own]
@@ -394,7 +395,7 @@ class TileCode:
     def _shared_rows(self) -> SharedRows:
         reached = (self.reach_of(self.printer_for(instance, Point(())), access, self.lanes)
                    for instance in instances(self.tile.body)
-                   for access in self.scop.statement(instance.statement).accesses)
+                   for access in statement_at(self.scop, instance).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
                            registers=self.vector_registers, ports=self.ports)
 
@@ -418,7 +419,7 @@ class TileCode:
         A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
         """
         summed = {access.array for instance in instances(self.tile.body)
-                  for access in self.scop.statement(instance.statement).writes}
+                  for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
         if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
             return []

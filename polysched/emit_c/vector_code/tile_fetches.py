@@ -10,6 +10,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Variable, growth, substitute, variable
 from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, packed_at, reach
 from polysched.emit_c.scalar_code.c_text import CText
@@ -95,7 +96,7 @@ class TileFetches:
     def _read_in_place(self, lanes: str) -> Iterator[Reach]:
         """Where the tile's first point reads vectors of arrays that nothing in it writes, outside of panels."""
         private = {temporary.array for temporary in self.tile.private}
-        written = {a.array for i in instances(self.tile.body) for a in self.scop.statement(i.statement).writes}
+        written = {a.array for i in instances(self.tile.body) for a in statement_at(self.scop, i).writes}
         for instance in instances(self.tile.body):
             printer = self.printer_for(instance)
             buffered = private | written | {temporary.array for temporary in instance.temporaries}
