@@ -14,8 +14,10 @@ from tests.cli.command import is_refusal, polysched
 
 def test_the_demo_shows_every_stage_verified_with_times(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """In half a second of pairs for each program; a user's demo takes six."""
+    """On small sizes, in half a second of pairs for each program; a user's demo takes six."""
     monkeypatch.setattr(demo, "BUDGET_SECONDS", 0.5)
+    monkeypatch.setattr(demo, "SIZES", {name: {n: value // 5 for n, value in sizes.items()}
+                                        for name, sizes in demo.SIZES.items()})
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--json", "found.json"]) == 0
     shown = capsys.readouterr().out
