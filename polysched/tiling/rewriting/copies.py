@@ -39,6 +39,7 @@ from polysched.tiling.rewriting.block_path import Block, register_blocks
 from polysched.tiling.tree.distribute import statement_names
 
 LARGEST_COPY_BYTES = LIMITS.largest_copy_bytes
+BESIDE = LIMITS.beside_share
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,7 +71,7 @@ def with_copies(root: Node, domain: isl.UnionSet, scop: Scop, options: TilingOpt
                     continue
                 operand = None if access.is_write else _operand(block, scop, statement, access)
                 place = None if operand is None else _place(block, operand, scop)
-                if place is not None:
+                if place is not None and not _stays_beside(block, operand, place[1], options):
                     loop, copy = place
                     _add(found.setdefault(id(block.path[loop].band), []), copy)
     return _marked(root, found) if found else root
@@ -141,6 +142,14 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
         if copy.elements * operand.reference.element_bytes <= LARGEST_COPY_BYTES:
             return at, copy
     return None
+
+
+def _stays_beside(block: Block, operand: _Operand, copy: Copy, options: TilingOptions) -> bool:
+    """Whether what blocks read by rows, beside an operand that they read where it lies, stays in the first cache so."""
+    mark, lanes = block.path[-1].band.mark, len(block.path) - 1
+    size = copy.elements * operand.reference.element_bytes
+    first = options.target.caches[0].size_bytes
+    return mark is not None and mark.in_place and lanes not in operand.moves and size <= BESIDE * first
 
 
 def _fewest_reads(block: Block, operand: _Operand) -> int:
