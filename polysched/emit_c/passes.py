@@ -158,7 +158,7 @@ def _separation(context: PassContext, most_bytes: int) -> Separation:
                           most_bytes=most_bytes) if wanted else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
-                      scatters=printer.scatters)
+                      scatters=printer.scatters, registers=printer.options.registers)
 
 
 def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:

@@ -193,6 +193,9 @@ class TilingLimits:
     largest_stitched_edge: int = constant(
         128, unit="iterations", source="of tiles of stitched kernels: longer rows of 1,024 float32 leave the second "
                                        "cache")
+    most_parts_per_core: int = constant(
+        4, unit="tiles", source="of stitched kernels, of equal length: from as many on a short one at the end costs a "
+                                "tenth")
 
     # tree/growing_work.py
     growing_work_operations: int = constant(
