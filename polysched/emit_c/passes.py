@@ -180,7 +180,8 @@ def _neighbouring_rows(loops: Node, context: PassContext) -> Node:
 def _vectorisation(context: PassContext) -> Vectorisation:
     printer = context.code
     return Vectorisation(taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
-                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names))
+                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names),
+                         twice=printer.may_run_twice)
 
 
 def _summed_rows(loops: Node, context: PassContext) -> Node:

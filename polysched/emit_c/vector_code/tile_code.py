@@ -187,14 +187,14 @@ class TileCode:
         lanes = widest
         while lanes > 1 and edge.count % lanes:
             lanes //= 2
-        if lanes < widest and self._may_overlap(lanes):
+        if lanes < widest and self.may_run_twice(lanes):
             return widest
         if lanes == 1:
             raise NotVectorised("the simd edge is too short for a vector")
         return lanes
 
-    def _may_overlap(self, lanes: int) -> bool:
-        """Whether points may be computed twice, those that two vectors share.
+    def may_run_twice(self, lanes: int) -> bool:
+        """Whether points may be computed twice, as those are that two vectors share.
 
         Parameters
         ----------
