@@ -187,7 +187,8 @@ class TileCode:
         lanes = widest
         while lanes > 1 and edge.count % lanes:
             lanes //= 2
-        if lanes < widest and self.may_run_twice(lanes):
+        wide = widest * max(dtype.bits for dtype in dtypes) >= LIMITS.narrowest_overlap_bits
+        if lanes < widest and wide and self.may_run_twice(lanes):
             return widest
         if lanes == 1:
             raise NotVectorised("the simd edge is too short for a vector")
