@@ -171,7 +171,7 @@ def stitched_verdict(fragment: Graph, sizes: Mapping[str, int], options: Pipelin
     ----------
     sizes : of those that are open.
     """
-    options = options.but(assumed=tuple(sorted(sizes.items()))) if sizes else options
+    options = replace(options, assumed=tuple(sorted(sizes.items()))) if sizes else options
     target = options.target()
     machine = whole(replace(target, features=frozenset())) + " ".join(sorted(target.features))
     key = build_cache.program_key({"fragment": to_text(fragment), "options": options.differences(), "target": machine})

@@ -56,7 +56,7 @@ def test_by_default_kernels_are_by_cost_where_dominators_are_not_better(monkeypa
     options = PipelineOptions()
     assert len(planned(SOFTMAX, host(), options=options, fusion="auto").kernels) == 1
     assert len(planned(SOFTMAX, host(), options=options, fusion="greedy").kernels) == 4
-    monkeypatch.setattr(module, "seconds_of", lambda graph, groups, target: 0.0)
+    monkeypatch.setattr(module, "seconds_of", lambda graph, groups, target, sizes: 0.0)
     worse = planned(SOFTMAX, host(), options=options, fusion="auto")
     assert names(worse) == names(planned(SOFTMAX, host(), options=options, fusion="greedy"))
     assert any(what == "a plan by cost" and "by dominators" in why for what, why in worse.refused)

@@ -243,11 +243,11 @@ class _Contraction:
         spans = self._spans(node, fixed, [(forms, inside) for forms, inside in reached if forms is not None])
         kept, known = tuple(spans), tuple(span for span in spans.values() if span is not None)
         size = prod(extent for _, extent in known) * self.array.dtype.bytes
-        if len(known) == len(spans) and size <= (
-                LARGEST_LASTING_BYTES if _inside_one_thread(node, around) else LARGEST_BUFFER_BYTES):
+        own = _inside_one_thread(node, around)
+        if len(known) == len(spans) and size <= (LARGEST_LASTING_BYTES if own else LARGEST_BUFFER_BYTES):
             return Temporary(self.array.name, self.called, kept, tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
-        full = self.full_rows or len(known) == len(spans) or size > LARGEST_LASTING_BYTES
+        full = self.full_rows or not own or len(known) == len(spans) or size > LARGEST_LASTING_BYTES
         return self._in_memory(kept, [None if full or span == _whole(self.array.extents[k]) else span
                                       for k, span in spans.items()])
 

@@ -329,9 +329,9 @@ def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Compariso
     main = _build(nest, edges, facts)
     if main is None or not whole:
         return main
-    rest = _short_row(nest, edges, whole, facts, how)
-    if rest is not None:
-        return If(junction("&&", whole), main, rest)
+    short = _short_row(nest, edges, whole, facts, how)
+    if short is not None:
+        return If(junction("&&", whole), main, short)
     lower, upper = span
     smaller: list[Node] = []
     width = 1 << ((edges[-1].count - 1).bit_length() - 1) if edges[-1].count > 1 else 1

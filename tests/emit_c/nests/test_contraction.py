@@ -206,7 +206,7 @@ def test_copies_have_elements_also_where_no_loop_runs(first: str, rows: str) -> 
       B[i][j] += 2 * s;
     }}
 #pragma endscop
-}}"""), polysched.PipelineOptions(tile=1 << 18, parallel=False))   # a tile's rows would be no small buffer
+}}"""), polysched.PipelineOptions(tile=128, parallel=False))
     rows_of = "(*s_copies)[(long)m <= 0 ? 1 : (long)m] = aligned_alloc(64, "
     assert f"{rows_of}((unsigned long)(({rows}) * ((long)m " in region.text
 
