@@ -90,6 +90,23 @@ def test_likely_sizes_give_codes_that_are_verified_at_each(folder: Path) -> None
     assert "one code for all batch" in done.stdout
 
 
+def test_a_model_is_made_for_a_target(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--target", "generic", "-o", "source", "--verify",
+                     "reference", folder=folder)
+    assert done.returncode == 0, done.stderr
+    text = "".join(path.read_text() for path in (folder / "source").glob("*.c"))
+    assert "vector_size(16)" in text
+    assert "vector_size(64)" not in text
+    assert is_refusal(polysched("onnx", "m.onnx", "--size", "batch=3", "--target", "opencl", folder=folder))
+
+
+def test_one_output_is_standard_output(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", "-", folder=folder)
+    assert "1 kernels" in done.stdout
+    assert not (folder / "-").exists()
+    assert is_refusal(polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", "-", "--json", folder=folder))
+
+
 @pytest.mark.parametrize(("file", "what"), [("plan.svg", "saved by fusion"), ("plan.txt", "1 kernels")])
 def test_the_plan_is_written(file: str, what: str, folder: Path) -> None:
     done = polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", file, folder=folder)

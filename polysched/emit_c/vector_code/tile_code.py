@@ -64,7 +64,7 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
-from polysched.target.target import CorePorts
+from polysched.target.target import Target
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
 MOST_UNROLLED = LIMITS.most_unrolled_sums
@@ -86,8 +86,7 @@ class TileCode:
     facts : what holds around the tile.
     vector_bits : width of a vector register; 0 for scalar code.
     vector_registers : how many there are.
-    line_bytes : of the first cache.
-    ports : what a core does per cycle.
+    target : what a core does per cycle, and its caches.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -103,8 +102,7 @@ class TileCode:
     facts: Facts
     vector_bits: int
     vector_registers: int
-    line_bytes: int
-    ports: CorePorts
+    target: Target
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -352,14 +350,15 @@ class TileCode:
 
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
         return OverlappingReads(tile=self.tile, rows=overlapping_rows(
-            self.tile, accesses, self.lanes, self.scop, line_bytes=self.line_bytes),
+            self.tile, accesses, self.lanes, self.scop, line_bytes=self.target.line_bytes,
+            registers=self.vector_registers),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
                                 in_use=self.in_use, place=self._place, macros=self.index.macros)
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
         rows = overlapping_rows(self.tile, self.accesses(self.lanes), self.lanes, self.scop,
-                                line_bytes=self.line_bytes)
+                                line_bytes=self.target.line_bytes, registers=self.vector_registers)
         return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
@@ -397,7 +396,7 @@ class TileCode:
                    for instance in instances(self.tile.body)
                    for access in statement_at(self.scop, instance).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=self.vector_registers, ports=self.ports)
+                           registers=self.vector_registers, ports=self.target.ports)
 
     @property
     def _rows(self) -> int:
@@ -406,7 +405,7 @@ class TileCode:
     @property
     def _fetches(self) -> TileFetches:
         return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
-                           line_bytes=self.line_bytes,
+                           target=self.target,
                            printer_for=lambda instance: self.printer_for(instance, Point(())))
 
     def _barrier(self) -> list[str]:
