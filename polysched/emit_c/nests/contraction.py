@@ -251,16 +251,17 @@ class _Contraction:
             return Temporary(self.array.name, self.called, kept, tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
         full = self.full_rows or not own or len(known) == len(spans) or size > self.lasting_bytes
-        return self._in_memory(kept, [None if full or span == _whole(self.array.extents[k]) else span
-                                      for k, span in spans.items()])
+        return self._in_memory(dict.fromkeys(spans) if full else spans)
 
-    def _in_memory(self, kept: tuple[int, ...], parts: Sequence[tuple[Linear, int] | None]) -> Temporary | None:
+    def _in_memory(self, spans: Mapping[int, tuple[Linear, int] | None]) -> Temporary | None:
         """The buffer in memory with a part per thread; None where that is none, or no smaller than the array.
 
         Parameters
         ----------
-        parts : per kept dimension, its first value and number of values; None for the full extent.
+        spans : of each kept dimension, first value and number of values; None for the full extent.
         """
+        kept = tuple(spans)
+        parts = [None if span == _whole(self.array.extents[k]) else span for k, span in spans.items()]
         if not self.memory or any(part is None and self.array.extents[k] is None
                                   for k, part in zip(kept, parts, strict=True)):
             return None

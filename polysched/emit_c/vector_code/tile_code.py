@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
@@ -180,14 +180,10 @@ class TileCode:
         dtypes = set(self.dtypes())
         if not all(has_vectors(dtype) for dtype in dtypes):
             raise NotVectorised("an element type has no vector form")
-        widest = self.vector_bits // max(dtype.bits for dtype in dtypes)
-        while widest > max(1, edge.count):
-            widest //= 2
-        lanes = widest
-        while lanes > 1 and edge.count % lanes:
-            lanes //= 2
-        wide = widest * max(dtype.bits for dtype in dtypes) >= LIMITS.narrowest_overlap_bits
-        if lanes < widest and wide and self.may_run_twice(lanes):
+        bits = max(dtype.bits for dtype in dtypes)
+        widest = min(self.vector_bits // bits, 1 << edge.count.bit_length() - 1)
+        lanes = gcd(widest, edge.count)
+        if lanes < widest and widest * bits >= LIMITS.narrowest_overlap_bits and self.may_run_twice(lanes):
             return widest
         if lanes == 1:
             raise NotVectorised("the simd edge is too short for a vector")

@@ -58,11 +58,11 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    runs_once = depth == 0 and not innermost and parallel > 0 and has_one_value(position, member)
+    runs_once = depth == 0 and not innermost and has_one_value(position, member)
     lanes = options.simd and independent and (innermost or (mark.role is Role.POINT and _runs_once(position, band)))
     new = replace(mark, growing=False, simd=mark.simd or lanes)
-    on_threads = parallel > 0 and independent and not runs_once and (not innermost or depth == 0)
-    if on_threads and _may_run_on_threads(band, mark, options):
+    if parallel > 0 and independent and _may_run_on_threads(band, mark, options) and (
+            depth == 0 if innermost else not runs_once):
         new = _on_threads(new, position, band, options, scop, depth=depth)
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + (not runs_once),
                   parallel=parallel - new.parallel if parallel else 0)
