@@ -32,6 +32,7 @@ from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
 from polysched.emit_c.nests.pivot_loops import split_at_pivots
 from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
+from polysched.emit_c.nests.strided_loops import unroll_strided
 from polysched.emit_c.nests.subscripts_by_case import settle_subscripts
 from polysched.emit_c.nests.summed_rows import SummedRows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
@@ -297,6 +298,8 @@ CODE: tuple[LoopPass, ...] = (
              lambda loops, context: turn_rows(loops, TurnedRows(
                  scop=context.code.scop, lanes_of=context.code.lanes_of,
                  most_bytes=TURNED_WAYS * context.options.target.way_bytes)), (VECTORS,)),
+    LoopPass("strided_loops", "Short loops over elements apart are unrolled by the compiler.",
+             lambda loops, context: unroll_strided(loops, context.code.scop, simd=context.options.simd), (UNTRACED,)),
     LoopPass("tile_boundaries", "Code that can be stopped is cut into tiles.", _tile_boundaries, (STOPPABLE,)),
     LoopPass("parameter_guard", "A test of parameters stands around loops that rely on it.", _parameter_guard),
 )

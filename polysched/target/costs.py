@@ -76,6 +76,9 @@ class Costs(OneLine):
         0.9, unit="1", experiment=REGISTER_BLOCKS, source="of the first cache, for panels, which are contiguous")
     tlb_pages: int = constant(
         1024, unit="pages", source="second level of the TLB, beside other operands' (AMD and Intel since 2015: 1536)")
+    first_tlb_pages: int = constant(
+        64, unit="pages", source="first level of the TLB for data (Zen 3: 64, Zen 4: 72, Golden Cove: 96)")
+    page_bytes: int = constant(4096, unit="bytes", source="of a page of memory, unless larger ones were asked for")
     hidden_share: float = constant(
         0.6, unit="1", experiment=REGISTER_BLOCKS,
         source="of a step's arithmetic, behind which rows of a panel come from the second cache")

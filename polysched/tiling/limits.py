@@ -91,6 +91,10 @@ class TilingLimits:
     least_gain_share: float = constant(
         0.1, unit="1", source="a tile must save this share of the traffic, or the band stays as it is")
 
+    larger_sizes: int = constant(
+        2, unit="1", source="how many times as long as assumed loops of unknown length may be, where tiles of tiles "
+        "shall pay, too")
+
     # planning/read_in_place.py
     fewest_panel_reads: int = constant(
         4, unit="reads", source="of a panel by blocks of rows, or it is not packed: on AVX-512 a product of 16 rows "
