@@ -139,7 +139,8 @@ def test_tiles_of_equal_length_are_candidates():
 
 
 def test_an_update_counts_as_an_operation_of_its_own():
-    text = "void f(int n, float x[n], float y[n]) {{\n#pragma scop\n  for (int i = 0; i < n; i++)\n    {}\n#pragma endscop\n}}"
+    text = ("void f(int n, float x[n], float y[n]) {{\n#pragma scop\n  for (int i = 0; i < n; i++)\n    {}\n"
+            "#pragma endscop\n}}")
     plain, added = (code_plans(scheduled(text.format(body)), MACHINE)[0] for body in (
         "y[i] = x[i] * x[i];", "y[i] += x[i] * x[i];"))
     assert added.operations == 2 * plain.operations

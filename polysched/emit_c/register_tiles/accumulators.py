@@ -44,7 +44,7 @@ def promotion_levels(tile: RegisterTile, accesses: Sequence[TileAccess], facts: 
 
 
 def can_run_twice(tile: RegisterTile, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> bool:
-    """Whether points of a tile may be computed twice, one after the other or at once: whatever is written stays as it is.
+    """Whether points of a tile may be computed twice, one after the other or at once, with the same results.
 
     Registers are read before any of them is written back; in memory, the tile may not read what it writes.
 

@@ -52,7 +52,8 @@ def test_sums_in_registers_may_overlap() -> None:
     end = lines.index("}")
     assert [line.split(" = ")[1] for line in lines[2:loop]] == [
         f"*(polysched_f32x4 *)&A[i{row}][j{column}];" for row in ("", " + 1") for column in ("", " + 3")]
-    assert len(lines[end + 1:]) == 4 and all(line.startswith("*(polysched_f32x4 *)&A[i") for line in lines[end + 1:])
+    assert len(lines[end + 1:]) == 4
+    assert all(line.startswith("*(polysched_f32x4 *)&A[i") for line in lines[end + 1:])
 
 
 @pytest.mark.parametrize(("edge", "body"), [

@@ -113,7 +113,8 @@ def test_other_groups_have_a_cost_too():
 
 def test_what_is_refused_is_said_and_the_cover_is_found_anew():
     graph = graph_of(SOFTMAX)
-    found = fusion_plan(graph, TARGET, judge=lambda fragment, _: Verdict("too large" if len(fragment.nodes) > 3 else ""))
+    found = fusion_plan(graph, TARGET, judge=lambda fragment, _: Verdict(
+        "too large" if len(fragment.nodes) > 3 else ""))
     assert all(len(group.nodes) <= 3 for group in found.kernels)
     assert ("ReduceMax Sub Exp ReduceSum Div Mul", "too large") in found.refused
     assert "not ReduceMax Sub Exp ReduceSum Div Mul: too large" in str(found)
