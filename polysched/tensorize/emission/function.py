@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
@@ -14,7 +14,9 @@ from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.emission.addresses import in_place_argument, operand_type
 from polysched.tensorize.emission.correction import correction_arrays, correction_c
+from polysched.tensorize.emission.joined import Joined
 from polysched.tensorize.emission.nest import (
     content_of,
     kept_arguments,
@@ -22,11 +24,12 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
     size_arguments,
 )
-from polysched.tensorize.emission.nest_c import nest_c, operand_type
+from polysched.tensorize.emission.nest_c import nest_c
 from polysched.tensorize.emission.packing import pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import is_general, same
 
 ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 {{
@@ -61,6 +64,7 @@ class EmissionOptions(OneLine):
     zero : results start at zero instead of what memory holds, which is then not read.
     keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
         the function itself no longer packs it; one that lies right as it is needs no preparation.
+    joined : statements that begin and end each block of the result, whose array is not touched.
     """
 
     emulated: bool = False
@@ -71,6 +75,7 @@ class EmissionOptions(OneLine):
     target: Target | None = None
     zero: bool = False
     keep: tuple[str, ...] = ()
+    joined: Joined | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,11 +127,11 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
     plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
                                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
-    arrays = _arrays(match)
+    arrays = _arrays(match, chosen.joined)
     packed = [p for p in plan.places if p.packed]
     parts = _copies_c(plan, name, packed, chosen)
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.starts_anew))
+                        zero=chosen.zero or match.starts_anew, joined=chosen.joined))
     if match.assignment.correction is not None:
         parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
                                   parallel=chosen.parallel and not match.overlapping))
@@ -138,7 +143,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
     preparations = tuple(f"{name}_prepare_{p.operand}({', '.join([*operand_sources(match, p.operand), *first])})"
                          for p in packed if p.operand in chosen.keep)
-    return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match),
+    return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match, chosen.joined),
                    preparations=preparations, headers=headers, shared=prelude, emulator=emulator,
                    text="\n".join(parts), flags=() if chosen.emulated else match.intrinsic.isa.flags)
 
@@ -160,14 +165,16 @@ def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
     return [f"    {name}_unpack_{operand}({words});" for operand, words in handed.items()]
 
 
-def _written_arrays(match: Match) -> tuple[str, ...]:
+def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
+    if joined is not None:
+        return joined.last.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
-def _arrays(match: Match) -> tuple[str, ...]:
+def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [fragment.statement.access(fragment.target).array]
+    found = [fragment.statement.access(fragment.target).array] if joined is None else [*joined.arrays]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -177,7 +184,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
               options: EmissionOptions) -> str:
     """Packs into buffers that stay for the next call of the same thread, runs the nest, writes back."""
     match, fragment = plan.match, plan.match.fragment
-    written = _written_arrays(match)
+    written = _written_arrays(match, options.joined)
     kinds = [C_NAMES[fragment.scop.array(a).dtype.name] for a in arrays]
     parameters = ", ".join(f"{'' if a in written else 'const '}{kind} *{a}"
                            for a, kind in zip(arrays, kinds, strict=True))
@@ -188,27 +195,57 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     if packed and size_arguments(match):
         lines += _made_anew_c(plan, name, packed)
     for p in packed:
-        if p.operand in options.keep:
-            lines.append(f"    {operand_type(plan, p.operand)} *packed_{p.operand} = {name}_kept_{p.operand};")
-            continue
-        kind, buffer = operand_type(plan, p.operand), f"{name}_buffer_{p.operand}"
-        declared = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
-        lines += [*declared, f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
-                  f"    {kind} *packed_{p.operand} = {buffer};"]
-        if p.operand not in match.written or not (options.zero or match.starts_anew):
-            sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
-            lines.append(f"    {name}_pack_{p.operand}({sources});")
-    arguments = []
-    for p in plan.places:
-        held = content_of(match, p.operand)
-        arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
-            [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
-    lines.append(f"    {name}_nest({', '.join([*arguments, *size_arguments(match)])});")
+        lines += _packed_c(plan, name, p, options)
+    arguments = [_address(plan, p) for p in plan.places if options.joined is None or p.operand not in match.written]
+    arguments += options.joined.arrays if options.joined is not None else ()
+    steps = [text for p in packed for text in _steps(p)]
+    lines.append(f"    {name}_nest({', '.join([*arguments, *steps, *size_arguments(match)])});")
     lines += _stored_c(match, name, packed)
     if match.assignment.correction is not None:
         lines.append(
             f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
+
+
+def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> list[str]:
+    """The address of an operand's buffer, which is filled where the operand is not read from the program's array."""
+    match, operand, kind = plan.match, place.operand, operand_type(plan, place.operand)
+    buffer, flag = f"{name}_buffer_{operand}", in_place_argument(operand)
+    if operand in options.keep:
+        return [*([f"    const long {flag} = 0;"] if place.in_place is not None else []),
+                f"    {kind} *packed_{operand} = {name}_kept_{operand};"]
+    lines = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
+    filled = [f"if (!{buffer}) {buffer} = {_buffer_c(plan, place, options)};", f"packed_{operand} = {buffer};"]
+    if operand not in match.written or not (options.zero or match.starts_anew):
+        sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
+        filled.append(f"{name}_pack_{operand}({sources});")
+    lines.append(f"    {kind} *packed_{operand} = 0;")
+    if place.in_place is None:
+        return [*lines, *(f"    {line}" for line in filled)]
+    asked = " && ".join(place.in_place.conditions) or "1"
+    return [*lines, f"    const long {flag} = {asked};", f"    if (!{flag}) {{",
+            *(f"        {line}" for line in filled), "    }"]
+
+
+def _address(plan: Plan, place: Place) -> str:
+    """Where the nest finds an operand."""
+    match, held, packed = plan.match, content_of(plan.match, place.operand), f"packed_{place.operand}"
+    if not isinstance(held, Load) or (place.packed and place.in_place is None):
+        return packed
+    array = [match.fragment.statement.access(held.reference).array, *moving_terms(match, held)]
+    if place.in_place is None:
+        return " + ".join(array)
+    base = [str(place.in_place.base)] if is_general(place.in_place.base) or place.in_place.base else []
+    return f"{in_place_argument(place.operand)} ? {' + '.join([*array, *base])} : {packed}"
+
+
+def _steps(place: Place) -> Iterator[str]:
+    """What the nest is told of an operand's distances, as `step_arguments` names it."""
+    flag, there = in_place_argument(place.operand), place.in_place
+    for loop, step in place.steps.items():
+        yield str(step) if there is None or same(step, there.steps[loop]) else f"{flag} ? {there.steps[loop]} : {step}"
+    if there is not None and there.shifted:
+        yield flag
 
 
 def _made_anew_c(plan: Plan, name: str, packed: list[Place]) -> list[str]:

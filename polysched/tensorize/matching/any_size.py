@@ -59,7 +59,7 @@ class GeneralFragment(Fragment):
         return True
 
     def _extents(self, name: str) -> list[int] | None:
-        return list(self.inner_extents[name])
+        return list(self.inner_extents[name]) if name in self.inner_extents else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,12 +100,14 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     scop = fragment.scop
     _refuse_special(match, dependences)
     context = _context(scop, fragment.sizes, unknown)
-    domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
+    domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops, around = _loops(fragment, domain, values)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
+    others = {a.name: extents.of_other(a.name) for a in scop.arrays if a.name not in inner}
+    inner |= {name: known for name, known in others.items() if known is not None}
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
     for name, found in temporaries.items():
         conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
@@ -150,10 +152,10 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
 def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> isl.Set:
     bounds = " and ".join(f"{n} >= {LEAST}" for n in unknown)
     own = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(unknown)}] -> {{ : {bounds} }}")
-    return _over(scop.context.params(), sizes, unknown).intersect_params(own)
+    return over(scop.context.params(), sizes, unknown).intersect_params(own)
 
 
-def _over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
+def over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
     """A set or map over the unknown parameters, the others at their values."""
     for at in reversed(range(relation.dim(isl.dim_type.param))):
         name = str(relation.get_dim_name(isl.dim_type.param, at))
@@ -251,14 +253,21 @@ class _Extents:
     context: isl.Set
     values: Mapping[str, int]
 
+    def of_other(self, name: str) -> tuple[int, ...] | None:
+        """Those of an array that the statement does not touch, without the outermost; None where not affine."""
+        try:
+            return self.of(name, 1)
+        except NotGeneralError:
+            return None
+
     def of(self, name: str, first: int) -> tuple[int, ...]:
         """Those from one dimension on."""
         found = []
         for extent in self.fragment.scop.array(name).extents[first:]:
             form = None
             if extent is not None:
-                over = _over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
-                form = _affine(over.dim_max(0), self.context)
+                values = over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
+                form = _affine(values.dim_max(0), self.context)
             if form is None:
                 raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
             found.append(_number(form, self.values))
@@ -287,7 +296,7 @@ def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str
 def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
               still: Collection[str]) -> bool:
     """Whether the relation has, for all sizes, the coefficients that were read at the sample sizes."""
-    relation = _over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
+    relation = over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
     if not relation.is_single_valued():
         return False
     reached = isl.PwMultiAff.from_map(relation).gist(relation.domain()).coalesce()
@@ -316,16 +325,16 @@ def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unkno
             continue
         if pair.source == pair.sink == own and pair.array == target:
             continue   # updates of one sum, whose order does not matter
-        if not _over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
+        if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
             raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
 
 
 def _prove_cleared(fragment: Fragment, name: str, domain: isl.Set, context: isl.Set, unknown: Sequence[str]) -> None:
     """The statement writes exactly the elements of the result, at every size."""
     statement, sizes = fragment.scop.statement(name), fragment.sizes
-    there = _over(statement.domain, sizes, unknown).intersect_params(context)
-    cleared = [_over(a.relation, sizes, unknown).intersect_domain(there).range() for a in statement.writes]
+    there = over(statement.domain, sizes, unknown).intersect_params(context)
+    cleared = [over(a.relation, sizes, unknown).intersect_domain(there).range() for a in statement.writes]
     target = fragment.statement.access(fragment.target)
-    result = _over(target.relation, sizes, unknown).intersect_domain(domain).range()
+    result = over(target.relation, sizes, unknown).intersect_domain(domain).range()
     if len(cleared) != 1 or not cleared[0].is_equal(result):
         raise NotGeneralError(f"{name} clears other elements than {fragment.statement.name} adds to, at some sizes")
