@@ -25,6 +25,7 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
+from polysched.tensorize.emission.correction import is_constant
 from polysched.tensorize.emission.joined import Joined, JoinedStatement, can_be_joined
 from polysched.tensorize.matching.any_size import GeneralMatch, over
 from polysched.tensorize.matching.mapping import Match
@@ -50,7 +51,8 @@ def with_joined(program: TensorizedProgram) -> TensorizedProgram:
 
 def _is_plain(match: Match) -> bool:
     """Sums that one nest computes whole, where they lie."""
-    return not (match.overlapping or match.adds_at_the_end or match.assignment.correction is not None
+    correction = match.assignment.correction
+    return not (match.overlapping or match.adds_at_the_end or (correction is not None and not is_constant(correction))
                 or match.ordered or match.fragment.others or match.starts_anew
                 or not match.intrinsic.contraction.accumulates or match.intrinsic.contraction.others)
 
@@ -74,13 +76,13 @@ def _joined(general: GeneralMatch, sizes: Mapping[str, int], first: Statement | 
         return None
     made = Joined(first=begins, last=ends)
     dense = all(_is_dense(fragment.scop.array(a)) and fragment.extents_inside(a) is not None for a in made.arrays)
-    return made if dense and _writes_apart(made, match, same) else None
+    return made if dense and _writes_apart(made, ends, match, same) else None
 
 
-def _writes_apart(made: Joined, match: Match, elements: _Elements) -> bool:
+def _writes_apart(made: Joined, last: JoinedStatement, match: Match, elements: _Elements) -> bool:
     """Whether the end writes every element once, and nobody reads what it writes but itself the sums."""
-    fragment, last = match.fragment, made.last
-    target, sums = last.statement.access(last.assign.target), fragment.scop.array(made.last.sums)
+    fragment = match.fragment
+    target, sums = last.statement.access(last.assign.target), fragment.scop.array(last.sums)
     statements = [fragment.statement, last.statement, *([made.first.statement] if made.first is not None else [])]
     read = {a.array for s in statements for a in s.accesses if a.reference != target.reference} - {sums.name}
     gone = sums.storage is Storage.LOCAL or target.array == sums.name

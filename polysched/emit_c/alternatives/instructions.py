@@ -232,7 +232,7 @@ def _preparations(program: TensorizedProgram, emitted: Emitted,
 def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
     """The temporaries of a region that the instruction uses, or several parts, or iterations of loops around."""
     scop, joined = program.match.fragment.scop, program.joined
-    sums = {joined.last.sums} if joined is not None else set()   # which stay in registers
+    sums = {joined.last.sums} if joined is not None and joined.last is not None else set()   # they have no memory
     return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in _shared(program) - sums)
 
 

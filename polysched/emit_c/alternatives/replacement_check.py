@@ -169,8 +169,9 @@ def at_other_sizes(check: ReplacementCheck, program: TensorizedProgram, given: S
 
 def _at(program: TensorizedProgram, values: Mapping[str, int]) -> Match:
     """The match of code for all sizes at some of them."""
-    fragment = program.match.fragment
-    there = fragment if values == fragment.sizes else statement_fragment(fragment.scop, fragment.statement, values)
+    fragment, tables = program.match.fragment, bool(program.match.intrinsic.contraction.tables)
+    there = fragment if values == fragment.sizes else statement_fragment(fragment.scop, fragment.statement, values,
+                                                                         tables=tables)
     assert there is not None
     return replace(program.match, fragment=there)
 

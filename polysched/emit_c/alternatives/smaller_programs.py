@@ -83,7 +83,8 @@ def _inside(program: TensorizedProgram, sizes: dict[str, int]) -> dict[str, int]
 def _work_at(program: TensorizedProgram, sizes: Mapping[str, int]) -> float:
     """Iterations of the matched statement; without bound where it is no statement at these sizes."""
     fragment = program.match.fragment
-    there = statement_fragment(fragment.scop, fragment.statement, sizes)
+    there = statement_fragment(fragment.scop, fragment.statement, sizes,
+                               tables=bool(program.match.intrinsic.contraction.tables))
     return math.inf if there is None else there.work
 
 

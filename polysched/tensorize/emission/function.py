@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
@@ -15,8 +15,8 @@ from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import in_place_argument, operand_type
-from polysched.tensorize.emission.correction import correction_arrays, correction_c
-from polysched.tensorize.emission.joined import Joined
+from polysched.tensorize.emission.correction import correction_arrays, correction_c, sums_c, sums_memory
+from polysched.tensorize.emission.joined import Joined, corrected_in_blocks, joined_arguments
 from polysched.tensorize.emission.nest import (
     content_of,
     kept_arguments,
@@ -127,14 +127,15 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
     plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
                                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
+    zero = chosen.zero or match.starts_anew
+    if not chosen.emulated:
+        chosen = replace(chosen, joined=corrected_in_blocks(plan, chosen.joined, zero=zero))
     arrays = _arrays(match, chosen.joined)
-    packed = [p for p in plan.places if p.packed]
+    packed = [p for p in plan.places if p.packed and not (_ends(chosen.joined) and p.operand in match.written)]
     parts = _copies_c(plan, name, packed, chosen)
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.starts_anew, joined=chosen.joined))
-    if match.assignment.correction is not None:
-        parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
-                                  parallel=chosen.parallel and not match.overlapping))
+                        zero=zero, joined=chosen.joined))
+    parts += _correction_c(match, name, chosen)
     parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE
@@ -146,6 +147,26 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match, chosen.joined),
                    preparations=preparations, headers=headers, shared=prelude, emulator=emulator,
                    text="\n".join(parts), flags=() if chosen.emulated else match.intrinsic.isa.flags)
+
+
+def _ends(joined: Joined | None) -> bool:
+    """Whether a last statement uses the sums, which then have no array."""
+    return joined is not None and joined.last is not None
+
+
+def _in_blocks(options: EmissionOptions) -> bool:
+    """Whether blocks start from the correction."""
+    return options.joined is not None and options.joined.correction is not None
+
+
+def _correction_c(match: Match, name: str, options: EmissionOptions) -> list[str]:
+    """The function that corrects the result, or that adds up what blocks start from."""
+    correction = match.assignment.correction
+    if correction is None:
+        return []
+    if _in_blocks(options):
+        return [sums_c(match, correction, f"{name}_sums", parallel=options.parallel)]
+    return [correction_c(match, correction, f"{name}_correct", parallel=options.parallel and not match.overlapping)]
 
 
 def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
@@ -167,14 +188,15 @@ def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
 
 def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
-    if joined is not None:
-        return joined.last.written
+    if joined is not None and joined.last is not None:
+        return joined.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
 def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [fragment.statement.access(fragment.target).array] if joined is None else [*joined.arrays]
+    found = [*joined.arrays] if joined is not None and joined.last is not None else [
+        fragment.statement.access(fragment.target).array, *(joined.arrays if joined is not None else ())]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -196,15 +218,31 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         lines += _made_anew_c(plan, name, packed)
     for p in packed:
         lines += _packed_c(plan, name, p, options)
-    arguments = [_address(plan, p) for p in plan.places if options.joined is None or p.operand not in match.written]
-    arguments += options.joined.arrays if options.joined is not None else ()
+    arguments = [_address(plan, p) for p in plan.places if not (_ends(options.joined) and p.operand in match.written)]
+    arguments += joined_arguments(match, options.joined, inside=False) if options.joined is not None else ()
     steps = [text for p in packed for text in _steps(p)]
-    lines.append(f"    {name}_nest({', '.join([*arguments, *steps, *size_arguments(match)])});")
+    nest = f"    {name}_nest({', '.join([*arguments, *steps, *size_arguments(match)])});"
+    lines += [*_sums_made(match, name, options), nest, *(f"    free({x});" for x in _sums_of(match, options))]
     lines += _stored_c(match, name, packed)
-    if match.assignment.correction is not None:
+    if match.assignment.correction is not None and not _in_blocks(options):
         lines.append(
             f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
+
+
+def _sums_of(match: Match, options: EmissionOptions) -> dict[str, str]:
+    """The declarations of the sums that blocks start from, by their names."""
+    correction = match.assignment.correction
+    if correction is None or not _in_blocks(options):
+        return {}
+    return sums_memory(match, correction, parallel=options.parallel)
+
+
+def _sums_made(match: Match, name: str, options: EmissionOptions) -> list[str]:
+    """Their memory, and the call that fills it."""
+    made = _sums_of(match, options)
+    handed = ", ".join([*made, *correction_arrays(match), *kept_arguments(match)])
+    return [*(f"    {line}" for line in made.values()), *([f"    {name}_sums({handed});"] if made else [])]
 
 
 def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from polysched.scop.body import Assign, Load, walk
@@ -19,17 +19,21 @@ from polysched.scop.scop import Statement
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import first_iteration, moves, operand_type
 from polysched.tensorize.emission.copy_plan import operand_subscripts
+from polysched.tensorize.emission.correction import correction_terms, is_constant, sums_memory
 from polysched.tensorize.emission.nest import NestLoop, size_arguments, tile_loop
 from polysched.tensorize.emission.packing import value_c
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emission.result_blocks import (
     ResultBlock,
+    block_of_results,
     buffer_distances,
     conditions_inside,
     partial_loops,
     unrolled_loops,
 )
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import may_exceed
+from polysched.tensorize.software.zero_points import Correction
 
 BLOCK = "ps_block"
 LANE = "ps_lane_"
@@ -68,24 +72,68 @@ class JoinedStatement:
 class Joined:
     """What begins and what ends the blocks; without a beginning sums start at zero.
 
-    The array of the sums is a temporary that no longer exists, or the one that the end writes.
+    With an end the array of the sums is a temporary that no longer exists, or the one that the end writes.
+
+    Parameters
+    ----------
+    correction : zero points that were taken out of the product, by which the sums start higher.
     """
 
-    first: JoinedStatement | None
-    last: JoinedStatement
+    first: JoinedStatement | None = None
+    last: JoinedStatement | None = None
+    correction: Correction | None = None
 
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """All arrays, those written first."""
-        begun = self.first.arrays if self.first is not None else ()
-        return tuple(dict.fromkeys([*self.last.written, *self.last.arrays, *begun]))
+        return tuple(dict.fromkeys([*self.written, *(a for p in (self.last, self.first) if p for a in p.arrays)]))
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The array that the end writes."""
+        return self.last.written if self.last is not None else ()
+
+    @property
+    def begins(self) -> bool:
+        """Whether blocks start from other values than zero."""
+        return self.first is not None or self.correction is not None
+
+
+def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool) -> Joined | None:
+    """What is joined to a nest, with the correction of its zero points where blocks may start from that."""
+    match, correction = plan.match, plan.match.assignment.correction
+    fragment, begun = match.fragment, joined is not None and joined.first is not None
+    tiled = any(loop.reduction and may_exceed(loop.tiles, 1) for loop in plan.loops)
+    if correction is None or not (zero or begun) or not is_constant(correction) or fragment.kept or tiled:
+        return joined
+    apart = not (match.overlapping or match.adds_at_the_end or plan.place(match.intrinsic.output.name).packed)
+    if not apart or not can_be_joined(match, [*fragment.loops_of(match.result)]):
+        return joined
+    return replace(joined or Joined(), correction=correction)
 
 
 def joined_parameters(match: Match, joined: Joined) -> list[str]:
     """Declarations of the arrays for the functions of the nest."""
     kinds = {a: C_NAMES[match.fragment.scop.array(a).dtype.name] for a in joined.arrays}
-    return [f"{'' if a in joined.last.written else 'const '}{kind} *restrict {joined_argument(a)}"
-            for a, kind in kinds.items()]
+    declared = [f"{'' if a in joined.written else 'const '}{kind} *restrict {joined_argument(a)}"
+                for a, kind in kinds.items()]
+    return [*declared, *(f"const uint{match.fragment.update.dtype.bits}_t *restrict {name}"
+                         for name in _sums(match, joined))]
+
+
+def _sums(match: Match, joined: Joined) -> list[str]:
+    """The names of the operands' sums."""
+    return [] if joined.correction is None else [*sums_memory(match, joined.correction, parallel=False)]
+
+
+def joined_arguments(match: Match, joined: Joined, *, inside: bool) -> list[str]:
+    """The arrays as they are handed over.
+
+    Parameters
+    ----------
+    inside : from one function of the nest to another.
+    """
+    return [*(joined_argument(a) if inside else a for a in joined.arrays), *_sums(match, joined)]
 
 
 def joined_argument(array: str) -> str:
@@ -93,27 +141,42 @@ def joined_argument(array: str) -> str:
     return f"ps_array_{array}"
 
 
-def joined_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
-    """The block of the result, which lies in the buffer.
+def begun_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
+    """The block that registers are loaded from.
 
     Parameters
     ----------
     number : of the plan among those of the nest.
     """
     output = plan.match.intrinsic.output.name
-    apart, elements = buffer_distances(plan, output)
-    told = [BLOCK, *map(joined_argument, joined.arrays), *(first_iteration(plan, loop) for loop in _loops(plan)),
-            *(moves(plan)[loop.name] for loop in _loops(plan) if loop.name in moves(plan)),
-            *size_arguments(plan.match), f"ps_whole_{output}"]
     inside = " && ".join(conditions_inside(plan, plan.place(output))) or "1"
+    _, elements = buffer_distances(plan, output)
     before = [f"{operand_type(plan, output)} {BLOCK}[{elements}] __attribute__((aligned(64)));",
-              f"const int ps_whole_{output} = {inside};"]
-    if joined.first is not None:
-        before.append(f"{{function}}_first{_ending(number)}({', '.join(told)});")
-    return ResultBlock(
-        plan=plan, place=plan.place(output), at=BLOCK, before=tuple(before),
-        after=(f"{{function}}_last{_ending(number)}({', '.join(told)});",), steps={n: str(s) for n, s in apart.items()},
-        row_stride=str(plan.match.intrinsic.row_bytes(output)))
+              f"const int ps_inside = {inside};"]
+    if joined.begins:
+        before.append(_call(plan, joined, f"first{_ending(number)}"))
+    return _block(plan, before=tuple(before))
+
+
+def ended_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
+    """The block that registers are stored to: that of the last statement, or the result's array."""
+    if joined.last is None:
+        return block_of_results(plan, plan.match.intrinsic.output.name, number, reads="0")
+    return _block(plan, after=(_call(plan, joined, f"last{_ending(number)}"),))
+
+
+def _block(plan: Plan, *, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> ResultBlock:
+    output = plan.match.intrinsic.output.name
+    return ResultBlock(plan=plan, place=plan.place(output), at=BLOCK, before=before, after=after,
+                       steps={n: str(s) for n, s in buffer_distances(plan, output)[0].items()},
+                       row_stride=str(plan.match.intrinsic.row_bytes(output)))
+
+
+def _call(plan: Plan, joined: Joined, name: str) -> str:
+    loops, moved = _loops(plan), moves(plan)
+    told = [BLOCK, *joined_arguments(plan.match, joined, inside=True), *(first_iteration(plan, x) for x in loops),
+            *(moved[x.name] for x in loops if x.name in moved), *size_arguments(plan.match), "ps_inside"]
+    return f"{{function}}_{name}({', '.join(told)});"
 
 
 def _ending(number: int) -> str:
@@ -127,33 +190,40 @@ def _loops(plan: Plan) -> list[NestLoop]:
 
 def joined_functions(plan: Plan, joined: Joined, name: str, number: int) -> Iterator[str]:
     """The functions that fill a block, and that use it."""
-    for part, ending in ((joined.first, "first"), (joined.last, "last")):
-        if part is not None:
-            yield from _function(plan, joined, part, f"{name}_{ending}{_ending(number)}")
+    if joined.begins:
+        yield from _function(plan, joined, joined.first, f"{name}_first{_ending(number)}")
+    if joined.last is not None:
+        yield from _function(plan, joined, joined.last, f"{name}_last{_ending(number)}")
 
 
-def _function(plan: Plan, joined: Joined, part: JoinedStatement, name: str) -> list[str]:
+def _function(plan: Plan, joined: Joined, part: JoinedStatement | None, name: str) -> list[str]:
     match, kind = plan.match, operand_type(plan, plan.match.intrinsic.output.name)
     loops, moved = _loops(plan), moves(plan)
-    told = [f"{'const ' if part.ends else ''}{kind} *restrict {BLOCK}", *(
+    told = [f"{'const ' if part is not None and part.ends else ''}{kind} *restrict {BLOCK}", *(
         f"{p} __attribute__((unused))" for p in joined_parameters(match, joined))]
     told += [f"long ps_first_{loop.name}" for loop in loops]
     told += [f"long {moved[loop.name]} __attribute__((unused))" for loop in loops if loop.name in moved]
     told += [f"long {argument} __attribute__((unused))" for argument in size_arguments(match)]
-    lines = [f"static void {name}({', '.join([*told, 'int ps_whole'])})", "{", "    if (ps_whole) {",
-             *_elements(plan, part, whole=True), "    } else {", *_elements(plan, part, whole=False), "    }", "}", ""]
-    return [*lines]
+    return [f"static void {name}({', '.join([*told, 'int ps_whole'])})", "{", "    if (ps_whole) {",
+            *_elements(plan, joined, part, whole=True), "    } else {",
+            *_elements(plan, joined, part, whole=False), "    }", "}", ""]
 
 
-def _elements(plan: Plan, part: JoinedStatement, *, whole: bool) -> Iterator[str]:
+def _elements(plan: Plan, joined: Joined, part: JoinedStatement | None, *, whole: bool) -> Iterator[str]:
     """The loops over the registers of a block and their elements."""
     output, unrolled = plan.match.intrinsic.output, unrolled_loops(plan, plan.match.intrinsic.output.name)
     apart, _ = buffer_distances(plan, output.name)
     names = [loop.name for loop in unrolled]
     terms = [BLOCK, *(f"ps_u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
-    constant, kind = "const " if part.ends else "", operand_type(plan, output.name)
+    ends = part is not None and part.ends
+    constant, kind = "const " if ends else "", operand_type(plan, output.name)
     tests = [] if whole else [*_tests(plan, names)]
-    iterators = [*_iterators(plan, part, names)]
+    iterators = [*(_iterators(plan, dict(zip(part.statement.iterators, part.loops, strict=True)), names)
+                   if part is not None else ())]
+    if not ends and joined.correction is not None:
+        mine = [n for n in plan.match.fragment.statement.iterators if n in plan.match.fragment.loops_of(
+            plan.match.result)]
+        iterators += _iterators(plan, {_loop_variable(n): n for n in mine}, names)
     depth = 2
     for loop in unrolled:
         row = f"ps_u_{loop.name}"
@@ -165,18 +235,36 @@ def _elements(plan: Plan, part: JoinedStatement, *, whole: bool) -> Iterator[str
         yield "    " * depth + f"for (long {LANE}{at} = 0; {LANE}{at} < {extent}; {LANE}{at}++) {{"
         depth += 1
     yield from ("    " * depth + text for text in iterators if LANE in text)
-    yield "    " * depth + _guarded(plan.match, part, [test for test, _ in tests])
+    yield "    " * depth + _guarded(plan.match, joined, part, [test for test, _ in tests])
     yield from ("    " * at + "}" for at in reversed(range(2, depth)))
 
 
-def _guarded(match: Match, part: JoinedStatement, tests: Sequence[str]) -> str:
+def _loop_variable(name: str) -> str:
+    """The variable for a loop of the matched statement."""
+    return f"ps_loop_{name}"
+
+
+def _guarded(match: Match, joined: Joined, part: JoinedStatement | None, tests: Sequence[str]) -> str:
     """The assignment of one element, where it exists; what does not is zero in a block."""
     shape = [int(e) for e in match.intrinsic.output.shape]
     at = " + ".join(f"{LANE}{a} * {math.prod(shape[a + 1:])}" for a in range(len(shape))) or "0"
-    text = _assigned(match, part, f"ps_tile[{at}]")
+    element, ends = f"ps_tile[{at}]", part is not None and part.ends
+    if part is not None and ends:
+        text = f"{_found(match, part, element, part.assign.target)} = {_value(match, part, element)};"
+    else:
+        text = f"{element} = {_start(match, joined, part, element)};"
     if not tests:
         return text
-    return f"if ({' && '.join(tests)}) {text}" + ("" if part.ends else f" else ps_tile[{at}] = 0;")
+    return f"if ({' && '.join(tests)}) {text}" + ("" if ends else f" else {element} = 0;")
+
+
+def _start(match: Match, joined: Joined, part: JoinedStatement | None, element: str) -> str:
+    """What a sum starts from."""
+    value, dtype = "0" if part is None else _value(match, part, element), match.fragment.update.dtype
+    if joined.correction is None:
+        return value
+    terms = correction_terms(match, joined.correction, _loop_variable)
+    return f"({C_NAMES[dtype.name]})({' + '.join([f'(uint{dtype.bits}_t)({value})', *terms])})"
 
 
 def _tests(plan: Plan, unrolled: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -202,12 +290,12 @@ def _group(match: Match, dimension: str) -> int:
     return next((g for g, part in enumerate(match.groups) if dimension in part.dimensions), -1)
 
 
-def _iterators(plan: Plan, part: JoinedStatement, unrolled: Sequence[str]) -> Iterator[str]:
-    """Declarations of the statement's iterators."""
+def _iterators(plan: Plan, loops: Mapping[str, str], unrolled: Sequence[str]) -> Iterator[str]:
+    """Declarations of variables with the values of loops of the matched statement."""
     match, output = plan.match, plan.match.intrinsic.output.name
     lanes = {_group(match, name): (at, extent) for at, (name, extent) in
              enumerate(operand_subscripts(match, output) or []) if name}
-    for iterator, name in zip(part.statement.iterators, part.loops, strict=True):
+    for iterator, name in loops.items():
         loop, group = _home(plan, name)
         terms = [] if loop is None else [_iteration(loop, unrolled)]
         if group >= 0:
@@ -236,19 +324,17 @@ def can_be_joined(match: Match, loops: Sequence[str]) -> bool:
                if output in part.indexes) and set(loops) <= match.fragment.loops_of(match.result)
 
 
-def _assigned(match: Match, part: JoinedStatement, element: str) -> str:
-    """The assignment, with the sum at its place in the block."""
-    statement, assign = part.statement, part.assign
-    extents: Mapping[str, list[int] | None] = {a: match.fragment.extents_inside(a) for a in part.arrays}
+def _value(match: Match, part: JoinedStatement, element: str) -> str:
+    """What a statement assigns, with the sum at its place in the block."""
+    return value_c(match, part.assign.value, part.assign.dtype, element=lambda x: _found(match, part, element,
+                                                                                         x.reference))
 
-    def found(reference: str) -> str:
-        access = statement.access(reference)
-        if access.array == part.sums and (not part.ends or reference != assign.target):
-            return element
-        inner, terms = extents[access.array] or [], []
-        for at, subscript in enumerate(access.subscripts):
-            terms.append(f"({value_c(match, subscript, subscript.dtype)}) * {math.prod(inner[at:])}")
-        return f"{joined_argument(access.array)}[{' + '.join(terms)}]"
 
-    value = value_c(match, assign.value, assign.dtype, element=lambda x: found(x.reference))
-    return f"{found(assign.target)} = {value};"
+def _found(match: Match, part: JoinedStatement, element: str, reference: str) -> str:
+    """An element of an array, or of the block."""
+    access = part.statement.access(reference)
+    if access.array == part.sums and (not part.ends or reference != part.assign.target):
+        return element
+    inner = match.fragment.extents_inside(access.array) or []
+    terms = [f"({value_c(match, s, s.dtype)}) * {math.prod(inner[at:])}" for at, s in enumerate(access.subscripts)]
+    return f"{joined_argument(access.array)}[{' + '.join(terms)}]"

@@ -21,8 +21,9 @@ from polysched.tensorize.emission.addresses import (
 from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.joined import (
     Joined,
-    joined_argument,
-    joined_block,
+    begun_block,
+    ended_block,
+    joined_arguments,
     joined_functions,
     joined_parameters,
 )
@@ -69,16 +70,15 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
 
 def _read_places(plan: Plan, joined: Joined | None) -> list[Place]:
     """The places of the operands whose addresses the nest gets."""
-    return [p for p in plan.places if joined is None or p.operand not in plan.match.written]
+    return [p for p in plan.places if joined is None or joined.last is None or p.operand not in plan.match.written]
 
 
 def _helpers(plan: Plan, name: str, joined: Joined | None) -> Iterator[str]:
     """The functions for blocks of results."""
-    if joined is None:
+    if joined is None or joined.last is None:
         yield from ragged_helpers(plan, name)
-        return
     for number, (_, case) in enumerate(block_cases(plan)):
-        yield from joined_functions(case, joined, name, number)
+        yield from joined_functions(case, joined, name, number) if joined is not None else ()
 
 
 def _first_shared(plan: Plan) -> int:
@@ -133,7 +133,7 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
         how += f" collapse({_shared_loops(plan)})" if _shared_loops(plan) > 1 else ""
         writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
         writer.open(head)
-    arrays = map(joined_argument, joined.arrays if joined is not None else ())
+    arrays = joined_arguments(plan.match, joined, inside=True) if joined is not None else []
     words = ", ".join([*(p.operand for p in _read_places(plan, joined)), *arrays, *further_arguments(plan),
                        *(v for v, _ in shared)])
     writer.put(f"{name}_part({words});")
@@ -312,17 +312,17 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
     before, after, drains = [], [], []
     for output in (v.name for v in intrinsic.outputs):
         kind = intrinsic.operand(output).register
-        clears = zero and bool(kind.zero)
+        clears = zero and bool(kind.zero) and not (joined is not None and joined.begins)
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
-        result = block_of_results(plan, output, number, reads=reads) if joined is None else joined_block(
-            plan, joined, number)
-        before += result.before
-        drains += result.after
+        from_there, there = (begun_block(plan, joined, number), ended_block(plan, joined, number)) \
+            if joined is not None else [block_of_results(plan, output, number, reads=reads)] * 2
+        before += [*there.before, *(from_there.before if from_there is not there else ())]
+        drains += there.after
         for at in names.points(output):
             register = names.name(output, at)
             before += names.declare(output, register)
-            load, store = (fill_in(t, register=register, pointer=result.pointer(at), stride=result.row_stride)
-                           for t in (kind.load, kind.store))
+            load, store = (fill_in(t, register=register, pointer=x.pointer(at), stride=x.row_stride)
+                           for t, x in ((kind.load, from_there), (kind.store, there)))
             if clears:
                 clear = fill_in(kind.zero, register=register)
                 before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]

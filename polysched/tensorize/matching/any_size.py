@@ -16,7 +16,7 @@ from functools import cached_property
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import IteratorRef, ParameterRef, walk
+from polysched.scop.body import IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
@@ -27,7 +27,7 @@ from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes, same
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,10 +37,12 @@ class GeneralFragment(Fragment):
     Parameters
     ----------
     inner_extents : per array its extents without the outermost.
+    table_extents : all extents of the arrays that are tables, which are known.
     points, around : the domain, and the box of all loops, over the parameters.
     """
 
     inner_extents: Mapping[str, tuple[int, ...]]
+    table_extents: Mapping[str, tuple[int, ...]]
     points: isl.Set
     around: isl.Set
 
@@ -57,6 +59,10 @@ class GeneralFragment(Fragment):
     def reached_always(self) -> bool:
         """No loop is kept outside."""
         return True
+
+    def extents(self, name: str) -> list[int] | None:
+        """Of a table; others are asked for all but the outermost."""
+        return list(self.table_extents[name]) if name in self.table_extents else None
 
     def _extents(self, name: str) -> list[int] | None:
         return list(self.inner_extents[name]) if name in self.inner_extents else None
@@ -103,6 +109,10 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops, around = _loops(fragment, domain, values)
+    told = fragment.loops_of(match.result)
+    added = [loop.name for loop in loops if is_general(loop.extent) and loop.name not in told]
+    if added and sums_from_zero(match.intrinsic):
+        raise NotGeneralError(f"one execution holds a whole sum, and the length of {added[0]} is not known")
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
@@ -111,13 +121,15 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
     for name, found in temporaries.items():
         conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
-    _prove_subscripts(fragment, domain, unknown, {loop.name for loop in loops if same(loop.extent, 1)})
+    tables = _tables(match, extents)
+    _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_order(match, dependences, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
-        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner, points=domain, around=around)
+        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner, points=domain, around=around,
+        table_extents={fragment.statement.access(r).array: known for r, known in tables.items()})
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
@@ -132,13 +144,11 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
         fragment.statement.access(fragment.target).relation)}
     for found, why in (
             (bool(fragment.kept), "loops stay around the instruction"),
+            (bool(fragment.others), "several results are computed at once"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered and not fragment.loops_of(match.result) >= {p.name for p in fragment.loops if p.extent > 1},
              "sums keep their order"),
-            (bool(fragment.others), "several results are computed at once"),
-            (bool(match.intrinsic.contraction.tables), "tables are copied whole"),
-            (sums_from_zero(match.intrinsic), "one execution holds a whole sum"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
              "several instances of the instruction access one element of an operand"),
@@ -274,14 +284,29 @@ class _Extents:
         return tuple(found)
 
 
-def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], still: Collection[str]) -> None:
+def _tables(match: Match, extents: _Extents) -> dict[str, tuple[int, ...]]:
+    """The accesses of the instruction's tables and their extents, which are known, since tables are copied whole."""
+    found = {}
+    for operand in match.intrinsic.contraction.tables:
+        for held in walk(match.contents[operand]):
+            if isinstance(held, Load):
+                access = match.fragment.statement.access(held.reference)
+                found[held.reference] = extents.of(access.array, 0)
+                if is_general(*found[held.reference]):
+                    raise NotGeneralError(f"the size of the table {access.array} is not known")
+    return found
+
+
+def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], tables: Collection[str],
+                      still: Collection[str]) -> None:
     """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own.
 
     Parameters
     ----------
+    tables : references of accesses that data decide.
     still : loops of one iteration, which move nothing.
     """
-    for access in fragment.statement.accesses:
+    for access in (a for a in fragment.statement.accesses if a.reference not in tables):
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
         indices = fragment.indices[access.reference]
