@@ -25,6 +25,7 @@ from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionCh
 from polysched.tensorize.joining import with_joined
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
+from polysched.tensorize.matching.grouping import merged_dependences
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -275,7 +276,9 @@ def _split(candidate: Match, options: TensorizeOptions, target: Target, outside:
         program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
         if not missing:
             return program
-        program = _for_all_sizes(program, dependences, missing, target)
+        merged = not same and candidate.fragment.others   # statements that are computed at once
+        program = _for_all_sizes(program, merged_dependences(candidate.fragment) if merged else dependences, missing,
+                                 target, dependences.scop)
         return with_joined(program) if options.executes(candidate.intrinsic) else program   # emulators write in place
     except NotGeneralError as reason:
         return f"{candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"
@@ -330,15 +333,19 @@ def _in_words(refused: list[Refused], options: TensorizeOptions) -> Iterator[str
 
 
 def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing: tuple[str, ...],
-                   target: Target) -> TensorizedProgram:
+                   target: Target, given: Scop) -> TensorizedProgram:
     """The program whose nest computes every size from the least one on that pays; found by halving the sample sizes.
+
+    Parameters
+    ----------
+    given : the program as it was matched.
 
     Raises
     ------
     NotGeneralError : the match holds for its sample sizes only.
     """
     match = program.match
-    general = for_all_sizes(match, dependences, missing, gone=program.gone)
+    general = for_all_sizes(match, dependences, missing, gone=program.gone, given=given)
     if match.intrinsic.library:
         library_for_all_sizes(general, "f", program.scale)   # refuses what it cannot call
         return replace(program, general=general)

@@ -1,4 +1,4 @@
-"""Tables and sums from zero without sizes: one function for all of them, beside the original."""
+"""Tables, sums from zero and several results without sizes: one function for all of them, beside the original."""
 
 import ctypes
 from pathlib import Path
@@ -20,7 +20,20 @@ PROGRAMS = {   # instruction: parameters behind `int m, int n`, body, shapes of 
                "for (int p = 0; p < m; p++) for (int i = 0; i < n; i++) A[p][i] = X[B[p][i] & 7];"),
     "dots": ("int32_t A[m][n], int8_t B[m][8], int8_t C[n][8]",
              "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) { A[i][j] = 0; "
-             "for (int k = 0; k < 8; k++) A[i][j] += B[i][k] * C[j][k]; }")}
+             "for (int k = 0; k < 8; k++) A[i][j] += B[i][k] * C[j][k]; }"),
+    "compare_exchange_ub_avx2": (
+        "uint8_t A[n], uint8_t B[n]",
+        "for (int i = 0; i < n; i++) { uint8_t a = A[i], b = B[i]; A[i] = a < b ? a : b; B[i] = a < b ? b : a; }"),
+    "compare_exchange_sd_avx2": (
+        "int32_t A[m][n], int32_t B[m][n], int32_t C[n]",
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) A[i][j] = C[j] > B[i][j] ? C[j] : B[i][j];\n"
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) B[i][j] = C[j] < B[i][j] ? C[j] : B[i][j];"),
+    "complex_i32_avx2": (
+        "int32_t A[n], int32_t B[n], int32_t C[n], int32_t D[n], int32_t E[n], int32_t F[n]",
+        "for (int i = 0; i < n; i++) { F[i] += A[i] * D[i] + B[i] * C[i]; E[i] += A[i] * C[i] - B[i] * D[i]; }")}
+SHIFTED = ("uint8_t A[n + m], uint8_t B[n], uint8_t L[n]",   # in one loop, later minima would read what is written
+           "for (int i = 0; i < n; i++) L[i] = A[i] < B[i] ? A[i] : B[i];\n"
+           "for (int i = 0; i < n; i++) A[i + m] = A[i] < B[i] ? B[i] : A[i];")
 SIZES = [(2, 2), (3, 40), (7, 33), (23, 11), (1, 5), (9, 1), (16, 64), (5, 129)]
 
 
@@ -40,6 +53,20 @@ def test_every_size_computes_what_it_did(unit: str, tmp_path: Path) -> None:
     parameters, body = PROGRAMS[unit]
     texts = written(tmp_path, unit, parameters, body)
     assert f" by {unit} */" in texts[1]
+    compare(texts, parameters, tmp_path)
+
+
+def test_statements_whose_order_a_size_decides_are_not_computed_at_once(tmp_path: Path) -> None:
+    """At sizes with n <= m nothing would change its order."""
+    scop = from_c_text(f"#include <stdint.h>\nvoid f(int m, int n, {SHIFTED[0]}) {{\n#pragma scop\n{SHIFTED[1]}\n"
+                       "#pragma endscop\n}\n")
+    prepared = analysed(scop, for_instructions=True).dependences.scop
+    options = TensorizeOptions(intrinsic="compare_exchange_ub_avx2", samples={"n": 32, "m": 64})
+    assert decide(prepared, options, host()).program is None
+
+
+def compare(texts: tuple[str, str], parameters: str, tmp_path: Path) -> None:
+    """Both files at every size."""
     libraries = []
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.c").write_text(text)

@@ -20,6 +20,7 @@ from polysched.scop.body import IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
+from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
@@ -91,12 +92,13 @@ class NotGeneralError(Exception):
 
 
 def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str], *,
-                  gone: Iterable[str] = ()) -> GeneralMatch:
+                  gone: Iterable[str] = (), given: Scop | None = None) -> GeneralMatch:
     """The match as one for all values of some parameters.
 
     Parameters
     ----------
     gone : statements that the match makes superfluous: they clear its result.
+    given : the program in which statements that are computed at once are still several.
 
     Raises
     ------
@@ -107,6 +109,9 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _refuse_special(match, dependences)
     context = _context(scop, fragment.sizes, unknown)
     domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
+    if fragment.others and not are_one_at_all_sizes(given or scop, fragment, lambda relation: over(
+            relation, fragment.sizes, unknown).intersect_params(context)):
+        raise NotGeneralError("statements that are computed at once would change their order at some sizes")
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops, around = _loops(fragment, domain, values)
     told = fragment.loops_of(match.result)
@@ -128,7 +133,8 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
-        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner, points=domain, around=around,
+        target=fragment.target, update=fragment.update, others=fragment.others, kept=(), inner_extents=inner,
+        points=domain, around=around,
         table_extents={fragment.statement.access(r).array: known for r, known in tables.items()})
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
@@ -140,11 +146,11 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
 
 def _refuse_special(match: Match, dependences: Dependences) -> None:
     fragment = match.fragment
-    reads = {a.array for a in fragment.statement.accesses if a.reference != fragment.target and not a.relation.is_equal(
-        fragment.statement.access(fragment.target).relation)}
+    results = [fragment.statement.access(r.target) for r in fragment.results]
+    reads = {a.array for a in fragment.statement.reads if not any(
+        a.array == r.array and a.relation.is_equal(r.relation) for r in results)}
     for found, why in (
             (bool(fragment.kept), "loops stay around the instruction"),
-            (bool(fragment.others), "several results are computed at once"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered and not fragment.loops_of(match.result) >= {p.name for p in fragment.loops if p.extent > 1},
@@ -152,7 +158,7 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
              "several instances of the instruction access one element of an operand"),
-            (fragment.statement.access(fragment.target).array in reads, "the result's array is read elsewhere"),
+            (bool({r.array for r in results} & reads), "the result's array is read elsewhere"),
             (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
              "operands are computed of iterators or sizes")):
         if found:
@@ -343,12 +349,13 @@ def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unkno
     """No dependence leads from the statement, or one behind it, back to it or ahead of it, at any size."""
     scop, sizes = match.fragment.scop, match.fragment.sizes
     names = [s.name for s in scop.statements]
-    own, target = match.fragment.statement.name, match.fragment.statement.access(match.fragment.target).array
+    own, statement = match.fragment.statement.name, match.fragment.statement
+    results = {statement.access(r.target).array for r in match.fragment.results}
     at = names.index(own)
     for pair in dependences.pairs:
         if not names.index(pair.source) >= at >= names.index(pair.sink):
             continue
-        if pair.source == pair.sink == own and pair.array == target:
+        if pair.source == pair.sink == own and pair.array in results:
             continue   # updates of one sum, whose order does not matter
         if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
             raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
