@@ -25,7 +25,7 @@ from polysched.tensorize.emission.nest import (
     size_arguments,
 )
 from polysched.tensorize.emission.nest_c import nest_c
-from polysched.tensorize.emission.packing import pack_c, result_arrays, unpack_c
+from polysched.tensorize.emission.packing import map_c, pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.matching.mapping import Match
@@ -175,6 +175,8 @@ def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionO
     unread = match.written if options.zero or match.starts_anew else frozenset()
     filled = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in options.keep)
               for p in packed if p.operand not in unread]
+    filled += [map_c(plan, p.operand, f"{name}_map_{p.operand}") for p in packed
+               if p.in_place is not None and p.in_place.copied and p.operand not in options.keep]
     return filled + [unpack_c(plan, p.operand, f"{name}_unpack_{p.operand}", zero=options.zero)
                      for p in packed if p.operand in match.written]
 
@@ -261,20 +263,27 @@ def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> 
     if place.in_place is None:
         return [*lines, *(f"    {line}" for line in filled)]
     asked = " && ".join(place.in_place.conditions) or "1"
-    return [*lines, f"    const long {flag} = {asked};", f"    if (!{flag}) {{",
+    lines.append(f"    const long {flag} = {asked};")
+    if not place.in_place.copied:
+        return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in filled), "    }"]
+    whole = [_memory_c(plan, place, options, place.in_place.copied).join((f"if (!{buffer}) {buffer} = ", ";")),
+             filled[1], filled[-1].replace(f"{name}_pack_{operand}(", f"{name}_map_{operand}(")]
+    return [*lines, f"    if ({flag}) {{", *(f"        {line}" for line in whole), "    } else {",
             *(f"        {line}" for line in filled), "    }"]
 
 
 def _address(plan: Plan, place: Place) -> str:
     """Where the nest finds an operand."""
     match, held, packed = plan.match, content_of(plan.match, place.operand), f"packed_{place.operand}"
-    if not isinstance(held, Load) or (place.packed and place.in_place is None):
+    there = place.in_place
+    base = [str(there.base)] if there is not None and (is_general(there.base) or there.base) else []
+    if there is not None and there.copied and base:
+        return f"{packed} + ({in_place_argument(place.operand)} ? {base[0]} : 0)"
+    if (there is not None and there.copied) or not isinstance(held, Load) or (place.packed and place.in_place is None):
         return packed
     array = [match.fragment.statement.access(held.reference).array, *moving_terms(match, held)]
-    if place.in_place is None:
-        return " + ".join(array)
-    base = [str(place.in_place.base)] if is_general(place.in_place.base) or place.in_place.base else []
-    return f"{in_place_argument(place.operand)} ? {' + '.join([*array, *base])} : {packed}"
+    return f"{in_place_argument(place.operand)} ? {' + '.join([*array, *base])} : {packed}" if place.in_place \
+        else " + ".join(array)
 
 
 def _steps(place: Place) -> Iterator[str]:
@@ -305,9 +314,14 @@ def operand_sources(match: Match, operand: str) -> list[str]:
 
 
 def _buffer_c(plan: Plan, place: Place, options: EmissionOptions) -> str:
+    """Memory of an operand's buffer."""
+    return _memory_c(plan, place, options, place.elements)
+
+
+def _memory_c(plan: Plan, place: Place, options: EmissionOptions, elements: int) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-    return f"ps_zeros({place.elements * width}, {int(options.parallel)})"
+    return f"ps_zeros({elements * width}, {int(options.parallel)})"
 
 
 def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]) -> list[str]:

@@ -36,6 +36,7 @@ class InPlace:
     conditions : C over the sizes, all of which have to hold.
     steps : elements per iteration of each loop, by its name.
     base : elements from the start.
+    copied : elements of the whole array, copied where the operand holds a function of each; 0 where it is read.
     shifted : unrolled loops whose last block may have less iterations; there it starts earlier, and ends with the loop.
     """
 
@@ -43,6 +44,7 @@ class InPlace:
     steps: Mapping[str, int]
     base: int
     shifted: frozenset[str]
+    copied: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,16 +123,24 @@ def _in_rows(match: Match, operand: str, source: Load, loops: list[NestLoop]) ->
     copy = block_copy(match, operand, source, mine, rows=True)
     if copy is None or is_turned(copy) or not any(loop.reduction for loop in mine):
         return None
-    return replace(_packed(match, operand, mine, copy, rows=True), in_place=_readable(match, operand, loops))
+    rows = _packed(match, operand, mine, copy, rows=True)
+    return replace(rows, in_place=_readable(match, operand, source, loops, rows.elements))
 
 
-def _readable(match: Match, operand: str, loops: list[NestLoop]) -> InPlace | None:
-    """Where an operand may be read as it lies, and under which conditions on the sizes; None where at no sizes."""
-    held = content_of(match, operand)
+def _readable(match: Match, operand: str, held: Load, loops: list[NestLoop], most: int) -> InPlace | None:
+    """Where an operand may be read as it lies, and under which conditions on the sizes; None where at no sizes.
+
+    Parameters
+    ----------
+    most : elements of the buffer that would be filled instead.
+    """
     mine = [loop for loop in loops if uses(match, operand, loop)]
-    if not isinstance(held, Load) or not _lies_right(match, operand, held):
+    whole = match.fragment.extents(match.fragment.statement.access(held.reference).array)
+    read = content_of(match, operand) == held and held.dtype == match.intrinsic.parsed.operand(operand).dtype
+    if not _lies_right(match, operand, held) or not (read or whole):
         return None
-    conditions = [*_whole_groups(match, operand)]
+    copied = 0 if read else math.prod(whole or [])
+    conditions = [*_whole_groups(match, operand), *([] if read else [f"{copied} <= {most}"])]
     partial = [loop for loop in mine if not divides(loop.unroll, loop.count)]
     shifted = frozenset(x.name for x in partial if _may_start_earlier(match, operand, x, loops))
     conditions += [f"{x.count} >= {x.unroll}" if x.name in shifted else f"{x.count} % {x.unroll} == 0" for x in partial]
@@ -140,7 +150,7 @@ def _readable(match: Match, operand: str, loops: list[NestLoop]) -> InPlace | No
                    row_stride_bytes=match.intrinsic.row_bytes(operand))
     if _walks_pages(match, operand, loops, direct):
         return None
-    return InPlace(conditions=tuple(conditions), steps=steps, base=direct.base, shifted=shifted)
+    return InPlace(conditions=tuple(conditions), steps=steps, base=direct.base, shifted=shifted, copied=copied)
 
 
 def _whole_groups(match: Match, operand: str) -> Iterator[str]:
@@ -151,12 +161,16 @@ def _whole_groups(match: Match, operand: str) -> Iterator[str]:
 
 
 def _lies_right(match: Match, operand: str, held: Load) -> bool:
-    """Whether an operand's elements are neighbours in memory as the instruction reads them, and of its type."""
-    variable, layout = match.intrinsic.parsed.operand(operand), next(v for v in match.layouts if v.operand == operand)
-    shape = [int(e) for e in variable.shape]
-    natural = [math.prod(shape[at + 1:]) if extent > 1 else 0 for at, extent in enumerate(shape)]
-    return held.dtype == variable.dtype and len(layout.strides) == len(natural) and all(
-        step is not None and same(step, n) for step, n in zip(layout.strides, natural, strict=True))
+    """Whether elements of an array are neighbours in memory as the instruction reads an operand that holds them."""
+    subscripts = operand_subscripts(match, operand)
+    if subscripts is None or match.fragment.memory_steps[held.reference] is None:
+        return False
+    for at, (name, extent) in enumerate(subscripts):
+        group = next((g for g, part in enumerate(match.groups) if part.dimensions == (name,)), None)
+        step = group_step(match, held, group) if group is not None else None
+        if extent > 1 and (step is None or not same(step, math.prod(int(e) for _, e in subscripts[at + 1:]))):
+            return False
+    return True
 
 
 def _may_start_earlier(match: Match, operand: str, loop: NestLoop, loops: list[NestLoop]) -> bool:

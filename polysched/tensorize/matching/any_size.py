@@ -38,12 +38,12 @@ class GeneralFragment(Fragment):
     Parameters
     ----------
     inner_extents : per array its extents without the outermost.
-    table_extents : all extents of the arrays that are tables, which are known.
+    whole_extents : per array all of them, where the outermost is affine in the sizes, too.
     points, around : the domain, and the box of all loops, over the parameters.
     """
 
     inner_extents: Mapping[str, tuple[int, ...]]
-    table_extents: Mapping[str, tuple[int, ...]]
+    whole_extents: Mapping[str, tuple[int, ...]]
     points: isl.Set
     around: isl.Set
 
@@ -62,8 +62,8 @@ class GeneralFragment(Fragment):
         return True
 
     def extents(self, name: str) -> list[int] | None:
-        """Of a table; others are asked for all but the outermost."""
-        return list(self.table_extents[name]) if name in self.table_extents else None
+        """All extents of an array; None where one is not known."""
+        return list(self.whole_extents[name]) if name in self.whole_extents else None
 
     def _extents(self, name: str) -> list[int] | None:
         return list(self.inner_extents[name]) if name in self.inner_extents else None
@@ -121,8 +121,8 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
-    others = {a.name: extents.of_other(a.name) for a in scop.arrays if a.name not in inner}
-    inner |= {name: known for name, known in others.items() if known is not None}
+    inner |= {a.name: known for a in scop.arrays if (known := extents.of_any(a.name, 1)) is not None}
+    whole = {a.name: known for a in scop.arrays if (known := extents.of_any(a.name, 0)) is not None}
     temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
     for name, found in temporaries.items():
         conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
@@ -134,8 +134,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
         target=fragment.target, update=fragment.update, others=fragment.others, kept=(), inner_extents=inner,
-        points=domain, around=around,
-        table_extents={fragment.statement.access(r).array: known for r, known in tables.items()})
+        points=domain, around=around, whole_extents=whole)
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
@@ -269,10 +268,10 @@ class _Extents:
     context: isl.Set
     values: Mapping[str, int]
 
-    def of_other(self, name: str) -> tuple[int, ...] | None:
-        """Those of an array that the statement does not touch, without the outermost; None where not affine."""
+    def of_any(self, name: str, first: int) -> tuple[int, ...] | None:
+        """As `of`; None where one is not affine."""
         try:
-            return self.of(name, 1)
+            return self.of(name, first)
         except NotGeneralError:
             return None
 
@@ -290,15 +289,15 @@ class _Extents:
         return tuple(found)
 
 
-def _tables(match: Match, extents: _Extents) -> dict[str, tuple[int, ...]]:
-    """The accesses of the instruction's tables and their extents, which are known, since tables are copied whole."""
-    found = {}
+def _tables(match: Match, extents: _Extents) -> set[str]:
+    """The accesses of the instruction's tables, whose extents are known, since tables are copied whole."""
+    found = set()
     for operand in match.intrinsic.contraction.tables:
         for held in walk(match.contents[operand]):
             if isinstance(held, Load):
                 access = match.fragment.statement.access(held.reference)
-                found[held.reference] = extents.of(access.array, 0)
-                if is_general(*found[held.reference]):
+                found.add(held.reference)
+                if is_general(*extents.of(access.array, 0)):
                     raise NotGeneralError(f"the size of the table {access.array} is not known")
     return found
 
