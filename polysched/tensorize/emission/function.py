@@ -128,10 +128,9 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
                                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
     zero = chosen.zero or match.starts_anew
-    if not chosen.emulated:
-        chosen = replace(chosen, joined=corrected_in_blocks(plan, chosen.joined, zero=zero))
+    chosen = replace(chosen, joined=corrected_in_blocks(plan, chosen.joined, zero=zero, emulated=chosen.emulated))
     arrays = _arrays(match, chosen.joined)
-    packed = [p for p in plan.places if p.packed and not (_ends(chosen.joined) and p.operand in match.written)]
+    packed = _packed(plan, chosen.joined)
     parts = _copies_c(plan, name, packed, chosen)
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
                         zero=zero, joined=chosen.joined))
@@ -147,6 +146,11 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match, chosen.joined),
                    preparations=preparations, headers=headers, shared=prelude, emulator=emulator,
                    text="\n".join(parts), flags=() if chosen.emulated else match.intrinsic.isa.flags)
+
+
+def _packed(plan: Plan, joined: Joined | None) -> list[Place]:
+    """The operands with buffers; sums that a last statement uses have none."""
+    return [p for p in plan.places if p.packed and not (_ends(joined) and p.operand in plan.match.written)]
 
 
 def _ends(joined: Joined | None) -> bool:
@@ -220,16 +224,20 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         lines += _made_anew_c(plan, name, packed)
     for p in packed:
         lines += _packed_c(plan, name, p, options)
-    arguments = [_address(plan, p) for p in plan.places if not (_ends(options.joined) and p.operand in match.written)]
-    arguments += joined_arguments(match, options.joined, inside=False) if options.joined is not None else ()
-    steps = [text for p in packed for text in _steps(p)]
-    nest = f"    {name}_nest({', '.join([*arguments, *steps, *size_arguments(match)])});"
-    lines += [*_sums_made(match, name, options), nest, *(f"    free({x});" for x in _sums_of(match, options))]
-    lines += _stored_c(match, name, packed)
+    lines += [*_sums_made(match, name, options), f"    {name}_nest({', '.join(_handed(plan, packed, options))});",
+              *(f"    free({x});" for x in _sums_of(match, options)), *_stored_c(match, name, packed)]
     if match.assignment.correction is not None and not _in_blocks(options):
         lines.append(
             f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
+
+
+def _handed(plan: Plan, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
+    """What the nest gets: operands, arrays of joined statements, distances, sizes."""
+    match, joined = plan.match, options.joined
+    arguments = [_address(plan, p) for p in plan.places if not (_ends(joined) and p.operand in match.written)]
+    arguments += joined_arguments(match, joined, inside=False) if joined is not None else ()
+    return [*arguments, *(text for p in packed for text in _steps(p)), *size_arguments(match)]
 
 
 def _sums_of(match: Match, options: EmissionOptions) -> dict[str, str]:

@@ -99,17 +99,22 @@ class Joined:
         return self.first is not None or self.correction is not None
 
 
-def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool) -> Joined | None:
+def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool, emulated: bool) -> Joined | None:
     """What is joined to a nest, with the correction of its zero points where blocks may start from that."""
     match, correction = plan.match, plan.match.assignment.correction
-    fragment, begun = match.fragment, joined is not None and joined.first is not None
+    starts = zero or (joined is not None and joined.first is not None)
+    if correction is None or not starts or emulated or not is_constant(correction):
+        return joined
+    return replace(joined or Joined(), correction=correction) if _is_computed_whole(plan) and can_be_joined(
+        match, [*match.fragment.loops_of(match.result)]) else joined
+
+
+def _is_computed_whole(plan: Plan) -> bool:
+    """Whether each block is computed once, where it lies."""
+    match = plan.match
     tiled = any(loop.reduction and may_exceed(loop.tiles, 1) for loop in plan.loops)
-    if correction is None or not (zero or begun) or not is_constant(correction) or fragment.kept or tiled:
-        return joined
-    apart = not (match.overlapping or match.adds_at_the_end or plan.place(match.intrinsic.output.name).packed)
-    if not apart or not can_be_joined(match, [*fragment.loops_of(match.result)]):
-        return joined
-    return replace(joined or Joined(), correction=correction)
+    packed = plan.place(match.intrinsic.output.name).packed
+    return not (tiled or packed or match.fragment.kept or match.overlapping or match.adds_at_the_end)
 
 
 def joined_parameters(match: Match, joined: Joined) -> list[str]:
@@ -218,25 +223,31 @@ def _elements(plan: Plan, joined: Joined, part: JoinedStatement | None, *, whole
     ends = part is not None and part.ends
     constant, kind = "const " if ends else "", operand_type(plan, output.name)
     tests = [] if whole else [*_tests(plan, names)]
-    iterators = [*(_iterators(plan, dict(zip(part.statement.iterators, part.loops, strict=True)), names)
-                   if part is not None else ())]
-    if not ends and joined.correction is not None:
-        mine = [n for n in plan.match.fragment.statement.iterators if n in plan.match.fragment.loops_of(
-            plan.match.result)]
-        iterators += _iterators(plan, {_loop_variable(n): n for n in mine}, names)
-    depth = 2
-    for loop in unrolled:
-        row = f"ps_u_{loop.name}"
-        yield "    " * depth + f"for (long {row} = 0; {row} < {loop.unroll}; {row}++) {{"
-        depth += 1
-    ahead = [f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};", *(line for _, line in tests)]
-    yield from ("    " * depth + line for line in [*ahead, *(text for text in iterators if LANE not in text)])
-    for at, extent in enumerate(output.shape):
-        yield "    " * depth + f"for (long {LANE}{at} = 0; {LANE}{at} < {extent}; {LANE}{at}++) {{"
-        depth += 1
-    yield from ("    " * depth + text for text in iterators if LANE in text)
-    yield "    " * depth + _guarded(plan.match, joined, part, [test for test, _ in tests])
-    yield from ("    " * at + "}" for at in reversed(range(2, depth)))
+    iterators = [*_iterators(plan, _variables(plan.match, joined, part), names)]
+    ahead = [f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};", *(line for _, line in tests),
+             *(text for text in iterators if LANE not in text)]
+    rows = [(f"ps_u_{loop.name}", loop.unroll) for loop in unrolled]
+    lanes = [(f"{LANE}{at}", int(extent)) for at, extent in enumerate(output.shape)]
+    inner = [*(text for text in iterators if LANE in text),
+             _guarded(plan.match, joined, part, [test for test, _ in tests])]
+    yield from _nested(rows, [*ahead, *_nested(lanes, inner, 0)], 2)
+
+
+def _nested(loops: Sequence[tuple[str, int]], inside: Sequence[str], depth: int) -> list[str]:
+    """Lines of C inside of loops from zero on."""
+    heads = ["    " * (depth + at) + f"for (long {name} = 0; {name} < {count}; {name}++) {{"
+             for at, (name, count) in enumerate(loops)]
+    ends = ["    " * (depth + at) + "}" for at in reversed(range(len(loops)))]
+    return [*heads, *("    " * (depth + len(loops)) + line for line in inside), *ends]
+
+
+def _variables(match: Match, joined: Joined, part: JoinedStatement | None) -> dict[str, str]:
+    """The iterators of a statement, and what a correction is told by, with the loops that they are."""
+    found = {} if part is None else dict(zip(part.statement.iterators, part.loops, strict=True))
+    if joined.correction is not None and (part is None or not part.ends):
+        told = match.fragment.loops_of(match.result)
+        found |= {_loop_variable(n): n for n in match.fragment.statement.iterators if n in told}
+    return found
 
 
 def _loop_variable(name: str) -> str:

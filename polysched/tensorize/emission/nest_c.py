@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.semantics import C_NAMES
@@ -30,7 +31,7 @@ from polysched.tensorize.emission.joined import (
 from polysched.tensorize.emission.nest import NestLoop, loaded
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, block_cases
-from polysched.tensorize.emission.result_blocks import block_of_results, ragged_helpers
+from polysched.tensorize.emission.result_blocks import ResultBlock, block_of_results, ragged_helpers
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import fetched_ahead
@@ -309,14 +310,15 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
                   joined: Joined | None) -> tuple[list[str], list[str]]:
     """What makes the accumulators of all results ready, and what stores them."""
     intrinsic, first = plan.match.intrinsic, _first_block(plan)
-    before, after, drains = [], [], []
+    before: list[str] = []
+    after: list[str] = []
+    drains: list[str] = []
     for output in (v.name for v in intrinsic.outputs):
         kind = intrinsic.operand(output).register
         clears = zero and bool(kind.zero) and not (joined is not None and joined.begins)
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
-        from_there, there = (begun_block(plan, joined, number), ended_block(plan, joined, number)) \
-            if joined is not None else [block_of_results(plan, output, number, reads=reads)] * 2
-        before += [*there.before, *(from_there.before if from_there is not there else ())]
+        from_there, there = _blocks(plan, output, number, joined, reads)
+        before += [*there.before, *from_there.before]
         drains += there.after
         for at in names.points(output):
             register = names.name(output, at)
@@ -330,6 +332,15 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
                 before.append(load)
             after.append(store)
     return before, [*after, *drains]
+
+
+def _blocks(plan: Plan, output: str, number: int, joined: Joined | None,
+            reads: str) -> tuple[ResultBlock, ResultBlock]:
+    """Where registers are loaded from, and where they are stored to."""
+    if joined is not None:
+        return begun_block(plan, joined, number), ended_block(plan, joined, number)
+    block = block_of_results(plan, output, number, reads=reads)
+    return replace(block, before=()), block
 
 
 def _visited(plan: Plan, *, turning: bool) -> Iterator[dict[str, int]]:

@@ -135,12 +135,10 @@ def _readable(match: Match, operand: str, held: Load, loops: list[NestLoop], mos
     most : elements of the buffer that would be filled instead.
     """
     mine = [loop for loop in loops if uses(match, operand, loop)]
-    whole = match.fragment.extents(match.fragment.statement.access(held.reference).array)
-    read = content_of(match, operand) == held and held.dtype == match.intrinsic.parsed.operand(operand).dtype
-    if not _lies_right(match, operand, held) or not (read or whole):
+    copied = _copied_elements(match, operand, held)
+    if copied is None or not _lies_right(match, operand, held):
         return None
-    copied = 0 if read else math.prod(whole or [])
-    conditions = [*_whole_groups(match, operand), *([] if read else [f"{copied} <= {most}"])]
+    conditions = [*_whole_groups(match, operand), *([] if same(copied, 0) else [f"{copied} <= {most}"])]
     partial = [loop for loop in mine if not divides(loop.unroll, loop.count)]
     shifted = frozenset(x.name for x in partial if _may_start_earlier(match, operand, x, loops))
     conditions += [f"{x.count} >= {x.unroll}" if x.name in shifted else f"{x.count} % {x.unroll} == 0" for x in partial]
@@ -151,6 +149,14 @@ def _readable(match: Match, operand: str, held: Load, loops: list[NestLoop], mos
     if _walks_pages(match, operand, loops, direct):
         return None
     return InPlace(conditions=tuple(conditions), steps=steps, base=direct.base, shifted=shifted, copied=copied)
+
+
+def _copied_elements(match: Match, operand: str, held: Load) -> int | None:
+    """Elements of the array, where an operand holds a function of each; 0 of itself; None where they are not known."""
+    if content_of(match, operand) == held and held.dtype == match.intrinsic.parsed.operand(operand).dtype:
+        return 0
+    whole = match.fragment.extents(match.fragment.statement.access(held.reference).array)
+    return None if whole is None else math.prod(whole)
 
 
 def _whole_groups(match: Match, operand: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ index it, and a window reads it where they say.  Anything else is no match for a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -109,23 +110,14 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _refuse_special(match, dependences)
     context = _context(scop, fragment.sizes, unknown)
     domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
-    if fragment.others and not are_one_at_all_sizes(given or scop, fragment, lambda relation: over(
-            relation, fragment.sizes, unknown).intersect_params(context)):
-        raise NotGeneralError("statements that are computed at once would change their order at some sizes")
+    _prove_merged(fragment, given or scop, context, unknown)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops, around = _loops(fragment, domain, values)
-    told = fragment.loops_of(match.result)
-    added = [loop.name for loop in loops if is_general(loop.extent) and loop.name not in told]
-    if added and sums_from_zero(match.intrinsic):
-        raise NotGeneralError(f"one execution holds a whole sum, and the length of {added[0]} is not known")
+    _prove_whole_sums(match, loops)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
-    inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
-    inner |= {a.name: known for a in scop.arrays if (known := extents.of_any(a.name, 1)) is not None}
-    whole = {a.name: known for a in scop.arrays if (known := extents.of_any(a.name, 0)) is not None}
-    temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
-    for name, found in temporaries.items():
-        conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
+    inner = extents.of_all(1) | {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
+    temporaries = _temporaries(scop, extents, conditions)
     tables = _tables(match, extents)
     _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_order(match, dependences, context, unknown)
@@ -134,7 +126,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
         target=fragment.target, update=fragment.update, others=fragment.others, kept=(), inner_extents=inner,
-        points=domain, around=around, whole_extents=whole)
+        points=domain, around=around, whole_extents=extents.of_all(0))
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
@@ -143,11 +135,33 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions, temporaries=temporaries)
 
 
+def _prove_merged(fragment: Fragment, given: Scop, context: isl.Set, unknown: Sequence[str]) -> None:
+    """Statements of the given program that are computed at once keep their order."""
+    def fix(relation: SetOrMap) -> SetOrMap:
+        return over(relation, fragment.sizes, unknown).intersect_params(context)
+
+    if fragment.others and not are_one_at_all_sizes(given, fragment, fix):
+        raise NotGeneralError("statements that are computed at once would change their order at some sizes")
+
+
+def _prove_whole_sums(match: Match, loops: Sequence[SoftwareLoop]) -> None:
+    """An execution that sums from zero holds the whole sum."""
+    told = match.fragment.loops_of(match.result)
+    added = [loop.name for loop in loops if is_general(loop.extent) and loop.name not in told]
+    if added and sums_from_zero(match.intrinsic):
+        raise NotGeneralError(f"one execution holds a whole sum, and the length of {added[0]} is not known")
+
+
+def _temporaries(scop: Scop, extents: _Extents, conditions: Conditions) -> dict[str, tuple[int, ...]]:
+    """Extents of the region's own arrays, for which there is memory."""
+    found = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
+    for name, known in found.items():
+        conditions.require(bytes_fit(known, scop.array(name).dtype.bytes))
+    return found
+
+
 def _refuse_special(match: Match, dependences: Dependences) -> None:
     fragment = match.fragment
-    results = [fragment.statement.access(r.target) for r in fragment.results]
-    reads = {a.array for a in fragment.statement.reads if not any(
-        a.array == r.array and a.relation.is_equal(r.relation) for r in results)}
     for found, why in (
             (bool(fragment.kept), "loops stay around the instruction"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
@@ -157,11 +171,18 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
              "several instances of the instruction access one element of an operand"),
-            (bool({r.array for r in results} & reads), "the result's array is read elsewhere"),
+            (_reads_results_elsewhere(fragment), "the result's array is read elsewhere"),
             (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
              "operands are computed of iterators or sizes")):
         if found:
             raise NotGeneralError(why)
+
+
+def _reads_results_elsewhere(fragment: Fragment) -> bool:
+    """Whether the statement reads other elements of the arrays that it writes."""
+    results = [fragment.statement.access(r.target) for r in fragment.results]
+    return any(a.array in {r.array for r in results} and not any(
+        a.array == r.array and a.relation.is_equal(r.relation) for r in results) for a in fragment.statement.reads)
 
 
 def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> isl.Set:
@@ -268,12 +289,13 @@ class _Extents:
     context: isl.Set
     values: Mapping[str, int]
 
-    def of_any(self, name: str, first: int) -> tuple[int, ...] | None:
-        """As `of`; None where one is not affine."""
-        try:
-            return self.of(name, first)
-        except NotGeneralError:
-            return None
+    def of_all(self, first: int) -> dict[str, tuple[int, ...]]:
+        """Those of all arrays where they are affine."""
+        found = {}
+        for array in self.fragment.scop.arrays:
+            with suppress(NotGeneralError):
+                found[array.name] = self.of(array.name, first)
+        return found
 
     def of(self, name: str, first: int) -> tuple[int, ...]:
         """Those from one dimension on."""

@@ -10,9 +10,10 @@ memory-based dependences are asked, so nothing is taken for granted of values.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import islpy as isl
 
@@ -29,6 +30,12 @@ from polysched.tensorize.software.renaming import fresh_name, named_set, renamed
 from polysched.tensorize.software.several import fragment_of_several
 
 MOST_GROUPS = LIMITS.most_groups
+
+
+class Fixing(Protocol):
+    """Sets and maps at some sizes."""
+
+    def __call__(self, relation: SetOrMap, /) -> SetOrMap: ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,7 +104,7 @@ def merged_dependences(fragment: Fragment) -> Dependences:
     return _without_own(fragment, conflicts(fragment.scop))
 
 
-def are_one_at_all_sizes(scop: Scop, fragment: Fragment, fix: Callable[[SetOrMap], SetOrMap]) -> bool:
+def are_one_at_all_sizes(scop: Scop, fragment: Fragment, fix: Fixing) -> bool:
     """Whether the statements of a program that became one have the same iterations and keep their order at all sizes.
 
     Parameters
@@ -116,13 +123,17 @@ def are_one_at_all_sizes(scop: Scop, fragment: Fragment, fix: Callable[[SetOrMap
 @lru_cache(maxsize=4)
 def _groups(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> _Groups:
     values = dict(sizes)
-    return _Groups(scop, values, lambda relation: fix_parameters(relation, values))
+
+    def fix(relation: SetOrMap) -> SetOrMap:
+        return fix_parameters(relation, values)
+
+    return _Groups(scop, values, fix)
 
 
 class _Groups:
     """The statements of one program at its sizes, and what ties them."""
 
-    def __init__(self, scop: Scop, sizes: Mapping[str, int], fix: Callable[[SetOrMap], SetOrMap]) -> None:
+    def __init__(self, scop: Scop, sizes: Mapping[str, int], fix: Fixing) -> None:
         self.scop, self.sizes, self.fix = scop, sizes, fix
         self.single = [s for s in scop.statements if len(s.body) == 1 and isinstance(s.body[0], Assign)]
         self.domains = {s.name: fix(s.domain).set_tuple_name("S") for s in self.single}
