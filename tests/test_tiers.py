@@ -48,8 +48,9 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
 def test_a_record_is_made_of_all_parameters(tmp_path: Path) -> None:
     """Of a function that ran in part, the parameters left to campaigns would be lost."""
     folder = tmp_path / "tests"
-    folder.mkdir()
-    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py", "tests/compilations.py"):
+    (folder / "cli").mkdir(parents=True)
+    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py", "tests/compilations.py",
+                 "tests/forked_children.py", "tests/cli/loaded_process.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (folder / "test_a.py").write_text("import pytest\n\n@pytest.mark.parametrize('k', range(3))\n"
                                       "def test_many(k): pass\n")

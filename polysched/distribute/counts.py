@@ -41,7 +41,7 @@ def count_instances(distributed: Distributed, ranks: int, sizes: Mapping[str, in
     program = replicas = 0
     axis = fix_parameters(distributed.axis_set, sizes)
     for statement in distributed.scop.statements:
-        whole = _count(fix_parameters(statement.domain.intersect_params(distributed.scop.context), sizes))
+        whole = count_points(fix_parameters(statement.domain.intersect_params(distributed.scop.context), sizes))
         program += whole
         if distributed.tile.steps == 1 or not whole:
             continue
@@ -51,11 +51,11 @@ def count_instances(distributed: Distributed, ranks: int, sizes: Mapping[str, in
         replicas -= whole
         for rank in range(ranks):
             own = distributed.partition.values(names, rank, ranks, ends)
-            replicas += _count(fix_parameters(executed, {**sizes, **own}))
+            replicas += count_points(fix_parameters(executed, {**sizes, **own}))
     return InstanceCount(program=program, replicas=replicas)
 
 
-def _count(instances: isl.Set) -> int:
+def count_points(instances: isl.Set) -> int:
     """The points of a set, an interval of one dimension at a time as far as it is a product."""
     factor = 1
     for at in reversed(range(instances.dim(isl.dim_type.set))):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -90,7 +91,7 @@ class MeshTarget(Shown):
 
 
 def read_target(text: str) -> MeshTarget:
-    """The mesh that a word names: `16x16`, or a JSON file with the fields of `MeshTarget`.
+    """The mesh that a word names: `16x16`, or a JSON file with the fields of `MeshTarget`; `-` is standard input.
 
     Raises
     ------
@@ -100,7 +101,8 @@ def read_target(text: str) -> MeshTarget:
     if size:
         return MeshTarget(rows=int(size[1]), columns=int(size[2]))
     try:
-        return read_record(MeshTarget, json.loads(Path(text).read_text(encoding="utf-8")))
+        value = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text(encoding="utf-8"))
+        return read_record(MeshTarget, value)
     except OSError as error:
         raise UsageError("a mesh is ROWSxCOLUMNS, or a JSON file that can be read", witness=f"{text}: {error.strerror}",
                          hint="--mesh 16x16") from None

@@ -110,7 +110,7 @@ def online_or_whole(typed: Graph, whole: FusionPlan, options: PipelineOptions) -
     ----------
     typed, whole : a graph with types, and its plan by cost.
     """
-    online = in_blocks(typed)
+    online = in_blocks(typed, options.target())
     if online is None:
         return typed, whole
     found = planned_by_cost(online, options)
@@ -121,9 +121,9 @@ def online_or_whole(typed: Graph, whole: FusionPlan, options: PipelineOptions) -
     return typed, replace(whole, refused=(*whole.refused, ("softmax block by block", told)))
 
 
-def in_blocks(typed: Graph) -> Graph | None:
+def in_blocks(typed: Graph, target: Target) -> Graph | None:
     """The graph with its softmaxes over long rows in blocks; None where it has none."""
-    online = online_softmax(typed)
+    online = online_softmax(typed, target.kept_bytes(2))
     return None if len(online.nodes) == len(typed.nodes) or typed.symbols else with_types(fold_constants(online))
 
 
@@ -134,7 +134,7 @@ def best_plans(graph: Graph, target: Target, options: PipelineOptions) -> tuple[
     found = fusion_plans(typed, options.target(), judge=partial(stitched_verdict, options=options),
                          refusal=partial(why_alone, options=options))
     plans = [as_plan(typed, each, regions=regions) for each in found]
-    online = in_blocks(typed)
+    online = in_blocks(typed, options.target())
     if online is not None:
         plans.insert(0, as_plan(online, planned_by_cost(online, options), regions=regions))
     return tuple(plans)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
 
 import islpy as isl
@@ -13,7 +14,7 @@ from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role
 from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.scop.scop import Scop, Statement
+from polysched.scop.scop import Scop, Statement, Storage
 
 
 def reason_for_original(made: Optimized) -> str:
@@ -152,12 +153,20 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
     for pair in pairs:
         if pair.source == pair.sink and not pair.reduction:
             line = scop.statement(pair.sink).line
+            if _is_flag(scop, pair.array):
+                return f"whether line {line} runs depends on earlier iterations, which may leave the loop or go on"
             return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
     for pair in pairs:
         if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:
             line = scop.statement(pair.sink).line
             return f"the sum in line {line} is rounded in its order; --reassociate allows others"
     return None
+
+
+def _is_flag(scop: Scop, array: str) -> bool:
+    """Whether it is no name of the file: `break`, `continue` and early returns are read as flags."""
+    return (scop.source is not None and scop.array(array).storage is Storage.LOCAL
+            and re.search(rf"\b{re.escape(array)}\b", scop.source.text) is None)
 
 
 def _unknown_subscript(statements: Sequence[Statement], ordered: Set[str]) -> str | None:

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polysched.report.entry import OURS, Entry, TileTime, Variant
@@ -324,14 +324,28 @@ def _heat_maps(entries: Sequence[Entry]) -> Iterator[Plot]:
         if len({t.edges for t in entry.tiles}) > 1:
             predicted = any(t.predicted_seconds is not None for t in entry.tiles)
             framed = " Framed: the model's pick." if any(t.is_pick for t in entry.tiles) else ""
+            tiles, fixed = varying_edges(entry.tiles)
+            grid = len({t.edges[:-1] for t in tiles}) * len({t.edges[-1] for t in tiles})
+            framed += " Empty: not tried." if len({t.edges for t in tiles}) < grid else ""
+            columns = "innermost edge that varies" if fixed else "innermost edge"
             yield Plot(
-                name=f"tiles-{slug(entry.kernel)}", figure=_heat_map(entry.tiles),
+                name=f"tiles-{slug(entry.kernel)}", figure=_heat_map(tiles, columns),
                 caption=f"Tile sizes of {entry.kernel}: seconds over those of the best tile (1.0)"
                         f"{', measured, and as the model predicts over its own best' if predicted else ''}. Columns: "
-                        f"the innermost edge, rows: the edges around it.{framed}")
+                        f"the {columns}, rows: the edges around it{f' that vary; {fixed}' if fixed else ''}.{framed}")
 
 
-def _heat_map(tiles: Sequence[TileTime]) -> Figure:
+def varying_edges(tiles: Sequence[TileTime]) -> tuple[tuple[TileTime, ...], str]:
+    """The tiles with the edges in which they differ, and in words what the others are: `edge 1 is 4`."""
+    columns = list(zip(*(t.edges for t in tiles), strict=False))
+    varying = [k for k, edges in enumerate(columns) if len(set(edges)) > 1]
+    if len({len(t.edges) for t in tiles}) > 1 or len(varying) == len(columns):
+        return tuple(tiles), ""
+    fixed = ", ".join(f"edge {k + 1} is {edges[0]}" for k, edges in enumerate(columns) if k not in varying)
+    return tuple(replace(t, edges=tuple(t.edges[k] for k in varying)) for t in tiles), fixed
+
+
+def _heat_map(tiles: Sequence[TileTime], columns: str) -> Figure:
     outer = sorted({t.edges[:-1] for t in tiles})
     inner = sorted({t.edges[-1] for t in tiles})
     panels = [("measured", [t.seconds for t in tiles])]
@@ -342,7 +356,7 @@ def _heat_map(tiles: Sequence[TileTime]) -> Figure:
     for number, (axes, (name, seconds)) in enumerate(zip(every, panels, strict=True)):
         _panel(axes, tiles, seconds, outer, inner)
         axes.set_title(name, fontsize=9)
-        axes.set_xlabel("innermost edge")
+        axes.set_xlabel(columns)
         axes.set_yticks(range(len(outer)), [" × ".join(map(str, o)) or "all" for o in outer] if not number else
                         [""] * len(outer))
     return figure

@@ -6,13 +6,22 @@ from polysched.runtime.limits import LIMITS
 
 SCHEDULER = """\
 #define _GNU_SOURCE
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 typedef int (*run_t)(void *const *, const int *, long *);
 
@@ -32,6 +41,7 @@ struct job {
   long released, taken, done;
   long in_a_row;          /* resets of the run that goes on */
   double yield_seconds;   /* of the longest yield */
+  uintptr_t code, code_end;   /* the machine code that `run` is in */
 };
 
 struct options { long workers, preempt, all_beside, fifo, most_yields, reset, most_in_a_row; double reset_seconds; };
@@ -56,18 +66,54 @@ struct worker {
   pthread_t thread;
   sigjmp_buf back;                     /* behind the run, for a reset */
   volatile sig_atomic_t inside, reset; /* it runs a job that may be reset; it shall be */
+  timer_t again;                       /* sends the signal once more */
   int flag __attribute__((aligned(64)));
 };
 
 static _Thread_local struct worker *own;
 
-/* leaves the run where it is; a signal that comes too late finds nothing to leave */
-static void leave(int signal) {
-  (void)signal;
-  if (own && own->inside && own->reset) {
+static uintptr_t interrupted_at(const ucontext_t *context) {
+#if defined __x86_64__
+  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+  return (uintptr_t)context->uc_mcontext.pc;
+#elif defined __riscv
+  return (uintptr_t)context->uc_mcontext.__gregs[REG_PC];
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
+/* Leaves the run where it is, unless it is in somebody else's code: the C library may hold a lock there, as the first
+   use of a thread's own variables does.  Then the signal comes again; one that comes too late has nothing to leave. */
+static void leave(int signal, siginfo_t *info, void *context) {
+  (void)signal, (void)info;
+  if (!own || !own->inside || !own->reset)
+    return;
+  const uintptr_t at = interrupted_at(context);
+  if (at >= own->job->code && at < own->job->code_end) {
     own->inside = 0;
     siglongjmp(own->back, 1);
   }
+  const struct itimerspec soon = {.it_value.tv_nsec = AGAIN_NANOSECONDS};
+  timer_settime(own->again, 0, &soon, 0);
+}
+
+/* the segment of code that a job's function is in */
+static int find_code(struct dl_phdr_info *object, size_t size, void *given) {
+  struct job *j = given;
+  (void)size;
+  for (int n = 0; n < object->dlpi_phnum; n++) {
+    const ElfW(Phdr) *p = &object->dlpi_phdr[n];
+    const uintptr_t start = object->dlpi_addr + p->p_vaddr, run = (uintptr_t)j->run;
+    if (p->p_type == PT_LOAD && p->p_flags & PF_X && run >= start && run < start + p->p_memsz) {
+      j->code = start;
+      j->code_end = start + p->p_memsz;
+      return 1;
+    }
+  }
+  return 0;
 }
 
 static const int never = 0;
@@ -187,6 +233,9 @@ static void *work(void *given) {
   struct worker *w = given;
   struct state *s = w->state;
   own = w;
+  struct sigevent again = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = RESET_SIGNAL};
+  again.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+  const int resets = s->options.reset && !timer_create(CLOCK_MONOTONIC, &again, &w->again);
   pthread_mutex_lock(&s->lock);
   w->thread = pthread_self();
   for (;;) {
@@ -207,7 +256,7 @@ static void *work(void *given) {
     pthread_mutex_unlock(&s->lock);
     const double begin = now();
     volatile int status = 3;
-    if (!j->resettable)
+    if (!j->resettable || !resets)
       status = j->run(j->arguments, j->real_time ? &never : &w->flag, &j->done);
     else if (!sigsetjmp(w->back, 1)) {
       w->inside = 1;
@@ -223,6 +272,8 @@ static void *work(void *given) {
       pthread_cond_broadcast(&s->work);
   }
   pthread_mutex_unlock(&s->lock);
+  if (resets)
+    timer_delete(w->again);
   return 0;
 }
 
@@ -289,10 +340,13 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   int policy;
   pthread_getschedparam(pthread_self(), &policy, &before);
   told->fifo = options->fifo && !pthread_setschedparam(pthread_self(), SCHED_FIFO, &high);
-  struct sigaction leaves = {.sa_handler = leave}, kept;
+  struct sigaction leaves = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO}, kept;
   sigemptyset(&leaves.sa_mask);
-  if (options->reset)
+  if (options->reset) {
     sigaction(RESET_SIGNAL, &leaves, &kept);
+    for (long n = 0; n < count; n++)
+      dl_iterate_phdr(find_code, &jobs[n]);
+  }
   s.start = now();
   s.ended = all_done(&s);
   long started = 0;
@@ -322,6 +376,6 @@ int polysched_serve(struct job *jobs, long count, const struct options *options,
   free(team);
   return started < options->workers;
 }
-""".replace("RESET_SIGNAL", "SIGUSR2").replace(
+""".replace("RESET_SIGNAL", "SIGUSR2").replace("AGAIN_NANOSECONDS", str(round(1e9 * LIMITS.again_seconds))).replace(
     "MOST_WORKERS", str(LIMITS.most_workers)).replace("FIFO_PRIORITY", str(LIMITS.fifo_priority))
 """Threads inherit the policy of the one that starts them: with SCHED_FIFO all of them run under it."""

@@ -169,6 +169,8 @@ def _stored(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:
+        value = {}
+    if value == {}:   # a map without dates is such JSON, too
         return {"algorithm": "imported", "rungs": [], "steps": [], "tree": text}
     if not isinstance(value, dict) or value.get("format") != TEXT_FORMAT:
         raise UsageError("this is no stored schedule", witness=text[:60],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ class Calibrated:
         return {"format_version": FORMAT_VERSION} | asdict(self)
 
 
-def read_calibrated(path: Path) -> Calibrated:
-    """The value of a file; a warning where it was measured beside other programs.
+def read_calibrated(path: Path | str) -> Calibrated:
+    """The value of a file, `-` for standard input; a warning where it was measured beside other programs.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def read_calibrated(path: Path) -> Calibrated:
         the name of the cost.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(sys.stdin.read() if str(path) == "-" else Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError("the costs of the machine cannot be read", where=str(path), witness=str(error),
                          hint=HINT) from error
@@ -98,7 +99,7 @@ def read_calibrated(path: Path) -> Calibrated:
     return found
 
 
-def _check(found: Calibrated, path: Path) -> None:
+def _check(found: Calibrated, path: Path | str) -> None:
     """Refuse costs that there are not, and those that are no positive numbers."""
     known = {c.name for c in constants(SHIPPED)}
     rates = ((f"level {level}", rate) for level, rate in found.bandwidth)

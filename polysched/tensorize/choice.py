@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from polysched.dependence import analyse
@@ -20,7 +21,8 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
            intrinsics: Iterable[Intrinsic] | None = None, target: Target | None = None) -> Match | None:
     """The match with the cheapest plan over several instructions; None when none matches.
 
-    Matches are looked at in the order of the least that they can cost, until that exceeds the best plan found.
+    Of the statements that an instruction computes it is the one with most iterations: costs of others say nothing about
+    it. Matches are looked at in the order of the least that they can cost, until that exceeds the best plan found.
 
     Parameters
     ----------
@@ -33,7 +35,15 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     for intrinsic in considered:
         matches = match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
         found += [m.on(machine) for m in matches]
-    return cheapest(found, machine, probe=intrinsics is None)
+    for count in sorted(set(map(_iterations, found)), reverse=True):
+        best = cheapest((m for m in found if _iterations(m) == count), machine, probe=intrinsics is None)
+        if best is not None:
+            return best
+    return None
+
+
+def _iterations(candidate: Match) -> int:
+    return math.prod(loop.extent for loop in candidate.fragment.loops)
 
 
 def best_few(matches: Iterable[Match], target: Target, *, count: int) -> list[Match]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polysched.distribute import Distributed
+from polysched.distribute.sent import sent
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of, points_of
 from polysched.scop.scop import AccessKind, Scop
@@ -53,23 +54,10 @@ def sizes_of(scop: Scop) -> dict[str, int]:
 
 def sent_by_sets(distributed: Distributed, ranks: int) -> Counter[tuple[int, int, str]]:
     """Elements by sender, receiver and array, all steps together, counted in the messages' sets."""
-    sizes, found = sizes_of(distributed.scop), Counter[tuple[int, int, str]]()
-    steps = [()] if not distributed.steps else points_of(fix_parameters(distributed.step_set, sizes))
-    axis = fix_parameters(distributed.axis_set, sizes)
-    ends = int(axis.dim_min_val(0).to_python()), int(axis.dim_max_val(0).to_python())
-    partition = distributed.partition
-    for message in distributed.messages:
-        for sender in range(ranks):
-            for receiver in range(ranks):
-                if sender == receiver:
-                    continue
-                two = {**partition.values(partition.own_names, sender, ranks, ends),
-                       **partition.values(partition.other_names, receiver, ranks, ends)}
-                for step in steps:
-                    known = {**sizes, **two, **{f"polysched_step{at}": value for at, value in enumerate(step)}}
-                    count = len(points_of(fix_parameters(message.elements, known)))
-                    found[sender, receiver, message.array] += count
-    return +found
+    found = Counter[tuple[int, int, str]]()
+    for message in sent(distributed, ranks, sizes_of(distributed.scop)):
+        found[message.sender, message.receiver, message.array] += message.count
+    return found
 
 
 def sent_by_walking(scop: Scop, owners: Mapping[str, Mapping[tuple[int, ...], int]],

@@ -21,7 +21,7 @@ from polysched.emit_c.pass_history import PassRecord, pass_history
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, all_passes
 from polysched.errors import BrokenLoopsError
 from polysched.pipeline import analysed
-from polysched.scheduling import original, pluto
+from polysched.scheduling import SchedulerOptions, original, pluto
 from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TiledSchedule, TilingOptions, tile
@@ -67,6 +67,7 @@ for (int c = 0; c < 32; c++)
     for (int j = 0; j < 12; j++)
       y[c][i][j] = t[c][i][j] + 1;"""
 TAIL = "\n#pragma endscop\n}\n"
+RINGS = SchedulerOptions(fusion="max", split_index_sets=True)
 VECTORS = EmitOptions(vector_bits=256, verify_passes=True)
 
 
@@ -77,6 +78,7 @@ class Example:
     body: str
     head: str = HEAD
     pluto: bool = False
+    halves: bool = False
     sizes: int | str = "off"
     expand: bool = False
     options: EmitOptions = VECTORS
@@ -84,16 +86,21 @@ class Example:
     def tiled(self) -> TiledSchedule:
         scop = from_c_text(self.body if "#pragma scop" in self.body else self.head + self.body + TAIL)
         dependences = analysed(scop).dependences if self.expand else analyse(scop)
-        schedule = pluto(dependences) if self.pluto else original(dependences)
+        schedule = pluto(dependences, options=RINGS) if self.halves else (
+            pluto(dependences) if self.pluto else original(dependences))
         return tile(schedule, TilingOptions(sizes=self.sizes, target=MACHINE))
 
 
 ROWS = "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    "
 INNER = "for (int i = 1; i < n - 1; i++)\n  for (int j = 1; j < n - 1; j++)\n    "
 EXAMPLES = {
+    "conditional_pieces": Example(body="for (int t = 0; t < m; t++) {\n  for (int i = 0; i < n; i++)\n"
+                                       "    y[i] = x[i] + x[(i + 1) % n] + x[(i + n - 1) % n];\n"
+                                       "  for (int i = 0; i < n; i++)\n    x[i] = y[i];\n}", halves=True),
     "unskew": Example(body="for (int t = 0; t < m; t++)\n  for (int i = 1; i < n - 1; i++)\n"
                            "    x[i] = x[i - 1] + x[i] + x[i + 1];", pluto=True, sizes=16),
     "unit_steps": Example(body="for (int i = 0; i < 3 * n; i += 3)\n  y[i / 3] = z[i];"),
+    "subscripts_by_case": Example(body=ROWS + "A[i][j] = B[(i + 1) % n][j] + B[i][(j + n - 1) % n];"),
     "name_loops": Example(body="for (int i = 0; i < n; i++)\n  x[i] = 2 * x[i];"),
     "split_at_pivots": Example(body="for (int k = 0; k < n; k++)\n  for (int i = 0; i < n; i++)\n"
                                     "    for (int j = 0; j < n; j++)\n      A[i][j] += 3 * x[i] * A[k][j];",
@@ -129,6 +136,8 @@ EXAMPLES = {
                                   options=EmitOptions(vector_bits=256, last_cache_bytes=4096, verify_passes=True)),
     "prefetch_rows": Example(body=SOFTMAX + TAIL, expand=True),
     "turned_rows": Example(body=convolution(14), pluto=True, sizes="auto"),
+    "strided_loops": Example(body="for (int i = 0; i < n; i++)\n  A[i][0] += 3 * B[i][0];",
+                             options=EmitOptions(vector_bits=256, simd=False, openmp=False, verify_passes=True)),
     "tile_boundaries": Example(body="x[0] = 1;\n" + ROWS + "A[i][j] += x[0] * B[i][j];", pluto=True, sizes=16,
                                options=EmitOptions(vector_bits=256, preemptible=True, verify_passes=True)),
     "parameter_guard": Example(body=ROWS.replace("j < n", "j < m") + "A[i][j] = 0;", pluto=True, sizes=16),

@@ -115,11 +115,11 @@ def test_a_softmax_over_long_rows_is_in_blocks_where_that_is_cheaper() -> None:
     }""")
     options = PipelineOptions()
     typed = prepared(graph, host())
-    online = in_blocks(typed)
+    online = in_blocks(typed, host())
     assert online is not None
     for seconds, taken in ((1.0, online), (0.0, typed)):
         whole = replace(fusion_plan(typed, host(), patterns=False), seconds=seconds)
         found, plan = online_or_whole(typed, whole, options)
         assert [n.op for n in found.nodes] == [n.op for n in taken.nodes]
         assert any("softmax" in what and "by the model" in why for what, why in plan.refused)
-    assert in_blocks(prepared(SOFTMAX, host())) is None
+    assert in_blocks(prepared(SOFTMAX, host()), host()) is None

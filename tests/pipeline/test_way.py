@@ -134,7 +134,7 @@ def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(
     refuse(monkeypatch, lambda scop: scop.name == "shift")
     (gather,) = transform_file(source, PipelineOptions(autodetect=True, guard=False)).regions
     assert gather.scop.name == "gather"
-    assert "the loop stays as it is: too many operations" in caplog.text
+    assert "the `for` loop stays as it is: too many operations" in caplog.text
     with pytest.raises(BudgetExceededError):
         transform_file(source, PipelineOptions(autodetect=True))
 

@@ -11,7 +11,8 @@ from polysched.experiment import record as records
 from polysched.experiment.plots import save
 from polysched.measure import results
 from polysched.report import Results, read_results
-from polysched.report.figures import plots, roof_labels, roofs, slug, svg_of
+from polysched.report.entry import TileTime
+from polysched.report.figures import plots, roof_labels, roofs, slug, svg_of, varying_edges
 from polysched.report.numbers import quantity, seconds_text
 from tests.report.made_results import PEAKS, contest, measured, record
 
@@ -39,8 +40,26 @@ def test_numbers_stand_on_the_plots(read: Results) -> None:
     for words in ("peak 80 GFLOP/s", "memory 20 GB/s", "L1 400 GB/s", "operations per byte", "gemm"):
         assert words in roofline, words
     assert "L3" not in roofline      # shared by the threads, so one thread's bandwidth says nothing
-    for words in ("8 × 4", "8 × 8", "measured", "predicted", "2.0"):
+    for words in ("4", "8", "16", "32", "measured", "predicted", "2.0", "innermost edge"):
         assert words in heat, words
+    assert "8 × 4" not in heat, "edges that do not vary are no axis"
+
+
+def test_a_heat_map_is_over_the_edges_that_vary(read: Results) -> None:
+    *_, heat = plots(read.entries)
+    assert heat.caption.endswith(
+        "Columns: the innermost edge that varies, rows: the edges around it that vary; edge 1 is 8.")
+
+
+@pytest.mark.parametrize(("edges", "varying", "fixed"), [
+    (((4, 8), (8, 8)), ((4,), (8,)), "edge 2 is 8"),
+    (((4, 8, 1), (8, 8, 2)), ((4, 1), (8, 2)), "edge 2 is 8"),
+    (((4, 8), (8, 16)), ((4, 8), (8, 16)), ""),
+    (((4, 8), (4, 8, 2)), ((4, 8), (4, 8, 2)), ""),
+])
+def test_edges_that_vary(edges: tuple[tuple[int, ...], ...], varying: tuple[tuple[int, ...], ...], fixed: str) -> None:
+    tiles, words = varying_edges([TileTime(edges=e, seconds=1.0) for e in edges])
+    assert (tuple(t.edges for t in tiles), words) == (varying, fixed)
 
 
 def test_private_caches_count_once_per_thread(read: Results) -> None:

@@ -24,6 +24,17 @@ def test_a_matrix_unit_is_preferred_for_large_products_and_a_vector_for_a_row() 
     assert row.intrinsic.name == "vpdpbusd"
 
 
+def test_the_sum_is_looked_at_before_what_clears_its_result() -> None:
+    """The absolute value of 0 clears a result, and costs less than any product."""
+    scop = operators.gmm(m=64, n=64, k=64, **BYTES)
+    both = [find_intrinsic("vpabsd"), find_intrinsic("vpdpbusd")]
+    assert match(scop, both[0]).matches
+    for considered in (both, both[::-1]):
+        chosen = choose(scop, intrinsics=considered)
+        assert chosen is not None
+        assert chosen.intrinsic.name == "vpdpbusd"
+
+
 def test_nothing_matches_another_type() -> None:
     scop = operators.gmm(dtype="float64", accumulator="float64")
     assert choose(scop, intrinsics=[find_intrinsic("vpdpbusd")]) is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from polysched.cli.conventions import STANDARD, add_size
+from polysched.cli.conventions import STANDARD, add_json, add_size, output_beside
 from polysched.cli.options import (
     add_scheduling,
     add_source,
@@ -17,11 +17,13 @@ from polysched.cli.options import (
     scheduling_options,
     tiled_options,
 )
+from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.cli.shown.picture_json import AnyPicture
     from polysched.dependence.dependences import Dependences
     from polysched.scheduling.schedule import Schedule
     from polysched.scop.scop import Scop
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
 
 NAME = "draw"
 EDGE = 4
-VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "explorer")
+VIEWS = ("tiles", "solid", "lines", "order", "dependences", "tree", "messages", "explorer")
 COLOURS = ("tile", "thread", "step")
 FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
-FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "explorer": (".svg", ".html")}
+FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "messages": (".svg",), "explorer": (".svg", ".html")}
 """Views that have not all forms, and the endings of those that they have."""
 VIEWS_OF = {"axes": ("tiles", "solid", "dependences", "explorer"), "colour": ("tiles", "solid"),
-            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)}
+            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)} | dict.fromkeys(
+                OWN, ("messages",))
 """Options that not all views have, and those that do."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
@@ -46,7 +49,9 @@ examples:
   polysched draw stencil.c --colour thread --threads 2 -o threads.svg
   polysched draw gemm.c --view solid -o space.html           three loops in space, to turn
   polysched draw gemm.c --view lines --tile 4 --size n=12 -o lines.html    elements and cache lines of each tile
+  polysched draw stencil.c --view messages --distribute i --ranks 3 -o messages.svg    what ranks send each other
   polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
+  polysched draw stencil.c --json                            the points and tiles themselves
 
 tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;
 .svg, .tex and .html choose the form; no page loads anything"""
@@ -63,12 +68,13 @@ class _Drawn(Protocol):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
-    parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html", default=STANDARD,
+    parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html",
                         help="the file to write; its name chooses the form (default: SVG on standard output)")
+    add_json(parser, "points, arrows, tiles and when they run, or messages,")
     parser.add_argument("--view", choices=VIEWS, default="tiles",
                         help="tiles on the iteration domains; one statement in space; cache lines of each tile; the "
-                             "new order of fused statements; dependences; the schedule tree; or the explorer "
-                             "(default: %(default)s)")
+                             "new order of fused statements; dependences; the schedule tree; messages between ranks; "
+                             "or the explorer (default: %(default)s)")
     parser.add_argument("--function", metavar="NAME", help="of a file with several regions, the one in this function")
     parser.add_argument("--statement", metavar="NAME", help="with --view solid: which statement")
     parser.add_argument("--axes", metavar="I,J[,K]",
@@ -85,22 +91,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "of the picture; small ones by default")
     add_scheduling(parser)
     add_tiling(parser)
+    add_distribution(parser, when="--view messages")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw one region."""
-    refuse_same_file(arguments.source, arguments.output)
-    form = _form(arguments.output, arguments.view)
+    name = output_beside(arguments, "picture")
+    for written in (name, arguments.json):
+        refuse_same_file(arguments.source, written)
+    form = _form(name or STANDARD, arguments.view)
     _refuse_unused(arguments)
-    with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
+    with prepared(name) as output, prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         scop = _chosen(scops, arguments.function)
         sizes = known_sizes(arguments.size, [scop], arguments.source)
-        text = getattr(_picture(arguments, scop, sizes, shown), form)
-        text = text if text.endswith("\n") else f"{text}\n"
+        picture = _picture(arguments, scop, sizes, shown)
         if output is not None:
-            output.write(text)
+            text = getattr(picture, form)
+            output.write(text if text.endswith("\n") else f"{text}\n")
+        if report is not None:
+            report.write_json({"function": scop.name, "view": arguments.view, **_data(picture)})
     return 0
 
 
@@ -117,11 +128,24 @@ def _form(name: str, view: str) -> str:
     return FORMS[suffix]
 
 
+def _data(picture: _Drawn) -> dict[str, Any]:
+    """The picture as JSON values; the explorer has been refused."""
+    from polysched.cli.shown.picture_json import picture_to_json
+    return picture_to_json(cast("AnyPicture", picture))
+
+
 def _refuse_unused(arguments: argparse.Namespace) -> None:
+    if arguments.view == "explorer" and arguments.json is not None:
+        raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
     for name, views in VIEWS_OF.items():
-        if arguments.view not in views and getattr(arguments, name) is not None:
+        if arguments.view not in views and _given(getattr(arguments, name)):
             raise UsageError(f"--view {arguments.view} has no --{name.replace('_', '-')}",
                              hint=f"it is for --view {', '.join(views)}")
+
+
+def _given(value: object) -> bool:
+    """Whether an option has another value than where nobody gives it."""
+    return value is not None and value is not False and value != []
 
 
 def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
@@ -135,10 +159,24 @@ def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:
     return scops[0]
 
 
+def _messages(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
+    from polysched.distribute import distribute
+    from polysched.distribute.picture import RANKS, draw_messages
+    if arguments.distribute is None:
+        raise UsageError("--view messages needs the loop to distribute", hint="--distribute LOOP, by its variable")
+    ranks = arguments.ranks or RANKS
+    shown.step(f"distributing {scop.name} along {arguments.distribute}")
+    made = distribute(scop, arguments.distribute, partition=chosen_partition(arguments, ranks),
+                      owners=dict(arguments.owner), time_tile=arguments.time_tile or 1, overlap=arguments.overlap)
+    return draw_messages(made, ranks=ranks, parameters=sizes)
+
+
 def _picture(arguments: argparse.Namespace, scop: Scop, sizes: Mapping[str, int], shown: Progress) -> _Drawn:
     from polysched.pipeline import analysed, scheduled
     from polysched.scop.picture import nothing_runs, small_parameters
     from polysched.scop.points import fix_parameters
+    if arguments.view == "messages":
+        return _messages(arguments, scop, sizes, shown)
     options = scheduling_options(arguments)
     shown.step(f"finding the dependences of {scop.name}")
     dependences = analysed(scop, expand=options.expand).dependences

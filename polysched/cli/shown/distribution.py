@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polysched.measure.ranks import RanksRun
     from polysched.pipeline.whole_files.distributed import DistributedFile
 
+RUN_ON_RANKS = "--target mpi"
 PARTITIONS = "block, cyclic, or block-cyclic:N"
 OWN = ("distribute", "partition", "owner", "ranks", "time_tile", "overlap")
 UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
@@ -25,14 +26,15 @@ UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", 
 """Options of `c2c` and `run` that do nothing for regions over ranks."""
 
 
-def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """The options of `--target mpi`.
+def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False, when: str = RUN_ON_RANKS) -> None:
+    """The options of programs over ranks.
 
     Parameters
     ----------
     several : `--ranks` takes several numbers.
+    when : the option that they belong to.
     """
-    group = parser.add_argument_group("ranks (--target mpi)")
+    group = parser.add_argument_group(f"ranks ({when})")
     group.add_argument("--distribute", metavar="LOOP", help="the loop whose iterations are dealt out, by its variable")
     group.add_argument("--partition", type=_partition, metavar="KIND",
                        help=f"how they are dealt out: {PARTITIONS} (default: block)")
@@ -40,8 +42,9 @@ def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False) 
                        help="where a statement runs that does not have the loop; may be repeated")
     group.add_argument("--time-tile", type=positive, metavar="STEPS",
                        help="steps between two exchanges, with wide halos that neighbours compute again; needs block "
-                            "(default: 1); with --target opencl or cuda: iterations of a loop over time that one "
-                            "launch runs, in diamonds (default: a launch each)")
+                            "(default: 1)" + ("; with --target opencl or cuda: iterations of a loop over time that "
+                                              "one launch runs, in diamonds (default: a launch each)"
+                                              if when == RUN_ON_RANKS else ""))
     group.add_argument("--overlap", action="store_true",
                        help="send what others read first, and run the rest of the step while messages are on their way")
     if several:
@@ -79,8 +82,8 @@ def write_distributed(arguments: argparse.Namespace) -> int:
           progress(quiet=bool(arguments.quiet)) as shown):
         made = _made(arguments, arguments.ranks)
         shown.stop()
-        assert output is not None
-        output.write(made.text)
+        if output is not None:
+            output.write(made.text)
         if report is not None:
             report.write_json(_described(made))
     return 0
@@ -136,7 +139,7 @@ def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:
 
 def _made(arguments: argparse.Namespace, ranks: int | None) -> DistributedFile:
     from polysched.pipeline.whole_files.distributed import distribute_file
-    return distribute_file(arguments.source, arguments.distribute, partition=_chosen(arguments, ranks),
+    return distribute_file(arguments.source, arguments.distribute, partition=chosen_partition(arguments, ranks),
                            owners=dict(arguments.owner), time_tile=arguments.time_tile or 1,
                            overlap=arguments.overlap, options=pipeline_options(_changed(arguments, target="host")))
 
@@ -145,7 +148,8 @@ def _changed(arguments: argparse.Namespace, **values: object) -> argparse.Namesp
     return argparse.Namespace(**{**vars(arguments), **values})
 
 
-def _chosen(arguments: argparse.Namespace, ranks: int | None) -> Partition:
+def chosen_partition(arguments: argparse.Namespace, ranks: int | None) -> Partition:
+    """What `--partition` says; blocks by default."""
     from polysched.distribute import Partition
     if arguments.partition is None:
         return Partition()

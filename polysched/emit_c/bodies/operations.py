@@ -9,6 +9,7 @@ from math import frexp
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.scop.body import (
@@ -57,7 +58,7 @@ class Operations:
 
 def operations(node: Node, scop: Scop) -> Operations:
     """The operations of all statement instances below a node."""
-    bodies = [scop.statement(instance.statement).body for instance in instances(node)]
+    bodies = [statement_at(scop, instance).body for instance in instances(node)]
     updates = [item for body in bodies for item in assignments(body) if item.op is not None]
     parts = [e for body in bodies for top in statement_expressions(body) for e in walk(top) if not e.dtype.is_integer]
     divisors = _divisors(parts, updates)
@@ -97,7 +98,7 @@ def only_copies(loop: For, scop: Scop) -> bool:
     done = list(instances(loop.body))
     if len(done) != 1:
         return False
-    statement = scop.statement(done[0].statement)
+    statement = statement_at(scop, done[0])
     match statement.body:
         case (Assign(op=None, value=Load() as value, dtype=dtype),):
             iterators = dict(zip(statement.iterators, done[0].iterators, strict=True))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from polysched.emit_c.loop_ir.index import Condition, Linear, variable
 from polysched.scheduling.marks import LoopMark
-from polysched.scop.body import Expr
+from polysched.scop.body import Binary, Expr, Select
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,21 @@ class Temporary:
 
 
 @dataclass(frozen=True)
+class Settled:
+    """A part of the subscripts of a statement that has two cases, of which one is known at a place.
+
+    Parameters
+    ----------
+    part : `e % p` where e is not negative and less than 2 p, or `a < b ? then : otherwise`; over the iterators of the
+        statement, once those before it are settled.
+    holds : whether `e >= p`, or the condition; None where the remainder is a matter of a comparison.
+    """
+
+    part: Binary | Select
+    holds: bool | None
+
+
+@dataclass(frozen=True)
 class StatementInstance:
     """One instance of a statement of the Scop.
 
@@ -55,11 +70,13 @@ class StatementInstance:
     statement : the statement's name.
     iterators : the value of each of its iterators, in terms of loop variables and parameters.
     temporaries : what the surroundings declare in the place of temporary arrays.
+    settled : parts of its subscripts of which the case is known here (`subscript_cases.statement_at`).
     """
 
     statement: str
     iterators: tuple[Linear, ...]
     temporaries: tuple[Temporary, ...] = ()
+    settled: tuple[Settled, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from polysched.scop import body, dtypes
 _RECORDS: dict[str, type] = {
     **{c.__name__: c for c in (loops.Temporary, loops.Edge, loops.Panel, loops.PackedOperand, loops.Partial,
                                loops.PartialElement, loops.ThreadPart, loops.FetchedRow, loops.StatementInstance,
-                               For, Block, RegisterTile)},
+                               loops.Settled, For, Block, RegisterTile)},
     **{c.__name__: c for c in (body.Literal, body.Load, body.IteratorRef, body.ParameterRef, body.Unary, body.Binary,
                                body.Cast, body.Select, body.Call)},
 }

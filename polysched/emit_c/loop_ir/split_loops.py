@@ -68,10 +68,24 @@ def limits_of(name: str, conditions: Sequence[Comparison]) -> tuple[list[Linear]
         if factor == 0 or depends_on(rest, frozenset({name})):
             return None
         if factor > 0:
-            lowers.append(quotient(rest * -1 + (factor - 1), factor, truncates=False))
+            lowers.append(_rounded_down(rest * -1 + (factor - 1), factor))
         else:
-            uppers.append(quotient(rest, -factor, truncates=False) + 1)
+            uppers.append(_rounded_down(rest, -factor) + 1)
     return lowers, uppers
+
+
+def at_least(condition: Comparison) -> list[Comparison]:
+    """A comparison as comparisons by `>=` alone, all of which hold."""
+    left, right = condition.left, condition.right
+    above, below = Comparison(">=", left, right), Comparison(">=", right, left)
+    return {"<": [Comparison(">=", right, left + 1)], "<=": [below], ">": [Comparison(">=", left, right + 1)],
+            ">=": [above], "==": [above, below]}[condition.op]
+
+
+def _rounded_down(form: Linear, divisor: int) -> Linear:
+    """The quotient, with what the divisor divides outside of it: 2 t + n / 2 rather than (4 t + n) / 2."""
+    whole = Linear(tuple((atom, c // divisor) for atom, c in form.terms if c % divisor == 0))
+    return whole + quotient(form - whole * divisor, divisor, truncates=False)
 
 
 def split_loop(loop: For, inner: Node, lowers: list[Linear], uppers: list[Linear]) -> Node:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.emit_c.loop_ir.index import (
+    Choice,
+    Comparison,
     Linear,
     SourceOperation,
     Variable,
     constant,
+    of_atom,
     source_operation,
     variable,
     variables,
@@ -20,6 +23,7 @@ from polysched.scop.body import (
     IteratorRef,
     Literal,
     ParameterRef,
+    Select,
     Unary,
 )
 from polysched.scop.dtypes import INT32, INT64, Kind
@@ -46,6 +50,8 @@ def linear_form(expr: Expr, iterators: Mapping[str, Linear]) -> Linear | None:
             return None if divided is None else source_operation(op, divided, number)
         case Cast(operand=operand, dtype=dtype) if dtype == INT64:
             return linear_form(operand, iterators)
+        case Select():
+            return _linear_choice(expr, iterators)
         case _:
             return None
 
@@ -69,7 +75,24 @@ def _linear_binary(expr: Binary, iterators: Mapping[str, Linear]) -> Linear | No
     return left * right.constant if right.is_constant else None
 
 
+def _linear_choice(chosen: Select, iterators: Mapping[str, Linear]) -> Linear | None:
+    condition = comparison_of(chosen.condition, iterators)
+    then, otherwise = linear_form(chosen.then, iterators), linear_form(chosen.otherwise, iterators)
+    if condition is None or then is None or otherwise is None:
+        return None
+    return of_atom(Choice(condition, then, otherwise))
+
+
+def comparison_of(condition: Expr, iterators: Mapping[str, Linear]) -> Comparison | None:
+    """A comparison of signed integer expressions that are linear forms; None for anything else."""
+    if not isinstance(condition, Binary) or condition.op not in ("<", "<=", ">", ">=", "=="):
+        return None
+    left, right = linear_form(condition.left, iterators), linear_form(condition.right, iterators)
+    return None if left is None or right is None else Comparison(condition.op, left, right)
+
+
 def _moves_plainly(form: Linear) -> bool:
     """Whether no variable stands both by itself and in an operation: its coefficient tells how it moves the form."""
     plain = {atom.name for atom, _ in form.terms if isinstance(atom, Variable)}
-    return not any(variables(atom.operand) & plain for atom, _ in form.terms if isinstance(atom, SourceOperation))
+    return not any(variables(of_atom(atom)) & plain for atom, _ in form.terms
+                   if isinstance(atom, SourceOperation | Choice))

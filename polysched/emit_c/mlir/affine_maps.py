@@ -22,7 +22,7 @@ from polysched.emit_c.loop_ir.index import (
     quotient,
 )
 from polysched.errors import UnsupportedScopError
-from polysched.scop.scop import Statement
+from polysched.scop.scop import Access, Statement
 
 
 class Operands:
@@ -136,18 +136,29 @@ def element_of(statement: Statement, reference: str, iterators: Sequence[Linear]
     """
     access = statement.access(reference)
     place = f"{access.array} in line {statement.line}"
-    if not access.exact or not access.relation.is_single_valued():
+    functions = _functions(access)
+    if functions is None:
         raise UnsupportedScopError(f"an access of {statement.name} is no function", witness=place,
                                    hint="emit C instead")
+    if any(len(pieces) != 1 for pieces in functions):
+        raise UnsupportedScopError(f"an access of {statement.name} is in pieces", witness=place,
+                                   hint="emit C instead")
+    return access.array, [of_function(pieces[0], iterators) for pieces in functions]
+
+
+def is_one_function(access: Access) -> bool:
+    """Whether every subscript is one quasi-affine function."""
+    functions = _functions(access)
+    return functions is not None and all(len(pieces) == 1 for pieces in functions)
+
+
+def _functions(access: Access) -> list[list[isl.Aff]] | None:
+    """The functions that each subscript is in its pieces; None where it is data."""
+    if not access.exact or not access.relation.is_single_valued():
+        return None
     function = isl.PwMultiAff.from_map(access.relation)
-    forms = []
-    for position in range(access.relation.dim(isl.dim_type.out)):
-        pieces = function.get_pw_aff(position).coalesce().get_pieces()
-        if len(pieces) != 1:
-            raise UnsupportedScopError(f"an access of {statement.name} is in pieces", witness=place,
-                                       hint="emit C instead")
-        forms.append(of_function(pieces[0][1], iterators))
-    return access.array, forms
+    return [[piece for _, piece in function.get_pw_aff(position).coalesce().get_pieces()]
+            for position in range(access.relation.dim(isl.dim_type.out))]
 
 
 def _whole(value: isl.Val) -> int:

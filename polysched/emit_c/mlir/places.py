@@ -11,8 +11,11 @@ from polysched.scop.scop import Scop
 
 @contextmanager
 def refusing_to_write(scop: Scop) -> Iterator[None]:
-    """Say of which region something was refused that has no place of its own."""
+    """Say of which region something was refused that has no place of its own; a region without statements is."""
     try:
+        if not scop.statements:
+            raise UnsupportedScopError("the region has no statement that ever runs",
+                                       hint="a function that stores nothing is read as no region")
         yield
     except UnsupportedScopError as error:
         if error.where is not None:

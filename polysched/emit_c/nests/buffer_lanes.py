@@ -21,6 +21,7 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import growth, variables
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import map_children
 from polysched.scop.scop import Access, Scop
@@ -93,17 +94,17 @@ def _nested(loops: tuple[For, ...], body: Node) -> Node:
 
 def _writes_a_buffer(instance: StatementInstance, scop: Scop) -> bool:
     buffers = {t.array for t in instance.temporaries if t.kept}
-    return all(access.array in buffers for access in scop.statement(instance.statement).writes)
+    return all(access.array in buffers for access in statement_at(scop, instance).writes)
 
 
 def _along(loop: For, instance: StatementInstance, scop: Scop) -> bool:
     """Whether every access stays in place or goes to the next element of memory from one iteration to the next."""
     return all(_is_along(loop.variable, instance, access, scop)
-               for access in scop.statement(instance.statement).accesses)
+               for access in statement_at(scop, instance).accesses)
 
 
 def _is_along(name: str, instance: StatementInstance, access: Access, scop: Scop) -> bool:
-    values = dict(zip(scop.statement(instance.statement).iterators, instance.iterators, strict=True))
+    values = dict(zip(statement_at(scop, instance).iterators, instance.iterators, strict=True))
     known = tuple(linear_form(subscript, values) for subscript in access.subscripts)
     forms = tuple(form for form in known if form is not None)
     if len(forms) < len(known):

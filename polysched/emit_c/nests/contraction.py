@@ -30,6 +30,7 @@ from polysched.emit_c.loop_ir.facts import Facts, arms_of
 from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variables
 from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes
 from polysched.scop.budget import with_budget
@@ -38,20 +39,19 @@ from polysched.scop.scop import AccessKind, Array, Scop, Storage
 _Reached: TypeAlias = tuple[tuple[Linear, ...], tuple[For | Let, ...]]
 """The subscripts of an access, and the loops around it inside of some node."""
 
-LARGEST_BUFFER_BYTES = LIMITS.largest_buffer_bytes
-LARGEST_LASTING_BYTES = LIMITS.largest_lasting_bytes
 CROSSING_OPERATIONS = LIMITS.crossing_operations
 MOST_CHOICES_OF_BOUNDS = LIMITS.most_choices_of_bounds
 
 
 def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Mapping[str, str], *,
-             memory_name: Callable[[str], str] | None = None) -> Node:
+             buffer_bytes: int, lasting_bytes: int, memory_name: Callable[[str], str] | None = None) -> Node:
     """Put each temporary array that is small enough inside some node of the loops into a `Local` there.
 
     Parameters
     ----------
     context : the parameter values that can occur.
     names : C names of the arrays that may be contracted.
+    buffer_bytes, lasting_bytes : of the largest buffer, and of one that a thread keeps from one tile to the next.
     memory_name : C name of memory with a part per thread, for an array; None when there can be none.
     """
     leaves = tuple(leaves_of(loops, (), Facts(context=context)))
@@ -59,6 +59,7 @@ def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Map
         array = dependences.scop.array(name)
         flow = tuple(p for p in dependences.pairs if p.array == name and p.kind is DependenceKind.FLOW)
         contraction = _Contraction(array=array, called=called, scop=dependences.scop, flow=flow,
+                                   buffer_bytes=buffer_bytes, lasting_bytes=lasting_bytes,
                                    memory="" if memory_name is None else memory_name(name),
                                    leaves=tuple(x for x in leaves if _accesses(dependences.scop, x.instance, name)))
         found = contraction.place(loops, ())
@@ -100,7 +101,7 @@ def _locals(node: Node) -> Iterator[Local]:
 
 
 def _accesses(scop: Scop, instance: StatementInstance, array: str) -> bool:
-    return any(a.array == array for a in scop.statement(instance.statement).accesses)
+    return any(a.array == array for a in statement_at(scop, instance).accesses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +113,8 @@ class _Contraction:
     scop: Scop
     flow: tuple[Dependence, ...]
     leaves: tuple[Leaf, ...]
+    buffer_bytes: int
+    lasting_bytes: int
     memory: str = ""
     cache: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
@@ -229,7 +232,7 @@ class _Contraction:
         kept, known = tuple(spans), tuple(span for span in spans.values() if span is not None)
         size = prod(extent for _, extent in known) * self.array.dtype.bytes
         if len(known) == len(spans) and size <= (
-                LARGEST_LASTING_BYTES if _inside_one_thread(node, around) else LARGEST_BUFFER_BYTES):
+                self.lasting_bytes if _inside_one_thread(node, around) else self.buffer_bytes):
             return Temporary(self.array.name, self.called, kept, tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
         if not self.memory or len(kept) == len(self.array.extents) or any(
@@ -257,7 +260,7 @@ class _Contraction:
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
         """Per access of the array below the node, its subscripts and the loops inside the node around it."""
         for instance, inside in _with_loops(node, ()):
-            statement = self.scop.statement(instance.statement)
+            statement = statement_at(self.scop, instance)
             values = dict(zip(statement.iterators, instance.iterators, strict=True))
             for access in statement.accesses:
                 if access.array == self.array.name:

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
-from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import (
@@ -42,6 +41,7 @@ from polysched.emit_c.loop_ir.index import (
 )
 from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Node, Partial, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import block, instances, straight, variables_set_by, walk_nodes
 from polysched.emit_c.nests.row_lengths import most_iterations
@@ -50,7 +50,6 @@ from polysched.scop.body import Cast, IteratorRef, Load, Select, assignments, wa
 from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Access, Scop, Statement
 
-VECTORS = LIMITS.reduction_vectors
 COUNTED = frozenset({"last", "first"})
 
 
@@ -63,22 +62,19 @@ class LaneReductions:
     dependences : of the program.
     reductions : those that may be computed in any order, by statement; with `in_order`, those that may not.
     width : lanes for a tile with these partial results; 0 when it has no form.
+    vectors : how many of an iteration lie side by side, at most: a processor can begin an addition in each cycle.
     in_order : lanes compute the addends alone.
     """
 
     dependences: Dependences
     reductions: dict[str, Reduction]
     width: Callable[[RegisterTile, Facts], int]
+    vectors: int
     in_order: bool = False
 
     @property
     def scop(self) -> Scop:
         return self.dependences.scop
-
-    @property
-    def vectors(self) -> int:
-        """How many of an iteration lie side by side, at most."""
-        return 1 if self.in_order else VECTORS
 
 
 def reduce_in_lanes(node: Node, facts: Facts, how: LaneReductions) -> Node:
@@ -136,7 +132,7 @@ def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
         reduction = how.reductions.get(instance.statement)
         if reduction is None:
             continue
-        statement = how.scop.statement(instance.statement)
+        statement = statement_at(how.scop, instance)
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         for part in reduction.accumulators:
             made = _of_accumulator(part, statement, values, loop, how)
@@ -169,7 +165,7 @@ def _of_accumulator(part: Reduction, statement: Statement, values: Mapping[str, 
 def _are_alone(part: Reduction, accesses: Sequence[Access], loop: For, how: LaneReductions) -> bool:
     """Whether an accumulator and its places are in arrays of their own that nothing else in the loop uses."""
     arrays = {access.array for access in accesses}
-    users = {a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
+    users = {a.reference for i in instances(loop.body) for a in statement_at(how.scop, i).accesses
              if a.array in arrays}
     return users == part.own and len(arrays) == len(accesses)
 

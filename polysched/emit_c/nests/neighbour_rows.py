@@ -40,6 +40,7 @@ from polysched.emit_c.loop_ir.loops import Block, For, If, Node
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import limits_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, straight
@@ -206,7 +207,7 @@ def _shares(row: For, name: str, scop: Scop) -> bool:
 def _forms(row: For, scop: Scop, *, writes: bool) -> Iterator[tuple[str, tuple[Linear, ...]]]:
     """The elements that a row reads or writes."""
     for instance in instances(row):
-        statement = scop.statement(instance.statement)
+        statement = statement_at(scop, instance)
         iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
         for access in statement.accesses:
             forms = [linear_form(subscript, iterators) for subscript in access.subscripts]

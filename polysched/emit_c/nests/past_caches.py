@@ -24,6 +24,7 @@ from functools import partial
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import ToBoundary
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.scop.scop import Access, Scop, Statement, Storage
@@ -123,4 +124,4 @@ def _stored(loop: For, tile: RegisterTile, arrays: frozenset[str], scop: Scop) -
 
 def _written(tile: RegisterTile, scop: Scop) -> Iterator[str]:
     for instance in instances(tile.body):
-        yield from (access.array for access in scop.statement(instance.statement).writes)
+        yield from (access.array for access in statement_at(scop, instance).writes)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, differ
 from polysched.emit_c.loop_ir.loops import For, StatementInstance
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, straight
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, reach
@@ -31,7 +32,7 @@ def anchor(scop: Scop, local_names: Mapping[str, str], loop: For, width: int) ->
     read: list[tuple[str, _Forms]] = []
     written: list[tuple[str, _Forms]] = []
     for instance in instances(loop.body):
-        for access in scop.statement(instance.statement).accesses:
+        for access in statement_at(scop, instance).accesses:
             if access.array in own:
                 continue
             (written if access.is_write else read).append((access.array, _still(scop, loop, instance, access)))
@@ -48,7 +49,7 @@ def anchor(scop: Scop, local_names: Mapping[str, str], loop: For, width: int) ->
 
 def _still(scop: Scop, loop: For, instance: StatementInstance, access: Access) -> _Forms:
     """The subscripts of an access that are the same in all iterations of a loop; None for the others."""
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
     forms = (linear_form(subscript, iterators) for subscript in access.subscripts)
     return tuple(None if form is None or depends_on(form, frozenset({loop.variable})) else form for form in forms)
@@ -56,7 +57,7 @@ def _still(scop: Scop, loop: For, instance: StatementInstance, access: Access) -
 
 def _place(scop: Scop, local_names: Mapping[str, str], loop: For, instance: StatementInstance, access: Access,
            width: int) -> ToBoundary | None:
-    array, statement = scop.array(access.array), scop.statement(instance.statement)
+    array, statement = scop.array(access.array), statement_at(scop, instance)
     iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
     where = reach(array, access, iterators, loop.variable, width)
     forms = [linear_form(subscript, iterators) for subscript in access.subscripts]

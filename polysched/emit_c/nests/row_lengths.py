@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polysched.emit_c.loop_ir.index import Variable
 from polysched.emit_c.loop_ir.loops import For
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.scalar_code.heap import constant_extents
@@ -19,7 +20,7 @@ def most_iterations(loop: For, scop: Scop) -> int | None:
     """
     found: list[int] = []
     for instance in instances(loop.body):
-        statement = scop.statement(instance.statement)
+        statement = statement_at(scop, instance)
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         certain = set(unconditional_references(statement.body))
         for access in statement.accesses:

@@ -42,6 +42,7 @@ from polysched.emit_c.loop_ir.loops import (
     ThreadReduction,
 )
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import (
     child_nodes,
@@ -146,7 +147,7 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
           ) -> ThreadPart | None:
     """What a thread has to itself for one reduction; None where others use the array, or its size is unknown."""
     scop, own = how.scop, reduction.own
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     arrays = {statement.access(reference).array for reference in own}
     if not _is_alone(arrays, own, instance, loop, scop):
         return None
@@ -217,13 +218,13 @@ def _is_alone(arrays: Collection[str], own: Collection[str], instance: Statement
               scop: Scop) -> bool:
     """Whether arrays are used in a loop by the references of one reduction only, which stands there once."""
     inside = list(instances(loop))
-    users = {a.reference for i in inside for a in scop.statement(i.statement).accesses if a.array in arrays}
+    users = {a.reference for i in inside for a in statement_at(scop, i).accesses if a.array in arrays}
     return users == own and sum(i.statement == instance.statement for i in inside) == 1
 
 
 def _forms(instance: StatementInstance, reference: str, scop: Scop) -> tuple[Linear | None, ...]:
     """The subscripts of an access, over the loop variables; None for one that is not linear."""
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     values = dict(zip(statement.iterators, instance.iterators, strict=True))
     return tuple(linear_form(s, values) for s in statement.access(reference).subscripts)
 

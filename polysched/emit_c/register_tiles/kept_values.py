@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, substitute, substitute_condition, variable
 from polysched.emit_c.loop_ir.loops import Block, For, If, Local, Node, StatementInstance
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
@@ -74,7 +75,7 @@ def _writes(scop: Scop, node: Node, array: str, names: Mapping[str, Linear], fac
         case StatementInstance():
             iterators = {name: substitute(form, names)
                          for name, form in iterators_at(scop, node, Point(())).items()}
-            for access in scop.statement(node.statement).writes:
+            for access in statement_at(scop, node).writes:
                 if access.array == array:
                     forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
                     known = tuple(form for form in forms if form is not None)
@@ -94,5 +95,5 @@ def _writes(scop: Scop, node: Node, array: str, names: Mapping[str, Linear], fac
                 yield from _writes(scop, child, array, names, facts)
         case _:
             if any(access.array == array for instance in instances(node)
-                   for access in scop.statement(instance.statement).writes):
+                   for access in statement_at(scop, instance).writes):
                 yield _Write(None, facts)

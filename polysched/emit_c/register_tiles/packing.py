@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edges
@@ -32,10 +32,10 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterator
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
+from polysched.target.target import Target
 from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
-ROW_GRID_BYTES = LIMITS.row_grid_bytes
 _POINT = LoopMark(role=Role.POINT)
 _EMPTY = Block(())
 
@@ -77,14 +77,14 @@ class TileBlock:
 
 
 def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, copies: Sequence[Copy], *,
-               line_bytes: int, most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
+               target: Target, most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
     """The panels of operands of register tiles around the loop over the tiles.
 
     Parameters
     ----------
     outside : what holds around the loop.
     copies : what the schedule tree copies around this loop or one outside of it, where what is read is no box.
-    line_bytes : of the first cache.
+    target : the machine, for its first cache.
     most_bytes : of one panel.
     """
     on_threads = any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between))
@@ -100,7 +100,7 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
             wanted = _wanted_layouts(value, copies)
-            panel = _panel(scop, instance, value, tiles, facts, line_bytes) if wanted else None
+            panel = _panel(scop, instance, value, tiles, facts, target) if wanted else None
             if panel is not None and panel.in_lanes in wanted and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
@@ -132,11 +132,11 @@ def constant_extent(loop: For) -> tuple[Linear, int] | None:
 def _changing(scop: Scop, instance: StatementInstance, tiles: TileBlock, facts: Facts,
               outside: Facts) -> frozenset[str]:
     """The references of a statement whose elements may be written while the loop `reuse` runs."""
-    written = {a.array for i in instances(tiles.reuse.body) for a in scop.statement(i.statement).writes}
+    written = {a.array for i in instances(tiles.reuse.body) for a in statement_at(scop, i).writes}
     private = {temporary.array for temporary in instance.temporaries}
     iterators = iterators_at(scop, instance, Point(()))
     reading = within_edges(facts, tiles.ranges)
-    return frozenset(a.reference for a in scop.statement(instance.statement).accesses if a.array in private or (
+    return frozenset(a.reference for a in statement_at(scop, instance).accesses if a.array in private or (
         a.array in written and not keeps_value(scop, a, iterators, tiles.reuse, reading=reading, outside=outside)))
 
 
@@ -147,7 +147,7 @@ def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock, changin
     ----------
     changing : references that may read another value in a later iteration.
     """
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     assert tiles.vector is not None
     rows = frozenset(part.edge.variable for part in tiles.ranges if part.edge is not tiles.vector)
     columns = frozenset({tiles.vector.variable})
@@ -172,7 +172,7 @@ def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock, changin
 
 def _used(scop: Scop, instance: StatementInstance, expr: Expr, changing: frozenset[str]) -> frozenset[str] | None:
     """The loop variables that a value depends on; None when it cannot be computed ahead of its place."""
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     iterators = iterators_at(scop, instance, Point(()))
     names: set[str] = set()
     if not isinstance(expr, Load) and (not expr.dtype.is_float or not all(
@@ -196,9 +196,9 @@ def _wanted_layouts(value: Expr, copies: Sequence[Copy]) -> set[bool]:
 
 
 def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts,
-           line_bytes: int) -> Panel | None:
+           target: Target) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
-    accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
+    accesses = [statement_at(scop, instance).access(e.reference) for e in walk(value) if isinstance(e, Load)]
     used = _used(scop, instance, value, frozenset()) or frozenset()
     vector = tiles.vector
     assert vector is not None
@@ -218,7 +218,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
-        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes, line_bytes)
+        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes, target)
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
@@ -250,9 +250,9 @@ def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names:
     return any(len(variables(form) & set(names)) > 1 for form in forms if form is not None)
 
 
-def off_the_grid(count: int, element_bytes: int, line_bytes: int) -> int:
+def off_the_grid(count: int, element_bytes: int, target: Target) -> int:
     """Elements from one row to the next; rows that tiles read side by side shall not share the sets of a cache."""
-    return count if count * element_bytes % ROW_GRID_BYTES else count + line_bytes // element_bytes
+    return count if count * element_bytes % target.row_grid_bytes else count + target.line_bytes // element_bytes
 
 
 def _variables(access: Access, iterators: Mapping[str, Linear]) -> frozenset[str]:

@@ -24,6 +24,7 @@ from math import prod
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, Linear, junction, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, Packed, Panel, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.register_tiles.packing import constant_extent
@@ -115,7 +116,7 @@ def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
     extent = constant_extent(loop)
     if extent is not None and extent[1] <= loop.step:
         return loop   # nothing would be packed twice
-    written = {access.array for i in instances(loop) for access in how.scop.statement(i.statement).writes}
+    written = {access.array for i in instances(loop) for access in statement_at(how.scop, i).writes}
     node, moved, runs = loop, list[Packed](), [loop]
     while True:
         found = next(_movable(node, facts, written, how), None)
@@ -161,7 +162,7 @@ def _kept(node: Node, facts: Facts, how: Sharing) -> Node:
     node = map_inside(node, facts, partial(_kept, how=how))
     if not isinstance(node, For) or node.mark.parallel or not node.is_canonical:
         return node
-    written = {access.array for i in instances(node) for access in how.scop.statement(i.statement).writes}
+    written = {access.array for i in instances(node) for access in statement_at(how.scop, i).writes}
     loop, moved = node, list[Packed]()
     while (packed := _left_alone(loop, written, how)) is not None:
         panel = replace(packed.panel, name=how.fresh(packed.panel.name))

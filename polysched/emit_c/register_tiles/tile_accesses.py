@@ -9,6 +9,7 @@ from itertools import product
 
 from polysched.emit_c.loop_ir.index import Linear, growth, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Edge, PackedOperand, Partial, RegisterTile, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.strided_reads import MOST_APART
 from polysched.scop.body import Expr
@@ -74,7 +75,7 @@ def points(edges: Sequence[Edge], lanes: int) -> tuple[Point, ...]:
 
 def iterators_at(scop: Scop, instance: StatementInstance, point: Point) -> dict[str, Linear]:
     """The values of a statement's iterators at a point."""
-    statement = scop.statement(instance.statement)
+    statement = statement_at(scop, instance)
     values = point.substitution()
     return {name: substitute(form, values)
             for name, form in zip(statement.iterators, instance.iterators, strict=True)}

@@ -16,12 +16,13 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Variable, constant, substitute
 from polysched.emit_c.loop_ir.loops import For, If, Node, OnCopy, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
 from polysched.scop.scop import Scop
 
-LARGEST_COPY_BYTES = LIMITS.largest_turned_bytes
+TURNED_WAYS = LIMITS.turned_ways
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +33,12 @@ class TurnedRows:
     ----------
     scop : holds the bodies.
     lanes_of : lanes of a tile's vectors.
+    most_bytes : of the copy, which stays in the first cache.
     """
 
     scop: Scop
     lanes_of: Callable[[RegisterTile], int]
+    most_bytes: int
 
 
 def turn_rows(node: Node, how: TurnedRows, *, on_threads: bool = False) -> Node:
@@ -70,7 +73,7 @@ def _on_copy(loop: For, how: TurnedRows) -> OnCopy | None:
     lanes, columns = how.lanes_of(whole), whole.edges[1].count
     many = loop.upper.constant - loop.lower.constant
     apart = (many - 1) * -(-step // lanes) + -(-last.edges[0].count // lanes)
-    fits = count * columns * _sums_bytes(whole, how.scop) <= LARGEST_COPY_BYTES
+    fits = count * columns * _sums_bytes(whole, how.scop) <= how.most_bytes
     if not fits or many < 2 or -(-count // lanes) >= apart:
         return None
     edges = (replace(whole.edges[0], base=first), whole.edges[1])
@@ -107,7 +110,7 @@ def _only_place(tile: RegisterTile, scop: Scop) -> tuple[Linear, ...] | None:
     written = set()
     for instance in instances(tile.body):
         iterators = iterators_at(scop, instance, Point(()))
-        accesses = scop.statement(instance.statement).accesses
+        accesses = statement_at(scop, instance).accesses
         written |= {a.array for a in accesses if a.is_write}
         reached |= {(a.array, tuple(linear_form(s, iterators) for s in a.subscripts)) for a in accesses}
         if instance.temporaries:
@@ -140,7 +143,7 @@ def _is_turned_row(tile: RegisterTile, scop: Scop) -> bool:
 def _sums_bytes(tile: RegisterTile, scop: Scop) -> int:
     """Bytes of one element of what a tile sums up."""
     return max(scop.array(a.array).dtype.bytes for i in instances(tile.body)
-               for a in scop.statement(i.statement).accesses if a.is_write)
+               for a in statement_at(scop, i).accesses if a.is_write)
 
 
 def _on_outer_copy(node: Node, first: Linear) -> Node:

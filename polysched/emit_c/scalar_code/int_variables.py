@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.loops import For, RegisterTile
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.scop.body import IteratorRef, statement_expressions, walk
@@ -40,7 +41,7 @@ def _computes_with(loop: For, scop: Scop) -> bool:
     """Whether the source takes what moves with the variable as an `int`, elsewhere than in a subscript."""
     moved = frozenset({loop.variable})
     for instance in instances(loop.body):
-        statement = scop.statement(instance.statement)
+        statement = statement_at(scop, instance)
         forms = dict(zip(statement.iterators, instance.iterators, strict=True))
         if any(isinstance(part, IteratorRef) and part.dtype == INT32 and depends_on(forms[part.name], moved)
                for top in statement_expressions(statement.body) for part in walk(top)):

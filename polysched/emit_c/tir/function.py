@@ -21,14 +21,14 @@ from polysched.emit_c.loop_ir.index import Linear, variable
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.lowering import scan
-from polysched.emit_c.mlir.affine_maps import element_of, of_function
+from polysched.emit_c.mlir.affine_maps import element_of, is_one_function, of_function
 from polysched.emit_c.mlir.names import distinct_names, free_prefix
 from polysched.emit_c.mlir.places import refusing_to_write
 from polysched.emit_c.tir.expressions import Values
 from polysched.emit_c.tir.indices import index, number, plain, test
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Assign, Binary, Load
-from polysched.scop.dtypes import usual_conversion
+from polysched.scop.dtypes import INT64, usual_conversion
 from polysched.scop.scop import Array, Scop, Statement
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -132,5 +132,11 @@ class _Writer:
             yield f"{element(item.target)} = {values.converted(value, item.dtype)}"
 
     def _element(self, statement: Statement, reference: str, iterators: tuple[Linear, ...]) -> str:
+        """An element; subscripts that are data, or functions in pieces, are as the program writes them."""
+        access = statement.access(reference)
+        if len(access.subscripts) == len(self.scop.array(access.array).extents) and not is_one_function(access):
+            values = Values(statement, iterators, lambda inner: self._element(statement, inner, iterators))
+            texts = [values.converted(subscript, INT64) for subscript in access.subscripts]
+            return f"{plain(access.array)}[{', '.join(texts)}]"
         array, forms = element_of(statement, reference, iterators)
         return f"{plain(array)}[{', '.join(map(index, forms)) or '()'}]"

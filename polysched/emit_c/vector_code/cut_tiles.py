@@ -22,6 +22,7 @@ from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, constant, extreme, substitute, variable
 from polysched.emit_c.loop_ir.loops import Edge, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess
@@ -257,14 +258,14 @@ def sums_of(tile: RegisterTile, scop: Scop, accesses: Sequence[TileAccess],
 
 def _divides_integers(tile: RegisterTile, scop: Scop) -> bool:
     tops = (top for instance in instances(tile.body)
-            for top in statement_expressions(scop.statement(instance.statement).body))
+            for top in statement_expressions(statement_at(scop, instance).body))
     return any(isinstance(e, Binary) and e.op in ("/", "%") and e.dtype.is_integer for top in tops for e in walk(top))
 
 
 def _operand_forms(tile: RegisterTile, scop: Scop, sums: frozenset[str]) -> Iterator[Linear]:
     """The subscripts of what is read from neither panels nor registers."""
     for instance in instances(tile.body):
-        statement = scop.statement(instance.statement)
+        statement = statement_at(scop, instance)
         iterators = iterators_at(scop, instance, Point(()))
         packed = frozenset(packed_at(tile, instance.statement, Point(())))
         for top in statement_expressions(statement.body):

@@ -11,6 +11,7 @@ from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, uns
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear, substitute, variable
 from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary
 from polysched.emit_c.scalar_code.heap import PROTOTYPES, extent_texts
@@ -97,7 +98,7 @@ class ThreadParts:
         elements = [p.element for p in self.node.parts if p.element is not None]
         if len(elements) < len(self.node.parts):   # whole arrays have at least one part, which is the array itself
             return False
-        return not all(inside_array(self.scop, self.scop.statement(e.instance.statement).access(e.reference))
+        return not all(inside_array(self.scop, statement_at(self.scop, e.instance).access(e.reference))
                        for e in elements)
 
     @property

@@ -25,6 +25,7 @@ from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
 from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
@@ -63,7 +64,7 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
-from polysched.target.target import CorePorts
+from polysched.target.target import Target
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
 MOST_UNROLLED = LIMITS.most_unrolled_sums
@@ -85,8 +86,7 @@ class TileCode:
     facts : what holds around the tile.
     vector_bits : width of a vector register; 0 for scalar code.
     vector_registers : how many there are.
-    line_bytes : of the first cache.
-    ports : what a core does per cycle.
+    target : what a core does per cycle, and its caches.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -102,8 +102,7 @@ class TileCode:
     facts: Facts
     vector_bits: int
     vector_registers: int
-    line_bytes: int
-    ports: CorePorts
+    target: Target
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -187,7 +186,7 @@ class TileCode:
     def dtypes(self) -> Iterable[DType]:
         """The types of all values that are computed."""
         for instance in instances(self.tile.body):
-            yield from computed_dtypes(self.scop.statement(instance.statement))
+            yield from computed_dtypes(statement_at(self.scop, instance))
 
     def accesses(self, lanes: int) -> list[TileAccess]:
         """The elements that the tile's statements access, vectors having so many lanes."""
@@ -205,7 +204,7 @@ class TileCode:
         at = points(self.tile.edges, lanes)
         for instance in instances(self.tile.body):
             anywhere, *printers = (self.printer_for(instance, point) for point in (Point(()), *at))
-            for access in self.scop.statement(instance.statement).accesses:
+            for access in statement_at(self.scop, instance).accesses:
                 keys = tuple(dict.fromkeys(self.reach_of(printer, access, lanes) for printer in printers))
                 made.append(TileAccess(self.reach_of(anywhere, access, lanes), keys, access.is_write))
         return made
@@ -235,7 +234,7 @@ class TileCode:
     @cached_property
     def _wrapping(self) -> frozenset[str]:
         """Arrays of signed integers that are updated in unsigned arithmetic."""
-        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
+        statements = [statement_at(self.scop, instance) for instance in instances(self.tile.body)]
         return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
                          if item.dtype != unsigned(item.dtype) == item.value.dtype)
 
@@ -288,7 +287,7 @@ class TileCode:
                                         edge=self.edge, scope=replace(scope, registers=held), math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
                                         past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
-                add_statements(self.scop.statement(instance.statement).body, printer)
+                add_statements(statement_at(self.scop, instance).body, printer)
         return scope.lines
 
     def _reads_once(self) -> bool:
@@ -304,7 +303,7 @@ class TileCode:
         if read == point:
             return {}
         moved = {}
-        for access in self.scop.statement(instance.statement).accesses:
+        for access in statement_at(self.scop, instance).accesses:
             own = self.reach_of(self.printer_for(instance, point), access, self.lanes)
             if own in registers:
                 moved[self.reach_of(self.printer_for(instance, read), access, self.lanes)] = registers[own]
@@ -351,14 +350,15 @@ class TileCode:
 
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
         return OverlappingReads(tile=self.tile, rows=overlapping_rows(
-            self.tile, accesses, self.lanes, self.scop, line_bytes=self.line_bytes),
+            self.tile, accesses, self.lanes, self.scop, line_bytes=self.target.line_bytes,
+            registers=self.vector_registers),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
                                 in_use=self.in_use, place=self._place, macros=self.index.macros)
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
         rows = overlapping_rows(self.tile, self.accesses(self.lanes), self.lanes, self.scop,
-                                line_bytes=self.line_bytes)
+                                line_bytes=self.target.line_bytes, registers=self.vector_registers)
         return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
@@ -394,9 +394,9 @@ class TileCode:
     def _shared_rows(self) -> SharedRows:
         reached = (self.reach_of(self.printer_for(instance, Point(())), access, self.lanes)
                    for instance in instances(self.tile.body)
-                   for access in self.scop.statement(instance.statement).accesses)
+                   for access in statement_at(self.scop, instance).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=self.vector_registers, ports=self.ports)
+                           registers=self.vector_registers, ports=self.target.ports)
 
     @property
     def _rows(self) -> int:
@@ -405,7 +405,7 @@ class TileCode:
     @property
     def _fetches(self) -> TileFetches:
         return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
-                           line_bytes=self.line_bytes,
+                           target=self.target,
                            printer_for=lambda instance: self.printer_for(instance, Point(())))
 
     def _barrier(self) -> list[str]:
@@ -418,7 +418,7 @@ class TileCode:
         A constant of those steps that gcc keeps in a register meanwhile lets it spill sums in every iteration.
         """
         summed = {access.array for instance in instances(self.tile.body)
-                  for access in self.scop.statement(instance.statement).writes}
+                  for access in statement_at(self.scop, instance).writes}
         in_buffer = any(name in summed and temporary.kept for name, temporary in self.temporaries.items())
         if not in_buffer or self.edge is None or self.vector_registers not in (16, 32):
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.accumulators import promotion_levels
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point
@@ -34,7 +35,7 @@ def converts_far(code: TileCode) -> bool:
     Compilers read such elements in whole vectors and widen them part by part, and compute with short integers where
     no value is longer; vectors with one number of lanes for all types are two to eight times slower.
     """
-    statements = ((instance, code.scop.statement(instance.statement)) for instance in instances(code.tile.body))
+    statements = ((instance, statement_at(code.scop, instance)) for instance in instances(code.tile.body))
     return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * code.scop.array(access.array).dtype.bits
                for instance, statement in statements for access in statement.accesses
                if code.reach_of(code.printer_for(instance, Point(())), access, 2).lanes is Lanes.UNIT)
@@ -46,7 +47,7 @@ def chooses_across_types(code: TileCode) -> bool:
     Compilers branch on such a choice, whose sides are numbers of the other type.  What lies apart in a buffer of
     the caches is gathered at the cost of two instructions per lane.
     """
-    statements = [code.scop.statement(instance.statement) for instance in instances(code.tile.body)]
+    statements = [statement_at(code.scop, instance) for instance in instances(code.tile.body)]
     chosen = any(isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_float
                  and any(isinstance(part, Select) for part in walk(e.operand))
                  for statement in statements for item in assignments(statement.body) for e in walk(item.value))

@@ -29,6 +29,7 @@ from polysched.emit_c.vector_math.quotients import has_quotient, quotient_defini
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
+from polysched.target.costs import SHIPPED
 from polysched.target.one_line import OneLine
 
 _BOTH = {
@@ -71,13 +72,19 @@ class VectorMath(OneLine):
     taken : names that must not be made up.
     types : declares the vector types that the macros use.
     vector_bits : of the target's registers; those of AVX are spoken to directly where these are no wider.
+    divider_bits : of vectors that a core divides at once (`Costs.divider_bits`).
     """
 
     taken: TakenNames
     types: VectorTypes
     vector_bits: int = REGISTER_BITS[-1]
+    divider_bits: int = SHIPPED.divider_bits
     _defined: dict[str, list[str]] = field(default_factory=dict)
     _letters: dict[str, str] = field(default_factory=dict)
+
+    def unused(self, types: VectorTypes) -> VectorMath:
+        """One for the same machine that has defined nothing yet."""
+        return VectorMath(self.taken, types, self.vector_bits, self.divider_bits)
 
     def use(self, function: str, lanes: int) -> tuple[str, tuple[str, ...]]:
         """The macro for a C function, from now on defined, and the types that are its first arguments.
@@ -109,7 +116,7 @@ class VectorMath(OneLine):
 
     def quotient(self, dtype: DType, lanes: int) -> tuple[str, tuple[str, ...]] | None:
         """A macro of a vector and a number for their quotient, as `use` gives it; None where a division is as good."""
-        if not has_quotient(dtype, lanes):
+        if not has_quotient(dtype, lanes, self.divider_bits):
             return None
         macro = self.taken.fresh(f"polysched_quotient_f{dtype.bits}")
         if macro not in self._letters:

@@ -42,7 +42,10 @@ def tree_of_dates(dates: isl.UnionMap, dependences: Dependences) -> isl.Schedule
     UsageError : the dates are of other statements, or an instance has none, or two.
     """
     scop = dependences.scop
-    whole = _filled(_of_statements(dates, scop), scop)
+    found = _of_statements(dates, scop)
+    if not found:
+        return scop.schedule
+    whole = _filled(found, scop)
     functions = isl.MultiUnionPwAff.from_union_map(whole)
     columns = [functions.get_union_pw_aff(k) for k in range(functions.dim(isl.dim_type.set))]
     domain = scop.schedule.get_domain()

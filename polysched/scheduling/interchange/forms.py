@@ -64,9 +64,8 @@ def foreign_tree(text: str, dependences: Dependences) -> isl.Schedule | Schedule
 
 
 def _is_stored(text: str) -> bool:
-    """Whether a text is JSON, right or wrong as a schedule."""
+    """Whether a text is JSON, right or wrong as a schedule; `{ }` is a map without dates."""
     try:
-        json.loads(text)
+        return bool(json.loads(text) != {})
     except ValueError:
         return False
-    return True

@@ -52,8 +52,11 @@ def write_lines(tree: isl.Schedule, scop: Scop) -> str:
 
     Raises
     ------
-    UsageError : a row of a statement is not one affine function.
+    UsageError : a row of a statement is not one affine function, or there is no statement.
     """
+    if not scop.statements:
+        raise UsageError("a region without statements has no lines", where=scop.name,
+                         hint="write the tree or the map instead")
     columns = isl.MultiUnionPwAff.from_union_map(dates_of(tree).intersect_domain(tree.get_domain()))
     lines = []
     for number, statement in enumerate(scop.statements, start=1):

@@ -35,12 +35,14 @@ class Scope:
     ----------
     axis, symbol, read : the value of an index, of a symbolic size, of an element.
     guard : opened around the side of a conditional that is chosen by an affine condition.
+    quotient : of the result of `//` or `%` and its operands, the result as it is for the instances at hand.
     """
 
     axis: Callable[[Axis], Value]
     symbol: Callable[[str], Value]
     read: Callable[[Read, tuple[Value, ...]], Value]
     guard: Callable[[isl.Set], AbstractContextManager[None]] = lambda condition: nullcontext()
+    quotient: Callable[[str, Value, Value, Value], Value] = lambda op, result, left, right: result
 
 
 def evaluate(expression: Expression, scope: Scope) -> Value:
@@ -62,7 +64,7 @@ def evaluate(expression: Expression, scope: Scope) -> Value:
         case Convert():
             return values.cast(evaluate(expression.operand, scope), expression.dtype)
         case Operation():
-            return _operation(expression.op, [evaluate(a, scope) for a in expression.arguments])
+            return _operation(expression.op, [evaluate(a, scope) for a in expression.arguments], scope)
         case Function():
             return _function(expression.name, [evaluate(a, scope) for a in expression.arguments])
         case Conditional():
@@ -70,7 +72,7 @@ def evaluate(expression: Expression, scope: Scope) -> Value:
     raise TypeError(f"{type(expression).__name__} has no value of its own")
 
 
-def _operation(op: str, operands: list[Value]) -> Value:
+def _operation(op: str, operands: list[Value], scope: Scope) -> Value:
     if op == "neg":
         return values.negate(operands[0])
     if op == "~":
@@ -83,7 +85,8 @@ def _operation(op: str, operands: list[Value]) -> Value:
     if op in ("&", "|", "^", "<<", ">>"):
         return functions.bitwise(op, left, right)
     others = {"/": values.divide, "//": functions.floor_divide, "%": functions.modulo, "**": functions.power}
-    return others[op](left, right)
+    result = others[op](left, right)
+    return scope.quotient(op, result, left, right) if op in ("//", "%") and result.affine is None else result
 
 
 def _function(name: str, operands: list[Value]) -> Value:

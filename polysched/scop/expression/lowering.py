@@ -16,6 +16,7 @@ from polysched.errors import UnsupportedScopError, UsageError
 from polysched.scop.body import Assign
 from polysched.scop.construction import reductions, values
 from polysched.scop.construction.promotion import computation_type
+from polysched.scop.construction.quotients import with_bounded_quotient
 from polysched.scop.construction.region import OutOfBounds, Region
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import promote
@@ -260,7 +261,11 @@ class _Lowering:
     def value(self, expression: Expression) -> Value:
         """The value of an expression under the open loops."""
         return evaluate(expression, Scope(axis=self.index, symbol=self.region.parameter, read=self.read,
-                                          guard=self.region.guard))
+                                          guard=self.region.guard, quotient=self.quotient))
+
+    def quotient(self, op: str, result: Value, left: Value, right: Value) -> Value:
+        """A quotient or remainder by a size, as it is under the open loops."""
+        return with_bounded_quotient(self.region, result, left, right, remainder=op == "%")
 
     def affine(self, expression: Expression, what: str) -> Value:
         """The value of an expression that must be affine."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polysched.scop.construction import functions, values
+from polysched.scop.construction.quotients import with_bounded_quotient
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import INT64
 from polysched.scop.python_frontend.calls import BoundMethod, Calls, array_attribute
@@ -27,7 +28,6 @@ from polysched.scop.python_frontend.operands import (
     elements_of,
     lifted,
 )
-from polysched.scop.python_frontend.quotients import with_bounded_quotient
 from polysched.scop.python_frontend.slicing import Dots, Item, NewAxis, Slice, indexed
 from polysched.scop.python_frontend.source import FunctionSource
 
@@ -196,7 +196,8 @@ class Evaluator:
         if isinstance(node.op, ast.Add) and isinstance(left, TupleValue) and isinstance(right, TupleValue):
             return TupleValue(left.items + right.items)
         result = self._apply(BINARY[type(node.op)], left, right)
-        if isinstance(node.op, ast.Mod | ast.FloorDiv) and isinstance(result, Value) and result.affine is None:
+        if isinstance(node.op, ast.Mod | ast.FloorDiv) and isinstance(result, Value) and result.affine is None \
+                and isinstance(left, Value) and isinstance(right, Value):
             return with_bounded_quotient(self.emission.region, result, left, right,
                                          remainder=isinstance(node.op, ast.Mod))
         return result

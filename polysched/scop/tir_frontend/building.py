@@ -68,7 +68,8 @@ class _Function:
         self.region.name = "f" if name == "main" else self.region.fresh(plain_name(name))   # C has a main of its own
         self.values: dict[Any, Value] = {}
         self.arrays: dict[Any, str] = {}
-        self.reader = Reader(self._variable, self._load)
+        self.bound: dict[Any, str] = {}
+        self.reader = Reader(self._variable, self._load, self.region)
 
     def scop(self) -> Scop:
         mapped = {key(p): buffer for p, buffer in dict(getattr(self.function, "buffer_map", None) or {}).items()}
@@ -121,6 +122,8 @@ class _Function:
         return value
 
     def _variable(self, node: Any) -> Value:
+        if key(node) in self.bound:
+            return self.region.load(self.bound[key(node)])
         if key(node) not in self.values:
             raise CannotExpress(f"a variable {node.name} that is bound nowhere here")
         return self.values[key(node)]
@@ -144,6 +147,11 @@ class _Function:
                 self._condition(node)
             case "SBlockRealize":
                 self._block(node)
+            case "Bind" | "LetStmt":
+                with self._refusing(node):
+                    self._bind(node.var, self.reader.value(node.value))
+                if getattr(node, "body", None) is not None:
+                    self._statement(node.body)
             case "BufferStore":
                 with self._refusing(node):
                     self._store(node)
@@ -209,6 +217,18 @@ class _Function:
                 with self.region.guard(begins):
                     self._statement(block.init)
             self._statement(block.body)
+
+    def _bind(self, variable: Any, value: Value) -> None:
+        """Name a value: one of sizes and loop variables, or a scalar that is computed here and now."""
+        if value.affine is not None:
+            self.values[key(variable)] = value
+            return
+        dtype = dtype_of(variable)
+        if dtype is None:
+            raise CannotExpress(f"a value of type {type_name(variable)}")
+        name = self.bound[key(variable)] = self.region.fresh(plain_name(variable.name))
+        self.region.declare(name, dtype, storage=Storage.LOCAL)
+        self.region.assign(name, (), values.converted(value, dtype))
 
     def _store(self, node: Any) -> None:
         array = self._array(buffer_of(node))

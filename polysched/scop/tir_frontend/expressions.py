@@ -19,6 +19,8 @@ from polysched.scop.construction.functions import (
     truncated_quotient,
     truncated_remainder,
 )
+from polysched.scop.construction.quotients import with_bounded_quotient
+from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BOOL, INT32, INT64, DType
 from polysched.scop.tir_frontend.nodes import called, dtype_of, kind, type_name
@@ -47,10 +49,12 @@ class Reader:
     ----------
     variable : the value of a variable.
     load : the value of an element: of a load, with its subscripts.
+    region : where expressions are evaluated; nothing is known of their place without.
     """
 
-    def __init__(self, variable: Callable[[Any], Value], load: Callable[[Any, Sequence[Value]], Value]) -> None:
-        self.variable, self.load = variable, load
+    def __init__(self, variable: Callable[[Any], Value], load: Callable[[Any, Sequence[Value]], Value],
+                 region: Region | None = None) -> None:
+        self.variable, self.load, self.region = variable, load, region
 
     def value(self, node: Any) -> Value:
         """An expression.
@@ -67,7 +71,7 @@ class Reader:
         if name == "TensorLoad":
             return self.load(node, [self.value(index) for index in node.indices])
         if name in _BINARY:
-            return _BINARY[name](self.value(node.a), self.value(node.b))
+            return self._binary(name, self.value(node.a), self.value(node.b))
         if name in ("Div", "Mod"):
             return self._towards_zero(name, self.value(node.a), self.value(node.b))
         if name == "Not":
@@ -79,6 +83,23 @@ class Reader:
         if name == "Call":
             return self._call(called(node), node)
         raise CannotExpress(f"an expression {name}")
+
+    def _binary(self, name: str, left: Value, right: Value) -> Value:
+        result = _BINARY[name](left, right)
+        if name not in ("FloorDiv", "FloorMod") or result.affine is not None or self.region is None:
+            return result
+        return with_bounded_quotient(self.region, result, left, right, remainder=name == "FloorMod")
+
+    def _chosen(self, condition: Any, then: Any, otherwise: Any) -> Value:
+        """What is chosen by a condition; the other side is not evaluated."""
+        test = values.truth(self.value(condition))
+        if test.condition is None or self.region is None:
+            return values.select(test, self.value(then), self.value(otherwise))
+        with self.region.guard(test.condition):
+            one = self.value(then)
+        with self.region.guard(test.condition.complement()):
+            other = self.value(otherwise)
+        return values.select(test, one, other)
 
     def _number(self, node: Any, name: str) -> Value:
         if name in ("int", "float"):
@@ -95,6 +116,9 @@ class Reader:
     def _towards_zero(self, name: str, left: Value, right: Value) -> Value:
         if left.dtype.is_float:
             return values.divide(left, right) if name == "Div" else call("fmod", (left, right))
+        if self.region is not None and left.affine is not None and self.region.holds(
+                left.affine.nonneg_set()) and left.weak:
+            return self._binary(f"Floor{name}", left, right)   # both round down there
         return truncated_quotient(left, right) if name == "Div" else truncated_remainder(left, right)
 
     def _cast(self, value: Value, dtype: DType | None, name: str) -> Value:
@@ -105,9 +129,9 @@ class Reader:
         return values.cast(value, dtype)
 
     def _call(self, name: str, node: Any) -> Value:
-        operands = [self.value(argument) for argument in node.args]
         if name == "if_then_else":
-            return values.select(*operands)
+            return self._chosen(*node.args)
+        operands = [self.value(argument) for argument in node.args]
         if name in _CALLED_BITS:
             return bitwise(_CALLED_BITS[name], *operands)
         if name == "sigmoid":

@@ -36,7 +36,7 @@ from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import fetched_ahead
 
-FAR_ROWS_BYTES = LIMITS.far_rows_bytes
+FAR_ROW_LINES = LIMITS.far_row_lines
 LEAST_SHARES = LIMITS.least_shares
 UNEQUAL_SHARES = LIMITS.unequal_shares
 
@@ -386,7 +386,8 @@ def _first_of_others(plan: Plan, inner: NestLoop) -> list[str]:
 def _stores_far_rows(plan: Plan, place: Place) -> bool:
     """Whether a tile register is stored in place, each of its rows to lines of its own."""
     return not (plan.match.intrinsic.operand(place.operand).register.c_type or place.packed
-                or is_general(place.row_stride_bytes)) and place.row_stride_bytes >= FAR_ROWS_BYTES
+                or is_general(place.row_stride_bytes)) and (
+                    place.row_stride_bytes >= FAR_ROW_LINES * plan.match.target.line_bytes)
 
 
 def _streamed_panels(plan: Plan) -> Iterator[str]:
@@ -401,7 +402,7 @@ def _streamed_panels(plan: Plan) -> Iterator[str]:
             continue
         steps = math.prod(int(loop.tile or loop.blocks) for loop in reductions if plan.uses(operand.name, loop))
         yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_,
-                                 line_bytes=plan.match.target.line_bytes)
+                                 target=plan.match.target)
 
 
 class _Registers:

@@ -23,8 +23,8 @@ from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.software.sizes import divides, is_general, same
 
-LONG_STRIDE_BYTES = LIMITS.long_stride_bytes
-LONG_ROW_BYTES = LIMITS.long_row_bytes
+LONG_STRIDE_LINES = LIMITS.long_stride_lines
+LONG_ROW_LINES = LIMITS.long_row_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,8 +256,10 @@ def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Plac
              if loop.reduction and loop.name in direct.block_strides and int(loop.count) > 8]
     reuse = math.prod(int(loop.blocks) for loop in loops
                       if not loop.reduction and loop.name not in direct.block_strides)
-    far = match.intrinsic.operand(operand).mode is LoadMode.TILE and int(direct.row_stride_bytes) >= LONG_ROW_BYTES
-    return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_BYTES for step in steps))
+    line = match.target.line_bytes
+    far = match.intrinsic.operand(operand).mode is LoadMode.TILE and (
+        int(direct.row_stride_bytes) >= LONG_ROW_LINES * line)
+    return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_LINES * line for step in steps))
 
 
 def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None, *, rows: bool = False) -> Place:

@@ -14,7 +14,6 @@ from functools import partial
 from threading import Timer
 
 import numpy as np
-from pysat.solvers import Solver
 
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
@@ -312,6 +311,8 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType],
 def _by_sat(left: Expr, right: Expr, circuit: Circuit, sides: tuple[Word, Word], inputs: dict[str, DType],
             ranges: dict[str, tuple[int, int]], conflicts: int) -> Outcome | None:
     """None when the rung decides nothing: a spurious counterexample, or the budget."""
+    from pysat.solvers import Solver  # when a solver is asked, not with the package
+
     for name, (low, high) in ranges.items():
         if name in circuit.inputs:
             _bound(circuit, circuit.inputs[name], inputs[name], low, high)

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pysat.solvers import Solver
-
 from polysched.scop.body import Load, walk
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.assignment import Assignment
@@ -259,6 +257,8 @@ class Encoding:
 
     def solutions(self, *, limit: int | None = None) -> Iterator[Choice]:
         """Every solution under the facts; each one found is blocked, and `learn` takes effect at once."""
+        from pysat.solvers import Solver  # when a solver is asked, not with the package
+
         with Solver("glucose4", bootstrap_with=self.clauses) as solver:
             known = 0
             count = 0
@@ -306,6 +306,8 @@ class Encoding:
 
     def core(self) -> tuple[Fact, ...]:
         """The facts that together exclude every solution; empty when there is one, or when none is needed."""
+        from pysat.solvers import Solver
+
         with Solver("glucose4", bootstrap_with=self.clauses) as solver:
             if solver.solve(assumptions=self.assumptions):
                 return ()

@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import islpy as isl
-from pysat.examples.rc2 import RC2
-from pysat.formula import WCNF
 
 from polysched.scop.body import (
     Assign,
@@ -109,6 +107,9 @@ def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...
 
 def nearest_miss(encoding: Encoding) -> tuple[Fact, ...]:
     """The fewest facts to change so that a mapping exists (MaxSAT; Ignatiev, Morgado, Marques-Silva, RC2, 2019)."""
+    from pysat.examples.rc2 import RC2  # when a solver is asked, not with the package
+    from pysat.formula import WCNF
+
     formula = WCNF()
     formula.extend(encoding.clauses)
     for variable in encoding.hindrance.values():

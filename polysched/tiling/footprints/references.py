@@ -7,7 +7,7 @@ distances, such as the neighbours of a stencil, are one reference with a span pe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -17,8 +17,11 @@ import islpy as isl
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 from polysched.tiling.footprints.strides import Stride, steps
+from polysched.tiling.limits import LIMITS
 
 UNBOUNDED = 1 << 20
+MOST_PARTS = LIMITS.straight_parts
+RIM_SHARE = LIMITS.rim_share
 _Box = tuple[tuple[int, int] | None, ...]   # per dimension the least and greatest value, None where there is none
 
 
@@ -72,7 +75,12 @@ class Reference:
 
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
-        return self.whole or any(row[loop] for row in self.coefficients)
+        return self.whole or loop in self._moving
+
+    @cached_property
+    def _moving(self) -> frozenset[int]:
+        """The loops that move a subscript."""
+        return frozenset(loop for row in self.movers for loop, _ in row)
 
     def stride(self, loop: int) -> Stride:
         """How the reference moves along one loop."""
@@ -111,13 +119,57 @@ def nest_references(scop: Scop, statements: tuple[str, ...], path: tuple[isl.Uni
                     parameters: Mapping[str, int], first: int = 0) -> tuple[Reference, ...]:
     """The references of the statements over the loops `path[first:]`, grouped; scalars are left out."""
     groups: list[_Group] = []
-    for name in statements:
-        statement = scop.statement(name)
-        for access in statement.accesses:
+    for statement in (part for name in statements for part in in_straight_parts(scop.statement(name), path)):
+        for access in (part for whole in statement.accesses for part in without_rims(whole, parameters)):
             if not scop.array(access.array).is_scalar:
                 _add(groups, timed_relation(statement, access, path), _box(access, parameters),
                      reference_of(scop.array(access.array), statement, access, path, parameters, first))
     return tuple(_in_program(group.closed(), scop, statements) for group in groups)
+
+
+def in_straight_parts(statement: Statement, path: tuple[isl.UnionPwAff, ...]) -> tuple[Statement, ...]:
+    """The statement on each part of its domain on which every loop of the path counts in one way.
+
+    The halves of a ring that is folded flat run in opposite directions: their accesses move alike, each by itself.
+    The statement as it is where there are more than MOST_PARTS of them.
+    """
+    rows = (row.intersect_domain(isl.UnionSet.from_set(statement.domain)).get_pw_aff_list() for row in path)
+    parts = _refined([statement.domain], (row.get_at(k) for row in rows for k in range(row.n_pw_aff())))
+    if not 1 < len(parts) <= MOST_PARTS:
+        return (statement,)
+    return tuple(replace(statement, domain=part, accesses=tuple(
+        replace(a, relation=a.relation.intersect_domain(part)) for a in statement.accesses)) for part in parts)
+
+
+def _refined(parts: list[isl.Set], functions: Iterable[isl.PwAff]) -> list[isl.Set]:
+    """The parts cut up until each function is affine on each of them; more than MOST_PARTS are cut no further."""
+    for function in functions:
+        pieces = [piece for piece, _ in function.get_pieces()]
+        if len(pieces) > 1 and len(parts) <= MOST_PARTS:
+            parts = [part for known in parts for piece in pieces if not (part := known.intersect(piece)).is_empty()]
+    return parts
+
+
+def without_rims(access: Access, parameters: Mapping[str, int]) -> tuple[Access, ...]:
+    """The access on each part of its domain where it is one affine function, without parts that hardly count.
+
+    `A[(i + 1) % n]` is `A[i + 1]` but for one iteration.  The access as it is where it has one part, or several
+    elements at a time.
+    """
+    relation = access.relation
+    if not access.exact or relation.n_basic_map() < 2 or not relation.is_single_valued():
+        return (access,)
+    functions = isl.PwMultiAff.from_map(relation)
+    pieces = _refined([relation.domain()], (functions.get_at(k) for k in range(functions.dim(isl.dim_type.out))))
+    if not 1 < len(pieces) <= MOST_PARTS:
+        return (access,)
+    counts = [_box_size(fix_parameters(piece, parameters)) for piece in pieces]
+    return tuple(replace(access, relation=relation.intersect_domain(piece)) for piece, count in zip(
+        pieces, counts, strict=True) if count * RIM_SHARE >= max(counts))
+
+
+def _box_size(points: isl.Set) -> int:
+    return 0 if points.is_empty() else prod(extent_of(points, dim) for dim in range(points.dim(isl.dim_type.set)))
 
 
 def _in_program(reference: Reference, scop: Scop, statements: tuple[str, ...]) -> Reference:

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from polysched.cli.questions.draw import FEWER_FORMS, FORMS
+from polysched.distribute import MessagePicture
 from polysched.notebook.explorer_page import ExplorerPage
 from polysched.scop.picture import Picture
 from polysched.scop.pictures.memory import MemoryPicture
@@ -75,6 +76,10 @@ def test_views_and_forms(folder, view, program, name, holds):
     (("heat.c", "--size", "n=9000"), "too many to draw"),
     (("heat.c", "--size", "n=0"), "nothing runs at these sizes"),
     (("heat.c", "--view", "dependences", "--size", "T=0"), "nothing runs at these sizes"),
+    (("heat.c", "--view", "messages"), "needs the loop to distribute"),
+    (("heat.c", "--view", "messages", "--distribute", "z"), "no loop z to distribute"),
+    (("heat.c", "--distribute", "i"), "--view tiles has no --distribute"),
+    (("heat.c", "--overlap"), "--view tiles has no --overlap"),
     (("heat.c", "--threads", "0"), "0 threads cannot run tiles"),
     (("heat.c", "--scheduler", "original", "--tile", "off", "--colour", "step"), "no tiles to colour"),
     (("heat.c", "-o", "heat.c"), "the output is the input file")])
@@ -103,6 +108,7 @@ def test_a_missing_form_is_refused_before_anything_is_read(folder):
 
 
 def test_views_have_the_forms_that_are_named():
-    for view, kind in (("lines", MemoryPicture), ("explorer", ExplorerPage), ("tiles", Picture), ("solid", Solid)):
+    for view, kind in (("messages", MessagePicture), ("lines", MemoryPicture), ("explorer", ExplorerPage),
+                       ("tiles", Picture), ("solid", Solid)):
         endings = tuple(ending for ending, form in FORMS.items() if hasattr(kind, form))
         assert endings == FEWER_FORMS.get(view, tuple(FORMS))

@@ -28,6 +28,15 @@ def test_the_file_and_line_of_the_region(written: object) -> None:
         written(TiledSchedule(schedule=schedule, tree=schedule.tree))
 
 
+@pytest.mark.parametrize("written", [affine_text, tir_text])
+def test_a_region_without_statements_is_refused(written: object) -> None:
+    schedule = original(analyse(all_from_c_text(
+        TEXT.replace("  for (int i = 0; i < n; i++) a[i] = 1;\n", ""), path="in.c")[0]))
+    assert callable(written)
+    with pytest.raises(UnsupportedScopError, match=r"^in\.c:3: the region has no statement that ever runs\n  hint: "):
+        written(TiledSchedule(schedule=schedule, tree=schedule.tree))
+
+
 def test_a_place_of_its_own_and_the_kind_stay() -> None:
     scop = all_from_c_text(TEXT, path="in.c")[0]
     with pytest.raises(NoLoopsError, match=r"^in\.c:3: no loops"), refusing_to_write(scop):

@@ -18,7 +18,7 @@ T = SimpleNamespace(
     serial=range, int64=int, max=max, min=min, prim_func=lambda function: function, Buffer=lambda *_: None,
     Cast=lambda name, value: np.dtype(name).type(value), Not=lambda a: not a, bool=bool,
     And=lambda a, b: a and b, Or=lambda a, b: a or b, if_then_else=lambda c, a, b: a if c else b,
-    truncdiv=lambda a, b: type(a)(int(a / b)), truncmod=math.fmod, evaluate=lambda _: None,
+    truncdiv=lambda a, b: type(a)(int(a / b)), truncmod=lambda a, b: type(a)(math.fmod(a, b)), evaluate=lambda _: None,
     **{name: _typed(name) for name in ("float32", "float64", "int8", "int16", "int32", "uint8", "uint32")},
     **{name: getattr(np, name) for name in ("exp", "sqrt", "log", "tanh", "fabs", "floor")})
 

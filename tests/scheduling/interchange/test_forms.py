@@ -40,6 +40,20 @@ def test_every_form_round_trips(form: str) -> None:
         assert again.to_text(form) == schedule.to_text(form)
 
 
+@pytest.mark.parametrize("form", ["stored", "tree", "map", "halide", "openscop", "cloog"])
+@pytest.mark.parametrize("head", ["void f(void)", "void f(int n, double A[n])"])
+def test_a_region_without_statements_round_trips(form: str, head: str) -> None:
+    dependences = analyse(from_c_text(f"{head} {{\n#pragma scop\n#pragma endscop\n}}"))
+    again = Schedule.from_text(original(dependences).to_text(form), dependences)
+    assert again.tree.get_domain().is_empty()
+
+
+def test_a_region_without_statements_has_no_lines() -> None:
+    schedule = original(analyse(from_c_text("void f(int n) {\n#pragma scop\n#pragma endscop\n}")))
+    with pytest.raises(UsageError, match="a region without statements has no lines\n  hint: write the tree or the map"):
+        schedule.to_text("pluto")
+
+
 @pytest.mark.parametrize("form", ["stored", *WRITERS])
 @pytest.mark.parametrize("body", ["A[0] = 1;", "for (int i = 0; i < n; i++) A[i] = 1;"])
 def test_one_statement_as_written_round_trips(form: str, body: str) -> None:

@@ -44,6 +44,42 @@ def test_conditions_and_scalars() -> None:
     assert values.tolist() == [0, 5, 2, 5, 4, 5, 6, 5, 8]
 
 
+def test_what_a_condition_excludes_is_not_read() -> None:
+    i, x, y = var("i"), buffer("x", [number(8)]), buffer("y", [number(9)])
+    inside = binary("GE", i, number(1))
+    value = call("if_then_else", inside, load(x, binary("Sub", i, number(1))), number(-1.0, "float64"))
+    values = np.zeros(9)
+    execute(from_tir(function([x, y], loop(i, number(9), store(y, value, i)))), {}, {"x": np.arange(8.0), "y": values})
+    assert values.tolist() == [-1, 0, 1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("name", ["FloorMod", "Mod"])
+def test_subscripts_that_go_round_a_ring_of_any_size(name: str) -> None:
+    n, i = var("n"), var("i")
+    x, y = buffer("x", [n]), buffer("y", [n])
+    scop = from_tir(function([x, y], loop(i, n, store(y, load(x, binary(name, binary("Add", i, number(1)), n)), i))))
+    (read,) = scop.statements[0].reads
+    assert read.exact
+    values = np.zeros(5)
+    execute(scop, {"n": 5}, {"x": np.arange(5.0), "y": values})
+    assert values.tolist() == [1, 2, 3, 4, 0]
+
+
+def test_values_that_are_named_are_computed_there() -> None:
+    """The place of the largest element: both names stand for what was before either is stored."""
+    i, best, at, x = var("i"), buffer("best", [number(1)]), buffer("at", [number(1)], "int32"), buffer("x", [number(6)])
+    zero, larger, place = number(0), var("larger", "float64"), var("place", "int32")
+    better = binary("GT", load(x, i), load(best, zero))
+    body = node("SeqStmt", seq=[
+        node("Bind", var=place, value=node("Select", condition=better, true_value=i, false_value=load(at, zero))),
+        node("Bind", var=larger, value=node("Select", condition=better, true_value=load(x, i),
+                                            false_value=load(best, zero))),
+        store(best, larger, zero), store(at, place, zero)])
+    arrays = {"x": np.array([3.0, 1, 7, 2, 7, 5]), "best": np.zeros(1), "at": np.zeros(1, np.int32)}
+    execute(from_tir(function([best, at, x], loop(i, number(6), body))), {}, arrays)
+    assert (arrays["best"].tolist(), arrays["at"].tolist()) == ([7], [2])
+
+
 @pytest.mark.parametrize(("made", "message"), [
     (lambda i, x: loop(i, number(9), store(x, number(1.0, "float64"), i), kind=4), "a loop bound to threads"),
     (lambda i, x: loop(i, number(9), node("While")), "a statement While"),

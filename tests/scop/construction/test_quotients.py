@@ -3,10 +3,11 @@
 import islpy as isl
 import pytest
 
+from polysched.scop.body import Binary, Select, walk
 from polysched.scop.construction import functions, values
+from polysched.scop.construction.quotients import with_bounded_quotient
 from polysched.scop.construction.region import Region
 from polysched.scop.dtypes import FLOAT64
-from polysched.scop.python_frontend.quotients import with_bounded_quotient
 from polysched.scop.scop import Storage
 
 
@@ -42,6 +43,15 @@ def test_a_divisor_that_may_be_zero_or_a_quotient_of_any_size_stays_as_it_is(
         assert under_a_loop(offset, remainder=True, at_least=0).affine is not None
     else:
         assert under_a_loop(offset, remainder=True, at_least=at_least, times=times).affine is None
+
+
+@pytest.mark.parametrize("remainder", [False, True])
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_no_division_is_left(offset: int, remainder: bool) -> None:
+    value = under_a_loop(offset, remainder=remainder)
+    assert not any(isinstance(e, Binary) and e.op in ("/", "%") for e in walk(value.expr))
+    choices = sum(isinstance(e, Select) for e in walk(value.expr))
+    assert choices == (0 if offset == 0 else 1), "one comparison where two quotients occur"
 
 
 def test_data_stay_as_they_are() -> None:
