@@ -119,8 +119,8 @@ class Target(OneLine):
     frequency_hz: float = 2.5e9
     ports: CorePorts = PORTS
     costs: Costs = SHIPPED
-    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
-    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)
+    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict, hash=False)
+    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.cores < 1:

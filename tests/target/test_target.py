@@ -146,3 +146,10 @@ def test_rows_share_sets_by_the_ways_of_the_first_cache() -> None:
 
 def test_sums_in_flight_keep_all_pipes_busy() -> None:
     assert CorePorts(fma_pipes=3, fma_latency_cycles=5).sums_in_flight == 15
+
+
+def test_equal_machines_have_one_hash() -> None:
+    measured = Target(peak_flop_per_second={"float32": 1e9}, bandwidth_bytes_per_second={0: 1e9})
+    assert hash(measured) == hash(replace(measured))
+    assert measured != Target()
+    assert len({measured, Target(), Target()}) == 2
