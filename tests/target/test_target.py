@@ -132,7 +132,8 @@ def test_shares_of_caches_are_counted_from_the_core() -> None:
                      costs=Costs(kept_share=0.5, usable_share=0.75))
     assert [machine.kept_bytes(level) for level in (1, 2, 3)] == [24 << 10, 1 << 20, 1 << 20]
     assert machine.usable_bytes(1) == 36 << 10
-    assert Target(caches=()).kept_bytes(1) == 0
+    with pytest.raises(ValueError, match="at least one cache"):
+        Target(caches=())
 
 
 def test_rows_share_sets_by_the_ways_of_the_first_cache() -> None:
@@ -140,7 +141,7 @@ def test_rows_share_sets_by_the_ways_of_the_first_cache() -> None:
         return Target(caches=(CacheLevel(level=1, size_bytes=size, ways=ways),))
     assert machine(48 << 10, 12).row_grid_bytes == machine(32 << 10, 8).row_grid_bytes == 1024
     assert machine(128 << 10, 8).row_grid_bytes == 4096
-    assert machine(64 << 10, 0).row_grid_bytes == Target(caches=()).row_grid_bytes == 1024, "ways that nobody names"
+    assert machine(64 << 10, 0).row_grid_bytes == 1024, "ways that nobody names"
     assert machine(512, 8).row_grid_bytes == 64, "a line at least"
 
 
