@@ -245,6 +245,10 @@ def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
         refused = polysched(command, "in.c", "--json", "-", "-o", "-", folder=tmp_path)
         assert is_refusal(refused)
         assert "cannot both go to the standard output" in refused.stderr
+        refused = polysched(command, "in.c", "--json", "./a.svg", "-o", "a.svg", folder=tmp_path)
+        assert is_refusal(refused)
+        assert "have one name" in refused.stderr
+        assert not (tmp_path / "a.svg").exists()
 
 
 def test_the_costs_of_a_machine_may_be_standard_input(tmp_path):
