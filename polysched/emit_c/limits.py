@@ -241,6 +241,8 @@ class EmitLimits:
     # vector_code/tile_code.py
     most_unrolled_sums: int = constant(8, unit="iterations", source="of a loop of a sum that is unrolled")
     most_unrolled_points: int = constant(512, unit="copies", source="of a body that unrolling loops of sums may make")
+    narrowest_overlap_bits: int = constant(
+        128, unit="bits", source="of vectors that overlap: a register of SSE or NEON; for less, compilers take scalars")
 
     # vector_code/transposition.py
     most_transposed_blocks: int = constant(2, unit="blocks", source="whose transposition one tile holds in registers")

@@ -208,6 +208,9 @@ class TilingLimits:
     largest_stitched_edge: int = constant(
         128, unit="iterations", source="of tiles of stitched kernels that are tried; which of them caches hold the "
                                        "model says")
+    most_parts_per_core: int = constant(
+        4, unit="tiles", source="of stitched kernels, of equal length: from as many on a short one at the end costs a "
+                                "tenth")
 
     # tree/growing_work.py
     growing_work_operations: int = constant(

@@ -70,8 +70,8 @@ def with_copies(root: Node, domain: isl.UnionSet, scop: Scop, options: TilingOpt
                 if packed is not None and access.array not in packed:
                     continue
                 operand = None if access.is_write else _operand(block, scop, statement, access)
-                place = None if operand is None else _place(block, operand, scop)
-                if place is not None and not _stays_beside(block, operand, place[1], options):
+                place = None if operand is None else _place(block, operand, scop, options)
+                if place is not None:
                     loop, copy = place
                     _add(found.setdefault(id(block.path[loop].band), []), copy)
     return _marked(root, found) if found else root
@@ -122,7 +122,7 @@ def _repeats(reference: Reference, loops: list[int]) -> bool:
     return int(np.linalg.matrix_rank(steps)) < len(loops)
 
 
-def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | None:
+def _place(block: Block, operand: _Operand, scop: Scop, options: TilingOptions) -> tuple[int, Copy] | None:
     """The loop that a copy stands around, and the copy; None where there is none."""
     lanes = len(block.path) - 1
     fewest = _fewest_reads(block, operand)
@@ -140,7 +140,7 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
         copy = Copy(array=operand.access.array, in_lanes=lanes in operand.moves, extents=extents,
                     references=(operand.access.reference,))
         if copy.elements * operand.reference.element_bytes <= LARGEST_COPY_BYTES:
-            return at, copy
+            return None if _stays_beside(block, operand, copy, options) else (at, copy)
     return None
 
 
