@@ -12,6 +12,7 @@ import pytest
 from polysched.cli.entry import COLLECT_AFTER
 from polysched.emit_c import EmitOptions
 from polysched.target.build_cache import ENVIRONMENT as CACHE
+from tests import forked_children
 from tests.compilations import SHARED, Compilations, take_the_place
 from tests.tiers import CAMPAIGN, RECORD, function_of, in_campaign, recorded, renewed, renewed_campaign
 
@@ -29,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()   # until all tests are collected: they stay, and looking at them takes a quarter of that time
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")   # and OpenBLAS, with NumPy: 2 to this many cycles
     if config.getoption("--record-tiers"):
         config.option.markexpr = ""   # of a function that ran in part, the record would lose the other parameters
         if not hasattr(config, "workerinput"):
@@ -78,7 +80,7 @@ def passes_are_verified() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilations]:
-    """Compilers compile nothing twice in this process; caches are the run's own."""
+    """Compilers compile nothing twice in this process, children are forked, caches are the run's own."""
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base   # the workers' folders are beside each other
     outputs, cache = run / "compilations", run / "cache"
@@ -86,6 +88,7 @@ def compilations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compilati
         folder.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         made = take_the_place(outputs, patch.setattr)
+        forked_children.take_the_place(forked_children.fork_loaded, patch.setattr)
         patch.setenv(CACHE, str(cache))
         patch.setenv(SHARED, str(outputs))
         yield made

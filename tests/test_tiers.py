@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.tiers import (
+    OF_SUBJECTS,
     ROOT,
     exists,
     function_of,
@@ -40,6 +41,8 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
     assert left_to_campaigns(seconds, most=2) == [f"a.py::many[{k}]" for k in (1, 2, 4, 6, 7)]   # 4.5 of 10 s stay
     assert left_to_campaigns(seconds, most=0.1) == [f"a.py::many[{k}]" for k in range(1, 8)]
     assert left_to_campaigns(seconds, most=10) == []
+    instructions = [(f"{name}[{k}]", 1.0) for name in OF_SUBJECTS for k in range(9)]
+    assert left_to_campaigns(instructions, most=0.1, of_subjects=10) == []
     short = [("a.py::many[1]", 0.1)]
     assert renewed_campaign([f"{HERE}test_every_name_exists[x]", "a.py::many[1]", "c.py::gone[2]"], short) == [
         f"{HERE}test_every_name_exists[x]"]
@@ -48,8 +51,9 @@ def test_parameters_that_take_long_in_all_are_left_to_campaigns_but_for_some() -
 def test_a_record_is_made_of_all_parameters(tmp_path: Path) -> None:
     """Of a function that ran in part, the parameters left to campaigns would be lost."""
     folder = tmp_path / "tests"
-    folder.mkdir()
-    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py", "tests/compilations.py"):
+    (folder / "cli").mkdir(parents=True)
+    for name in ("setup.cfg", "tests/conftest.py", "tests/tiers.py", "tests/compilations.py",
+                 "tests/forked_children.py", "tests/cli/loaded_process.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (folder / "test_a.py").write_text("import pytest\n\n@pytest.mark.parametrize('k', range(3))\n"
                                       "def test_many(k): pass\n")
@@ -67,7 +71,8 @@ def test_a_record_is_made_of_all_parameters(tmp_path: Path) -> None:
 
 
 def test_every_name_exists() -> None:
-    assert [name for name in (*recorded(), *map(function_of, in_campaign())) if not exists(name)] == []
+    named = (*recorded(), *map(function_of, in_campaign()), *OF_SUBJECTS)
+    assert [name for name in named if not exists(name)] == []
 
 
 def test_the_record_leaves_some_out(request) -> None:

@@ -20,9 +20,27 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("not_quick.txt")
 CAMPAIGN = Path(__file__).with_name("campaign.txt")
-MOST_OF_A_FUNCTION = 2.5
+MOST_OF_A_FUNCTION = 1.0
 """Seconds that the tests of one function may take in all, over their parameters; of what takes t seconds in all stay
 parameters that take the geometric mean of both."""
+MOST_OF_SUBJECTS = 2.5
+"""The same where every parameter is a subject of its own."""
+OF_SUBJECTS = frozenset({
+    "tests/architecture/test_import_direction.py::test_imports_point_backwards",
+    "tests/emit_c/test_golden.py::test_tiled_kernel",
+    "tests/emit_c/test_passes.py::test_before_and_after",
+    "tests/graph/operators/test_registry.py::test_what_is_compiled_is_the_reference",
+    "tests/graph/test_inventory.py::test_a_name_computes_what_numpy_does",
+    "tests/kernels/test_definitions.py::test_a_kernel_computes_its_definition",
+    "tests/notebook/test_notebooks.py::test_notebook_runs_and_is_committed_with_its_outputs",
+    "tests/scheduling/test_golden_schedules.py::test_golden_schedule",
+    "tests/scheduling/test_index_sets.py::test_golden_schedule",
+    "tests/scop/python_frontend/test_elementwise.py::test_what_a_kernel_computes_is_numpys",
+    "tests/tensorize/conformance/test_conformance.py::test_the_instruction_does_what_its_text_says",
+    "tests/tensorize/conformance/test_conformance.py::test_the_matcher_sees_the_function_of_the_text",
+    "tests/tensorize/conformance/test_cross_compile.py::test_the_c_of_an_instruction_compiles",
+    "tests/tensorize/description/test_agreement.py::test_the_readings_of_shipped_texts_agree"})
+"""Functions whose parameters are operators, instructions, goldens, rooms: what one does says little of the others."""
 MOST_SECONDS = 0.08
 """What a function's tests take at most on average over their parameters for it to be quick."""
 
@@ -76,7 +94,8 @@ def renewed_campaign(earlier: Collection[str], seconds: Collection[tuple[str, fl
         n for n in earlier if function_of(n) not in ran and exists(function_of(n)))})
 
 
-def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOST_OF_A_FUNCTION) -> list[str]:
+def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOST_OF_A_FUNCTION,
+                      of_subjects: float = MOST_OF_SUBJECTS) -> list[str]:
     """The parameters of functions that take more than `most` seconds in all, without those that stay in the suite.
 
     Those that stay are the first, the last, and evenly spread between them.
@@ -84,16 +103,17 @@ def left_to_campaigns(seconds: Iterable[tuple[str, float]], *, most: float = MOS
     Parameters
     ----------
     seconds : as for `slow_functions`.
+    of_subjects : the seconds of functions in `OF_SUBJECTS`.
     """
     functions: dict[str, dict[str, float]] = defaultdict(dict)
     for nodeid, duration in seconds:
         own = functions[function_of(nodeid)]
         own[nodeid] = own.get(nodeid, 0.0) + duration
     left: list[str] = []
-    for own in functions.values():
-        names, total = sorted(own), sum(own.values())
-        if total > most and len(names) > 2:
-            kept = max(2, int(len(names) * sqrt(most / total)))
+    for function, own in functions.items():
+        names, total, limit = sorted(own), sum(own.values()), of_subjects if function in OF_SUBJECTS else most
+        if total > limit and len(names) > 2:
+            kept = max(2, int(len(names) * sqrt(limit / total)))
             stay = {round(k * (len(names) - 1) / (kept - 1)) for k in range(kept)}
             left += [name for k, name in enumerate(names) if k not in stay]
     return sorted(left)

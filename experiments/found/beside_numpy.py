@@ -4,9 +4,10 @@
 
 Each setting is a process of its own, since the OpenMP runtime reads its variables when it is loaded: how long threads
 of GCC's runtime spin (`GOMP_SPINCOUNT`, `OMP_WAIT_POLICY`), and how long those of OpenBLAS do
-(`OPENBLAS_THREAD_TIMEOUT`, 2 to this many cycles).  300,000 turns are what GCC's runtime does by itself; as loaded, a
-kernel's library asks for fewer (`polysched.kernel.loading`).  Printed is OpenBLAS's time over the kernel's, in turn and
-in blocks of their own; what both settings of a runtime have in common is not the runtime's.
+(`OPENBLAS_THREAD_TIMEOUT`, 2 to this many cycles).  300,000 turns are what GCC's runtime does by itself.  Printed is
+OpenBLAS's time over the kernel's, in turn and in blocks of their own; what both settings of a runtime have in common is
+not the runtime's.  The last two columns are processor time that threads of one runtime take, waiting for work, while
+the other computes, per call in turn (Linux's `schedstat`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
 
 from polysched.experiment.tables import markdown_table
@@ -51,9 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = in_a_process(given, variables)
         ways = ("in turn", "in blocks")
         rows.append([name, *(f"{found[way]['numpy'] / found[way]['ours']:.2f}" for way in ways),
-                     *(f"{found[way][who] * 1e3:.2f}" for who in ("ours", "numpy") for way in ways)])
-    print(markdown_table(["setting", "in turn", "in blocks", "kernel, in turn, ms", "kernel, in blocks, ms",
-                          "NumPy, in turn, ms", "NumPy, in blocks, ms"], rows))
+                     *(f"{found[way][who] * 1e3:.2f}" for who in ("ours", "numpy") for way in ways),
+                     *(f"{found['waiting'][who] * 1e3:.2f}" for who in ("ours", "numpy"))])
+    print(markdown_table([
+        "setting", "in turn", "in blocks", "kernel, in turn, ms", "kernel, in blocks, ms", "NumPy, in turn, ms",
+        "NumPy, in blocks, ms", "OpenBLAS waits, ms", "kernel waits, ms"], rows))
     return 0
 
 
@@ -88,8 +92,10 @@ def measured(size: int, rounds: int) -> dict[str, dict[str, float]]:
     a, b = random.random((size, size), np.float32), random.random((size, size), np.float32)
     c, d = np.empty((size, size), np.float32), np.empty((size, size), np.float32)
     calls: dict[str, Callable[[], object]] = {"ours": lambda: product(c, a, b), "numpy": lambda: np.matmul(a, b, out=d)}
-    for call in calls.values():
-        call()
+    calls["numpy"]()
+    before = set(thread_seconds())
+    calls["ours"]()
+    threads = {"numpy": before - {str(os.getpid())}, "ours": set(thread_seconds()) - before}
     np.testing.assert_allclose(c, d, rtol=1e-3)
     orders = {"in turn": [name for _ in range(rounds) for name in calls],
               "in blocks": [name for name in calls for _ in range(rounds)]}
@@ -101,6 +107,28 @@ def measured(size: int, rounds: int) -> dict[str, dict[str, float]]:
             calls[name]()
             seconds[name].append(time.perf_counter() - start)
         found[way] = {name: median(values) for name, values in seconds.items()}
+    return found | {"waiting": waiting_seconds(calls, threads, rounds)}
+
+
+def waiting_seconds(calls: dict[str, Callable[[], object]], threads: dict[str, set[str]],
+                    rounds: int) -> dict[str, float]:
+    """Processor time per call, in turn, of the threads of the runtime that is not called."""
+    spent: dict[str, list[float]] = {name: [] for name in calls}
+    other = {"ours": "numpy", "numpy": "ours"}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            started = thread_seconds()
+            call()
+            ended = thread_seconds()
+            spent[name].append(sum(ended[t] - started[t] for t in threads[other[name]] if t in started and t in ended))
+    return {name: median(values) for name, values in spent.items()}
+
+
+def thread_seconds() -> dict[str, float]:
+    """Processor time of each thread of this process, by its number."""
+    found = {}
+    for folder in Path("/proc/self/task").iterdir():
+        found[folder.name] = int((folder / "schedstat").read_text().split()[0]) * 1e-9
     return found
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from polysched.cli.conventions import add_size
+from polysched.cli.conventions import add_size, output_beside
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
 from polysched.cli.shown.distribution import add_distribution, is_distributed, write_distributed
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
-from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 from polysched.cli.shown.unserved import refuse_unserved
 from polysched.errors import UsageError
@@ -32,8 +32,8 @@ functions for wide vectors are chosen at run time, beside the original for proce
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
-    parser.add_argument("-o", "--output", metavar="OUT.c", default=STANDARD_OUTPUT,
-                        help="the transformed file (default: -, standard output)")
+    parser.add_argument("-o", "--output", metavar="OUT.c",
+                        help="the transformed file (default: -, standard output, unless the JSON goes there)")
     add_transformation(parser)
     add_size(parser, "the code of an instruction is made for it, and the report of --json counts operations and bytes")
     add_verify_order(parser)
@@ -48,14 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
     refuse_unserved(arguments)
+    arguments.output = output_beside(arguments, "C")
     if is_distributed(arguments):
         return write_distributed(arguments)
     if arguments.preemptible:
         return _write_preemptible(arguments)
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
-    if arguments.output == arguments.json == STANDARD_OUTPUT:
-        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
@@ -66,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
         shown.stop()
-        assert output is not None
-        output.write(transformed.text)
+        if output is not None:
+            output.write(transformed.text)
         if report is not None:
             report.write_json(file_report(transformed, output=arguments.output, sizes=dict(arguments.size)))
     return 0

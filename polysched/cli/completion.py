@@ -9,13 +9,18 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.shown.output import prepared
+from polysched.errors import UsageError
+
 NAME = "completion"
 HELP = "Print a completion script for bash, zsh or fish."
 EPILOG = """\
 examples:
   source <(polysched completion bash)
   polysched completion zsh > ~/.zfunc/_polysched
-  polysched completion fish > ~/.config/fish/completions/polysched.fish"""
+  polysched completion fish > ~/.config/fish/completions/polysched.fish
+  polysched completion --json commands.json      for an editor or another shell"""
 
 BASH = """\
 _polysched() {{
@@ -45,24 +50,46 @@ _polysched() {{
 complete -o filenames -F _polysched polysched
 """
 
+SHELLS = ("bash", "zsh", "fish")
 NAMES = "polysched bench --names 2>/dev/null"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
+    parser.add_argument("shell", choices=SHELLS, nargs="?", help="the shell that reads the script")
+    add_json(parser, "commands, options and their choices")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the script.
+
+    Raises
+    ------
+    UsageError : neither a shell nor `--json` is named.
+    """
     commands: dict[str, argparse.ArgumentParser] = arguments.commands
-    if arguments.shell == "fish":
-        print(fish_script(commands), end="")
-    elif arguments.shell == "zsh":
-        print("#compdef polysched\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands), end="")
-    else:
-        print(bash_script(commands), end="")
+    if arguments.shell is None and arguments.json is None:
+        raise UsageError("no shell is named", hint=f"one of {', '.join(SHELLS)}")
+    with prepared(arguments.json) as report:
+        if report is not None:
+            report.write_json([_as_json(name, parser) for name, parser in commands.items()])
+    if arguments.shell is not None and arguments.json != STANDARD:
+        print(_script(arguments.shell, commands), end="")
     return 0
+
+
+def _as_json(name: str, parser: argparse.ArgumentParser) -> dict[str, object]:
+    return {"name": name, "help": parser.description, "arguments": [
+        {"spellings": list(action.option_strings) or [action.dest], "option": bool(action.option_strings),
+         "choices": None if action.choices is None else list(map(str, action.choices)),
+         "help": (action.help or "") % _help_values(action)} for action in parser._actions]}
+
+
+def _script(shell: str, commands: dict[str, argparse.ArgumentParser]) -> str:
+    if shell == "fish":
+        return fish_script(commands)
+    start = "#compdef polysched\nautoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return start + bash_script(commands)
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

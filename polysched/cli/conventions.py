@@ -8,7 +8,7 @@
 | `--target NAME\\|FILE` | the machine that code is made for, `opencl`, `cuda` or `mpi` |
 | `--machine FILE` | its costs, as they were measured |
 | `--cc COMMAND` | the C compiler |
-| `-` | standard input for a file that is read, standard output for one that is written |
+| `-` | standard input for a text that is read, standard output for one that is written |
 
 `tests/cli/test_conventions.py` goes through all commands.
 """
@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from polysched.errors import UsageError
@@ -105,6 +105,27 @@ def add_json(container: argparse._ActionsContainer, what: str) -> None:
                            help=f"write {what} as JSON to FILE; - or no name: to standard output, in place of the text")
 
 
+def output_beside(arguments: argparse.Namespace, what: str) -> str | None:
+    """Where `-o` goes: to standard output where nobody says, unless `--json` takes its place there.
+
+    Parameters
+    ----------
+    what : is written.
+
+    Raises
+    ------
+    UsageError : both are to go there, or to one file.
+    """
+    if arguments.output == arguments.json == STANDARD:
+        raise UsageError(f"the {what} and the JSON cannot both go to the standard output", hint="name a file with -o")
+    if arguments.output is None and arguments.json != STANDARD:
+        return STANDARD
+    output: str | None = arguments.output
+    if output and arguments.json and os.path.realpath(output) == os.path.realpath(arguments.json):
+        raise UsageError(f"the {what} and the JSON have one name", where=output, hint="give another with --json")
+    return output
+
+
 def add_target(container: argparse._ActionsContainer) -> None:
     """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", type=Input, metavar="NAME|FILE", default="host",
@@ -113,7 +134,7 @@ def add_target(container: argparse._ActionsContainer) -> None:
                                 "and run; `opencl` and `cuda`, for c2c, run, explain "
                                 "and block; `davinci` and `gemmini`, for c2c, run and explain at known sizes; "
                                 "`triton`, for block (default: %(default)s)")
-    container.add_argument("--machine", metavar="FILE",
+    container.add_argument("--machine", type=Input, metavar="FILE",
                            help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
                                 "the target's)")
 
@@ -143,7 +164,7 @@ def chosen_target(arguments: argparse.Namespace) -> Target:
     from polysched.target.calibrated import read_calibrated
     refuse_device(arguments)
     target = find_target(arguments.target)
-    return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
+    return target if arguments.machine is None else read_calibrated(arguments.machine).of_target(target)
 
 
 def add_cc(container: argparse._ActionsContainer) -> None:

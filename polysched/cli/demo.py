@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import add_cc
+from polysched.cli.conventions import STANDARD, add_cc, add_json
+from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.progress import Progress, progress
 from polysched.demo import FOLDER, PROGRAMS
@@ -33,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", default="polysched-demo",
                         help="folder for the emitted C (default: %(default)s)")
     add_cc(parser)
+    add_json(parser, "what was found in each program, and its measurement,")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,15 +48,20 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise OutputError(f"the folder for the emitted C cannot be made: {error.strerror}", where=str(folder)) from None
     compiler = find_compiler(arguments.cc)
-    print(f"compiler: {compiler} ({compiler.version})")
-    for name in PROGRAMS:
-        with progress(quiet=bool(arguments.quiet)) as shown:
-            _show_program(name, folder / name, arguments.cc, shown)
+    with prepared(arguments.json) as report, redirect_stdout(sys.stderr if arguments.json == STANDARD else sys.stdout):
+        print(f"compiler: {compiler} ({compiler.version})")
+        found = []
+        for name in PROGRAMS:
+            with progress(quiet=bool(arguments.quiet)) as shown:
+                found.append(_show_program(name, folder / name, arguments.cc, shown))
+    if report is not None:
+        report.write_json(found)
     return 0
 
 
-def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> None:
-    """Every stage of one program."""
+def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> dict[str, Any]:
+    """Every stage of one program; what the report says of it."""
+    from polysched.measure.results import measurement_to_json
     from polysched.pipeline import transform_file
     from polysched.pipeline.options import PipelineOptions
     print(f"\n==== {name} " + "=" * (70 - len(name)))
@@ -68,6 +77,7 @@ def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> 
     shown.stop()
     from polysched.cli.run import show
     show(measurement)
+    return file_report(transformed, output=str(emitted)) | {"measurement": measurement_to_json(measurement)}
 
 
 def _show_stages(transformed: TransformedFile) -> None:

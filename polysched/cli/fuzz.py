@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--graphs", action="store_true", help="random operator graphs against the interpreter")
     parser.add_argument("--pairs", type=int, default=200, metavar="N",
                         help="how many pairs with --instructions (default: %(default)s)")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="with --instructions, one JSON line per pair")
+    parser.add_argument("--results", metavar="FILE",
+                        help="with --instructions, one JSON line per pair; - is standard output")
     parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
                         help="with --instructions, CPU time of one pair; one that needs more is a fault (default: "
                              "%(default)g)")
@@ -77,14 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
     ------
     OutputError : a result file cannot be written.
     """
-    if arguments.instructions and arguments.json is not None:
-        raise UsageError("--json is for programs",
-                         hint="with --instructions, --results FILE has a line of JSON per pair")
     if arguments.instructions and arguments.graphs:
         raise UsageError("--graphs and --instructions are two campaigns", hint="leave one of them out")
-    if arguments.instructions:
-        return _instructions(arguments)
-    with prepared(arguments.json) as report:
+    if not arguments.instructions and arguments.results is not None:
+        raise UsageError("--results is for --instructions", hint="--json FILE has every finding")
+    if arguments.results == arguments.json == STANDARD:
+        raise UsageError("--results and --json cannot both go to the standard output", hint="name a file for one")
+    with prepared(arguments.json) as report, prepared(arguments.results) as lines:
+        if arguments.instructions:
+            return _instructions(arguments, report, lines)
         return _graphs(arguments, report) if arguments.graphs else _programs(arguments, report)
 
 
@@ -149,16 +151,17 @@ def _programs(arguments: argparse.Namespace, report: Output | None) -> int:
     return WrongResultError.exit_code if any(r.wrong for r in results) else 0
 
 
-def _instructions(arguments: argparse.Namespace) -> int:
+def _instructions(arguments: argparse.Namespace, report: Output | None, lines: Output | None) -> int:
     """Pairs of descriptions and programs; 0 when nothing is wrong, crashes or hangs."""
     from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs, save_faults
-    from polysched.fuzz.matches.records import PairRecord, last_line, save, summary_table
+    from polysched.fuzz.matches.records import PairRecord, as_lines, last_line, summary_table
     if arguments.pairs < 1 or arguments.jobs < 1 or not 0 < arguments.time_limit <= MOST_SECONDS:
         raise UsageError("--pairs and --jobs must be at least 1, and --time-limit more than 0 and at most "
                          f"{MOST_SECONDS}",
                          hint="polysched fuzz --instructions --pairs 200 --jobs 2")
     options = MatchCampaign(pairs=arguments.pairs, seed=arguments.seed, jobs=arguments.jobs,
                             limit_seconds=arguments.time_limit)
+    said = sys.stderr if STANDARD in (arguments.json, arguments.results) else sys.stdout
     with progress(quiet=bool(arguments.quiet)) as shown:
         done = itertools.count(1)
 
@@ -166,17 +169,19 @@ def _instructions(arguments: argparse.Namespace) -> int:
             if record.is_fault:
                 shown.hide()
                 named = f"pair {record.seed} ({record.kind}, {record.relation})"
-                print(f"{record.verdict.upper()}: {named} {record.reason}", flush=True)
+                print(f"{record.verdict.upper()}: {named} {record.reason}", flush=True, file=said)
             shown.count(next(done), options.pairs, "pairs")
 
         shown.step("the first pairs")
         records = run_pairs(options, on_record=tell)
-    if arguments.results is not None:
-        save(records, arguments.results)
+    if lines is not None:
+        lines.write(as_lines(records))
+    if report is not None:
+        report.write_json([record.to_json() for record in records])
     for path in save_faults(records, options, arguments.save):
-        print(f"saved {path}")
-    print(summary_table(records))
-    print(last_line(records))
+        print(f"saved {path}", file=said)
+    print(summary_table(records), file=said)
+    print(last_line(records), file=said)
     return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 

@@ -17,11 +17,13 @@ from polysched.cli.conventions import (
     add_cc,
     add_json,
     add_size,
+    add_target,
+    chosen_target,
     likely_sizes,
 )
 from polysched.cli.shown.input import as_files
 from polysched.cli.shown.model_page import check_page_name, lines_of_model, page_of_model
-from polysched.cli.shown.output import prepared
+from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.programs import check_sizes
 from polysched.errors import UsageError
 
@@ -61,10 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--likely", type=likely_sizes, action=OncePerName, default=[], metavar="NAME=VALUE,...",
                         help="values that a size which stays open probably has: kernels get a code per value, and the "
                              "driver chooses by size; --verify compares at each of them")
-    parser.add_argument("-o", dest="output", metavar="DIR", help="write C source with a program that reads .npy files")
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        help="write C source with a program that reads .npy files")
     parser.add_argument("--save", metavar="FILE.so", help="write a shared object, a C header and the weights beside it")
     parser.add_argument("--plan", metavar="FILE", help="write the plan: kernels, bytes, and why they are not fewer; a "
-                        "picture where FILE ends in .svg or .html, else text")
+                        "picture where FILE ends in .svg or .html, else text; - is standard output")
     parser.add_argument("--inputs", metavar="FILE.npz", help="arrays by the names of the inputs (default: random ones)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random inputs (default: %(default)s)")
     parser.add_argument("--verify", choices=("onnxruntime", "reference"),
@@ -83,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure-plans", action="store_true",
                         help="compare the best few plans with the references, time them, and keep the fastest")
     parser.add_argument("--report", metavar="FILE.html", help="write a page: what is printed, and the plan drawn")
+    add_target(parser)
     add_cc(parser)
     add_json(parser, "what was found")
 
@@ -98,19 +102,23 @@ def _run(arguments: argparse.Namespace) -> int:
     check_page_name(arguments.report)
     if arguments.threads is not None and arguments.threads < 1:
         raise UsageError("at least one thread is needed", witness=f"--threads {arguments.threads}")
-    with prepared(arguments.json) as report, prepared(arguments.report) as page:
+    places = (arguments.json, arguments.report, arguments.plan)
+    if places.count(STANDARD) > 1:
+        raise UsageError("only one of --json, --report and --plan can go to the standard output",
+                         hint="name files for the others")
+    with prepared(arguments.json) as report, prepared(arguments.report) as page, prepared(arguments.plan) as drawn:
         graph = load(arguments.model)
         sizes = dict(arguments.size)
         at = _values(arguments, graph)
         found, plan = _inspected(graph, sizes), ""
         if all(name in at for name in graph.symbols):
-            compiled, plan = _compiled(arguments, graph, sizes, at)
+            compiled, plan = _compiled(arguments, graph, sizes, at, drawn)
             found |= compiled
         if report is not None:
             report.write_json(found)
         if page is not None:
             page.write(page_of_model(found, plan))
-    if arguments.json != STANDARD:
+    if STANDARD not in places:
         print("\n".join(lines_of_model(found)))
     return 0
 
@@ -134,8 +142,8 @@ def _inspected(graph: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
             "operators": dict(Counter(node.op for node in graph.walk()).most_common())}
 
 
-def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int]
-              ) -> tuple[dict[str, Any], str]:
+def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int], at: dict[str, int],
+              drawn: Output | None) -> tuple[dict[str, Any], str]:
     """What the compiled model is, computes and takes; and its plan for a page that is wanted."""
     from polysched.graph.passes.simple import bind
     from polysched.model.verification import by_onnxruntime, timed
@@ -150,7 +158,7 @@ def _compiled(arguments: argparse.Namespace, graph: Graph, sizes: dict[str, int]
     own = {name: arrays[name] for name, _ in model.graph.inputs}
     model.run(own)
     found = _facts(model) | {"compile_seconds": round(seconds, 3), "threads": threads, "verified": None}
-    found |= _written(arguments, model)
+    found |= _written(arguments, model, drawn)
     if arguments.verify:
         verified = [_verified(arguments, model, graph, point, threads) for point in _points(arguments, at)]
         found |= {"largest_difference": max(v[0] for v in verified), "verified": arguments.verify,
@@ -238,30 +246,27 @@ def _steering(graph: Graph, islands: str) -> list[str]:
     return [name for name in steering_inputs(graph) if islands == "refuse" or types[name].rank < 2]
 
 
-def _written(arguments: argparse.Namespace, model: CompiledModel | SegmentedModel) -> dict[str, Any]:
+def _written(arguments: argparse.Namespace, model: CompiledModel | SegmentedModel,
+             drawn: Output | None) -> dict[str, Any]:
     """The files that were asked for."""
     found: dict[str, Any] = {}
     if arguments.output:
         found["source"] = str(model.write_source(arguments.output))
-    if arguments.plan:
-        _write_plan(Path(arguments.plan), model)
+    if drawn is not None:
+        drawn.write(_plan_text(Path(arguments.plan), model))
         found["plan"] = arguments.plan
     if arguments.save:
         found["saved"] = [str(path) for path in model.save(arguments.save)]
     return found
 
 
-def _write_plan(path: Path, model: CompiledModel | SegmentedModel) -> None:
+def _plan_text(path: Path, model: CompiledModel | SegmentedModel) -> str:
     """The plan as a picture or as text."""
     from polysched.model import CompiledModel
     if path.suffix == ".svg" and not isinstance(model, CompiledModel):
         raise UsageError("a model with islands has a picture per segment", witness=str(path),
                          hint="write an .html file")
-    text = model.plan._repr_html_() if path.suffix in (".svg", ".html") else f"{model.plan}\n"
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UsageError("the plan cannot be written", where=str(path), witness=str(error)) from None
+    return model.plan._repr_html_() if path.suffix in (".svg", ".html") else f"{model.plan}\n"
 
 
 def _options(arguments: argparse.Namespace, threads: int) -> PipelineOptions:
@@ -269,12 +274,11 @@ def _options(arguments: argparse.Namespace, threads: int) -> PipelineOptions:
     from dataclasses import replace
 
     from polysched.pipeline import PipelineOptions
-    from polysched.target import host
     from polysched.tiling import TilingOptions
-    if arguments.database is None:
-        return PipelineOptions(cc=arguments.cc)
-    return PipelineOptions(cc=arguments.cc, database=arguments.database,
-                           tiling=TilingOptions(target=replace(host(), cores=threads)))
+    target = chosen_target(arguments)
+    if arguments.database is not None:
+        target = replace(target, cores=threads)
+    return PipelineOptions(cc=arguments.cc, database=arguments.database, tiling=TilingOptions(target=target))
 
 
 def _inputs(arguments: argparse.Namespace, graph: Graph) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", type=Input, metavar="FILE.json|FILE.kgraph|MODEL.onnx",
                         help="what is placed; '-': a graph as JSON from standard input")
-    parser.add_argument("--mesh", required=True, metavar="RxC|FILE", help="the mesh: rows x columns, or a JSON file")
+    parser.add_argument("--mesh", type=Input, required=True, metavar="RxC|FILE",
+                        help="the mesh: rows x columns, or a JSON file; - reads standard input")
     parser.add_argument("--core-memory", type=int, metavar="BYTES", help="memory of a core")
     parser.add_argument("--core-speed", type=float, metavar="OPS", help="operations per second of a core")
     parser.add_argument("--link", type=float, metavar="BYTES", help="bytes per second of a link in one direction")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import Input
+from polysched.cli.conventions import Input, add_json
 from polysched.cli.shown.input import as_files
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
@@ -16,6 +17,7 @@ from polysched.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from polysched.report import Results
+    from polysched.report.rows import Cell
 
 NAME = "report"
 HELP = "Make an HTML page from results files, and LaTeX tables and PDF plots for a paper."
@@ -38,12 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Input, metavar="RESULTS.jsonl", nargs="*",
                         help="results files, of both kinds together; - is standard input")
     parser.add_argument("-o", "--output", metavar="FILE.html",
-                        help="the page, - for standard output (default: report.html, unless --latex, --pdf or "
-                             "--csv is given)")
+                        help="the page, - for standard output (default: report.html, unless --latex, --pdf, "
+                             "--csv or --json is given)")
     parser.add_argument("--latex", metavar="DIR",
                         help="write a table per experiment there, to be read by \\input")
     parser.add_argument("--csv", metavar="FILE.csv",
                         help="write a line per program of each result there, - for standard output; needs no package")
+    add_json(parser, "what --csv writes")
     parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
     parser.add_argument("--schema", action="store_true",
                         help="print the JSON Schema of a line of a results file, and stop")
@@ -55,10 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for and say so."""
     from polysched.report import read_results
+    from polysched.report.rows import rows
     if arguments.schema or not arguments.results:
         return _schema(arguments)
     name = _page_name(arguments)
-    with prepared(name) as output, prepared(arguments.csv) as table, progress(quiet=bool(arguments.quiet)) as shown:
+    with (prepared(name) as output, prepared(arguments.csv) as table, prepared(arguments.json) as report,
+          progress(quiet=bool(arguments.quiet)) as shown):
         shown.step("reading the results")
         with as_files(arguments.results) as paths:
             results = read_results(paths, any_machine=arguments.any_machine)
@@ -68,12 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
             output.write(page_html(results, title=arguments.title))
         if table is not None:
             table.write(results.to_csv())
+        if report is not None:
+            report.write_json([{name: _finite(cell) for name, cell in row.items()} for row in rows(results)])
         if arguments.latex:
             _write_all(arguments.latex, _tables, results)
         if arguments.pdf:
             _write_all(arguments.pdf, _plots, results)
-    if not arguments.quiet:
-        for written in (name, arguments.csv, arguments.latex, arguments.pdf):
+    if not arguments.quiet and STANDARD_OUTPUT not in (name, arguments.csv, arguments.json):
+        for written in (name, arguments.csv, arguments.json, arguments.latex, arguments.pdf):
             if written and written != STANDARD_OUTPUT:
                 print(written)
     return 0
@@ -95,14 +102,21 @@ def _schema(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _finite(cell: Cell) -> Cell:
+    """A cell as JSON has it: null for what is no number."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
 def _page_name(arguments: argparse.Namespace) -> str | None:
     """Where the page goes, or None where only other things are asked for; names that are taken are refused."""
-    others = arguments.latex or arguments.pdf or arguments.csv
+    others = arguments.latex or arguments.pdf or arguments.csv or arguments.json
     name: str | None = arguments.output or (None if others else "report.html")
-    for output in (name, arguments.csv):
+    written = {"-o": name, "--csv": arguments.csv, "--json": arguments.json}
+    places: dict[Path, str] = {}
+    for option, output in written.items():
         _refuse_inputs(arguments, output)
-    if name is not None and arguments.csv is not None and Path(name).resolve() == Path(arguments.csv).resolve():
-        raise UsageError("the page and the CSV file have one name", where=name, hint="give another with --csv")
+        if output is not None and (other := places.setdefault(Path(output).resolve(), option)) != option:
+            raise UsageError(f"{other} and {option} have one name", where=output, hint=f"give another with {option}")
     return name
 
 

@@ -26,6 +26,7 @@ from polysched.dependence.reductions import Reduction, find_reductions, mark_red
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.scop.construction.rows_in_order import in_one_row
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 REDUCTIONS = ("keep", "exact", "reassociate")
@@ -283,13 +284,15 @@ def _every_earlier(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
 def _pairs(scop: Scop, kind: DependenceKind, relation: isl.UnionMap) -> Iterator[Dependence]:
     """Split a tagged relation into one Dependence per pair of references."""
     place = {a.reference: (a.array, s.name) for s in scop.statements for a in s.accesses}
-    maps = relation.get_map_list()
+    maps, rows = relation.get_map_list(), in_one_row(scop)
     for index in range(maps.n_map()):
         tagged = maps.get_at(index)
         source_reference, sink_reference = _reference(tagged.domain()), _reference(tagged.range())
         untagged = tagged.domain_factor_domain().range_factor_domain()
         array, source = place[source_reference]
         sink = place[sink_reference][1]
+        if source_reference in rows and sink_reference in rows:
+            untagged = untagged.intersect(rows[source_reference].apply_range(rows[sink_reference].reverse()))
         if source == sink and not untagged.intersect(same := isl.Map.identity(untagged.get_space())).is_empty():
             untagged = untagged.subtract(same)
         if not untagged.is_empty():

@@ -12,7 +12,7 @@ POPL 1983.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polysched.scop.body import (
     Assign,
@@ -37,49 +37,100 @@ def without_branches(scop: Scop) -> Scop:
 
 
 def with_chosen_operands(scop: Scop) -> Scop:
-    """The program with branches that update one element by one operator as one update; the same object without any.
+    """The program with choices of an element's next value as one update by what is chosen; the same object without any.
 
         if (c) s += x; else s += y;    ->    s += c ? x : y;
+        s = s + (c ? x : y);           ->    s += c ? x : y;
+        s = c ? s + x : y + s;         ->    s += c ? x : y;
 
-    Every branch updates the element, so nothing is written that was not written before.
+    Every branch writes the element, so nothing is written that was not written before.
     """
     statements = tuple(_with_chosen_operand(s) or s for s in scop.statements)
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
 
 def _with_chosen_operand(statement: Statement) -> Statement | None:
-    """The statement as one update; None where some branch makes none, or another one."""
-    first = _only_update(statement) if isinstance(statement.body[0], If) else None
-    value = _operand(statement.body)
-    if first is None or first.read is None or value is None:
+    """The statement as one update; None where some branch makes none, or another one, or where nothing is chosen."""
+    dtypes = {a.dtype for a in assignments(statement.body)}
+    target = _only_target(statement) if _is_choice(statement.body) and len(dtypes) == 1 else None
+    if target is None:
         return None
-    written = replace(statement.access(first.target), kind=AccessKind.MUST_WRITE)
-    used = {first.read, *(e.reference for e in walk(value) if isinstance(e, Load))}
-    used |= {r for a in statement.accesses if a.reference in {*used, first.target} for r in _named_in_subscripts(a)}
+    (dtype,), twins = dtypes, [a.reference for a in statement.reads if _same_element(a, target)]
+    found = _Updates(frozenset(twins), dtype).of_items(statement.body)
+    if found is None or not twins or _loaded(found.operand) & set(twins):
+        return None
+    update = Assign(target.reference, found.operand, dtype, found.op, twins[0])
+    used = {twins[0], *_loaded(found.operand)}
+    used |= {r for a in statement.accesses if a.reference in {*used, target.reference} for r in _named_in_subscripts(a)}
     reads = [a for a in statement.reads if a.reference in used]
-    return replace(statement, body=(replace(first, value=value),), accesses=(*reads, written))
+    written = replace(target, kind=AccessKind.MUST_WRITE)
+    return replace(statement, body=(update,), accesses=(*reads, written))
 
 
-def _only_update(statement: Statement) -> Assign | None:
-    """The first of several updates that are all of one element and by one operator; None where they are not."""
-    updates = tuple(assignments(statement.body))
-    if len({(update.op, update.dtype) for update in updates}) != 1 or updates[0].op is None:
+def _is_choice(body: tuple[BodyStatement, ...]) -> bool:
+    """Whether a body is one branch, or one assignment without an operator of its own that has a choice in it."""
+    match body:
+        case (If(),):
+            return True
+        case (Assign(op=None) as item,):
+            return any(isinstance(part, Select) for part in walk(item.value))
+    return False
+
+
+@dataclass(frozen=True)
+class _Update:
+    """An operator and its right operand."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class _Updates:
+    """Reads what an element becomes as updates of it.
+
+    Parameters
+    ----------
+    element : the references that read it.
+    dtype : of the element.
+    """
+
+    element: frozenset[str]
+    dtype: DType
+
+    def of_items(self, items: tuple[BodyStatement, ...]) -> _Update | None:
+        """The only update on each way through some items of a body; None where there is not one each."""
+        match items:
+            case (Assign(op=None) as item,):
+                return self._of_value(item.value)
+            case (Assign(op=str(op)) as item,):
+                return _Update(op, item.value)
+            case (If() as branch,):
+                return _chosen_update(branch.condition, self.of_items(branch.then), self.of_items(branch.otherwise))
         return None
-    ends = [statement.access(r) for update in updates for r in (update.target, update.read) if r is not None]
-    return updates[0] if all(_same_element(end, ends[0]) for end in ends) else None
+
+    def _of_value(self, value: Expr) -> _Update | None:
+        """A value that the element gets as an update of it."""
+        if value.dtype != self.dtype:
+            return None
+        match value:
+            case Select():
+                return _chosen_update(value.condition, self._of_value(value.then), self._of_value(value.otherwise))
+            case Binary(op="+" | "-" | "*") if self._is_element(value.left):
+                return _Update(value.op, value.right)
+            case Binary(op="+" | "*") if self._is_element(value.right):
+                return _Update(value.op, value.left)
+        return None
+
+    def _is_element(self, value: Expr) -> bool:
+        return isinstance(value, Load) and value.reference in self.element
 
 
-def _operand(items: tuple[BodyStatement, ...]) -> Expr | None:
-    """The operand of the only update on each way through some items of a body; None where there is not one each."""
-    match items:
-        case (Assign() as item,):
-            return item.value
-        case (If() as branch,):
-            then, otherwise = _operand(branch.then), _operand(branch.otherwise)
-            if then is None or otherwise is None or then.dtype != otherwise.dtype:
-                return None
-            return Select(branch.condition, then, otherwise, then.dtype)
-    return None
+def _chosen_update(condition: Expr, then: _Update | None, otherwise: _Update | None) -> _Update | None:
+    """One of two updates by one operator."""
+    if then is None or otherwise is None or (then.op, then.operand.dtype) != (otherwise.op, otherwise.operand.dtype):
+        return None
+    return _Update(then.op, Select(condition, then.operand, otherwise.operand, then.operand.dtype))
 
 
 def _converted(scop: Scop, statement: Statement) -> Statement | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.dependence.access_order import access_stages
 from polysched.dependence.dependences import Dependence
 from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
@@ -93,10 +94,10 @@ def every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Acce
     """Whether each instance that reads the array gets a value that some instance certainly wrote.
 
     Inside one instance a read may be served by an earlier assignment of the same instance, which is no
-    dependence; then the read needs no other writer, but we do not look: such arrays are left alone.
+    dependence; then the read needs no other writer.
     """
     for statement, access in accesses:
-        if access.kind is not AccessKind.READ:
+        if access.kind is not AccessKind.READ or _is_set_before(statement, access):
             continue
         served = isl.Set.empty(statement.domain.get_space())
         for pair in flow:
@@ -106,6 +107,14 @@ def every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Acce
         if not access.relation.domain().intersect_params(scop.context).is_subset(served):
             return False
     return True
+
+
+def _is_set_before(statement: Statement, read: Access) -> bool:
+    """Whether the instance that reads an element has certainly written it before."""
+    stages = access_stages(statement)
+    return any(a.kind is AccessKind.MUST_WRITE and a.exact and a.array == read.array
+               and stages[a.reference] < stages[read.reference] and bool(read.relation.is_subset(a.relation))
+               for a in statement.accesses)
 
 
 def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:

@@ -13,7 +13,7 @@ from polysched.scop.provided import provided
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.target.one_line import OneLine
-from polysched.target.target import LINE_BYTES, PORTS, CorePorts, Target, host
+from polysched.target.target import Target, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 from polysched.tiling.tree.light_iterations import team_iterations
 
@@ -40,9 +40,7 @@ class EmitOptions(OneLine):
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
     vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
-    line_bytes : of the first cache.
-    ports : what a core does per cycle.
-    team_iterations, team_bytes : of a usual loop, and of a copy, from which on a team of threads shares it.
+    target : what the machine's caches hold, what a core does per cycle, and what things cost.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
     preemptible : the region can be stopped behind every tile and gone on with (`scalar_code.preemption`); on one
@@ -64,10 +62,7 @@ class EmitOptions(OneLine):
     trace: str | None = None
     last_cache_bytes: int = 0
     vector_registers: int | None = None
-    line_bytes: int = LINE_BYTES
-    ports: CorePorts = PORTS
-    team_iterations: int = team_iterations(Target())
-    team_bytes: int = Target().team_bytes
+    target: Target = field(default_factory=Target)
     max_operations: int = 4_000_000
     verify_passes: bool = False
     preemptible: bool = False
@@ -75,6 +70,21 @@ class EmitOptions(OneLine):
     def __post_init__(self) -> None:
         if self.preemptible and self.trace is not None:
             raise UsageError("code that is traced cannot be stopped", witness=self.trace)
+
+    @property
+    def line_bytes(self) -> int:
+        """Of the first cache."""
+        return self.target.line_bytes
+
+    @property
+    def rows_in_flight(self) -> int:
+        """Rows side by side, one sum each: as many as keep all pipes busy, in half of the registers; two at least."""
+        return max(2, min(self.target.ports.sums_in_flight, self.registers // 2))
+
+    @property
+    def team_iterations(self) -> int:
+        """Of a usual loop, from which on a team of threads shares it."""
+        return team_iterations(self.target)
 
     @property
     def registers(self) -> int:
@@ -90,8 +100,7 @@ def options_for(tiled: TiledSchedule) -> EmitOptions:
         return EmitOptions()
     target = tiled.options.target
     return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes,
-                       vector_registers=target.vector_registers, line_bytes=target.line_bytes,
-                       ports=target.ports, team_iterations=team_iterations(target), team_bytes=target.team_bytes)
+                       vector_registers=target.vector_registers, target=target)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

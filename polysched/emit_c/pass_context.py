@@ -171,7 +171,8 @@ def with_bodies(context: PassContext, loops: Node) -> PassContext:
     index = IndexPrinter(parameters=parameter_ranges(scop, context.guard.context),
                          spellings=parameter_spellings(scop), macros=macros)
     types = VectorTypes(taken)
-    math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
+    math = VectorMath(taken, types, options.vector_bits, options.target.costs.divider_bits) if (
+        options.vector_bits and options.math == "vector") else None
     names = _declared_names(context, loops)
     if options.reassociate and options.trace is None:
         scop = collected(scop, but={r.statement for r in find_reductions(scop)})

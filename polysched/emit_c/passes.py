@@ -32,6 +32,7 @@ from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
 from polysched.emit_c.nests.pivot_loops import split_at_pivots
 from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
+from polysched.emit_c.nests.strided_loops import unroll_strided
 from polysched.emit_c.nests.subscripts_by_case import settle_subscripts
 from polysched.emit_c.nests.summed_rows import SummedRows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
@@ -42,7 +43,7 @@ from polysched.emit_c.pass_context import PassContext
 from polysched.emit_c.register_tiles.packing import TileBlock, panels_for
 from polysched.emit_c.register_tiles.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.register_tiles.shared_panels import Sharing, share_panels
-from polysched.emit_c.register_tiles.turned_rows import TurnedRows, turn_rows
+from polysched.emit_c.register_tiles.turned_rows import TURNED_WAYS, TurnedRows, turn_rows
 from polysched.errors import BrokenLoopsError
 from polysched.scheduling.marks import Copy
 from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
@@ -124,7 +125,9 @@ def _name_loops(loops: Node, context: PassContext) -> Node:
 
 def _contract(loops: Node, context: PassContext) -> Node:
     return contract(loops, context.dependences, context.guard.context, context.temporary_names(),
-                    memory_name=context.memory_name if context.own_memory else None)
+                    memory_name=context.memory_name if context.own_memory else None,
+                    buffer_bytes=context.options.target.usable_bytes(1),
+                    lasting_bytes=context.options.target.kept_bytes(2))
 
 
 def _reduce_on_threads(loops: Node, context: PassContext) -> Node:
@@ -156,11 +159,11 @@ def _separation(context: PassContext, most_bytes: int) -> Separation:
         wanted = context.options.packing
         if isinstance(wanted, tuple):
             copies = tuple(copy for copy in copies if copy.array in wanted)
-        return panels_for(printer.scop, tiles, facts, printer.taken, copies, line_bytes=context.options.line_bytes,
+        return panels_for(printer.scop, tiles, facts, printer.taken, copies, target=context.options.target,
                           most_bytes=most_bytes) if wanted else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
-                      scatters=printer.scatters)
+                      scatters=printer.scatters, registers=printer.options.registers)
 
 
 def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
@@ -182,7 +185,8 @@ def _neighbouring_rows(loops: Node, context: PassContext) -> Node:
 def _vectorisation(context: PassContext) -> Vectorisation:
     printer = context.code
     return Vectorisation(taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
-                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names))
+                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names),
+                         twice=printer.may_run_twice)
 
 
 def _summed_rows(loops: Node, context: PassContext) -> Node:
@@ -197,13 +201,14 @@ def _vectorise(loops: Node, context: PassContext) -> Node:
 
 def _reduce_in_lanes(loops: Node, context: PassContext) -> Node:
     return reduce_in_lanes(loops, context.facts, LaneReductions(
-        dependences=context.dependences, reductions=context.reductions_in_lanes(), width=context.code.reduction_width))
+        dependences=context.dependences, reductions=context.reductions_in_lanes(), width=context.code.reduction_width,
+        vectors=context.options.target.ports.fma_latency_cycles))
 
 
 def _addends_in_lanes(loops: Node, context: PassContext) -> Node:
     return reduce_in_lanes(loops, context.facts, LaneReductions(
         dependences=context.dependences, reductions=context.sums_in_order(), width=context.code.addend_width,
-        in_order=True))
+        vectors=1, in_order=True))
 
 
 def _lagging_rows(loops: Node, context: PassContext) -> Node:
@@ -214,7 +219,7 @@ def _lagging_rows(loops: Node, context: PassContext) -> Node:
 def _growing_rows(loops: Node, context: PassContext) -> Node:
     return unroll_and_jam(loops, context.facts, GrowingRows(
         dependences=context.dependences, taken=context.taken, promotes=context.code.promotes,
-        in_lanes=context.code.rows_in_lanes))
+        in_lanes=context.code.rows_in_lanes, count=context.options.rows_in_flight))
 
 
 def _recurrent_rows(loops: Node, context: PassContext) -> Node:
@@ -225,7 +230,8 @@ def _recurrent_rows(loops: Node, context: PassContext) -> Node:
 
 def _independent_rows(loops: Node, context: PassContext) -> Node:
     return unroll_and_jam(loops, context.facts, IndependentRows(
-        promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes))
+        promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes,
+        count=context.options.rows_in_flight))
 
 
 def _parameter_guard(loops: Node, context: PassContext) -> Node:
@@ -287,11 +293,14 @@ CODE: tuple[LoopPass, ...] = (
              lambda loops, context: store_past_caches(loops, PastCaches(
                  context.code.scop, context.options.last_cache_bytes)), (VECTORS,)),
     LoopPass("prefetch_rows", "Rows that vectors will read are fetched ahead.",
-             lambda loops, context: fetch_rows(loops, context.code.scop, whole_lines=(
+             lambda loops, context: fetch_rows(loops, context.code.scop, target=context.options.target, whole_lines=(
                  context.options.vector_bits >= 8 * context.options.line_bytes)), (VECTORS,)),
     LoopPass("turned_rows", "Rows across memory are computed on a transposed copy.",
              lambda loops, context: turn_rows(loops, TurnedRows(
-                 scop=context.code.scop, lanes_of=context.code.lanes_of)), (VECTORS,)),
+                 scop=context.code.scop, lanes_of=context.code.lanes_of,
+                 most_bytes=TURNED_WAYS * context.options.target.way_bytes)), (VECTORS,)),
+    LoopPass("strided_loops", "Short loops over elements apart are unrolled by the compiler.",
+             lambda loops, context: unroll_strided(loops, context.code.scop, simd=context.options.simd), (UNTRACED,)),
     LoopPass("tile_boundaries", "Code that can be stopped is cut into tiles.", _tile_boundaries, (STOPPABLE,)),
     LoopPass("parameter_guard", "A test of parameters stands around loops that rely on it.", _parameter_guard),
 )

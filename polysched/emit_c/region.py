@@ -29,7 +29,6 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import as_loops, instances
-from polysched.emit_c.nests.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.nests.vector_loops import one_vector
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
 from polysched.emit_c.scalar_code.band_comments import BandComments
@@ -66,8 +65,6 @@ from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.scop.body import Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 
-MOST_ADDEND_BITS = LIMITS.most_addend_bits
-LEAST_ROWS_IN_LANES = LIMITS.least_rows_in_lanes
 STRIDED_VECTORS = LIMITS.strided_vectors
 
 
@@ -166,7 +163,7 @@ class RegionPrinter:
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         dtype = self.scop.array(temporary.array).dtype
-        if prod(temporary.extents) * dtype.bytes > LARGEST_BUFFER_BYTES:
+        if prod(temporary.extents) * dtype.bytes > self.options.target.usable_bytes(1):
             return array_of_thread(dtype.c_name, temporary.name, temporary.extents, self.taken)
         return [f"{dtype.c_name} {temporary.name}{extents}{aligned};"]
 
@@ -282,7 +279,7 @@ class RegionPrinter:
     def has_form(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile can be printed as straight code; nothing is declared by asking."""
         types = VectorTypes(self.taken)
-        scratch = replace(self, types=types, math=None if self.math is None else VectorMath(self.taken, types),
+        scratch = replace(self, types=types, math=None if self.math is None else self.math.unused(types),
                           index=replace(self.index, macros=HelperMacros(self.taken)))
         try:
             scratch._tile_code(tile, facts).lines()
@@ -308,6 +305,11 @@ class RegionPrinter:
     def lanes_of(self, tile: RegisterTile) -> int:
         """Lanes of the vectors of a tile that has a form."""
         return self._tile_code(tile, Facts(context=self.scop.context)).lanes
+
+    def may_run_twice(self, tile: RegisterTile) -> bool:
+        """Whether points of a tile that has a form may be computed twice."""
+        code = self._tile_code(tile, Facts(context=self.scop.context))
+        return code.may_run_twice(code.lanes)
 
     def reads_beyond(self, tile: RegisterTile) -> int | None:
         """How many elements behind its own a loop over vectors, which has a form, reads for the next vector.
@@ -375,7 +377,8 @@ class RegionPrinter:
         if not any(isinstance(part, Select) for value in values for part in walk(value)):
             return 0
         code = self._tile_code(tile, facts)
-        width = min(widest_vector(code), MOST_ADDEND_BITS // max((d.bits for d in code.dtypes()), default=1))
+        most_bits = self.options.target.costs.ordered_sum_bits
+        width = min(widest_vector(code), most_bits // max((d.bits for d in code.dtypes()), default=1))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 
@@ -398,7 +401,7 @@ class RegionPrinter:
             return None
         columns = Edge(variable=loop.variable, base=variable(loop.variable), count=lanes, simd=False)
         made = replace(tile, loops=(replace(loop, upper=loop.upper - (lanes - 1), step=lanes),),
-                       edges=(replace(edge, count=max(lanes, LEAST_ROWS_IN_LANES)), columns))
+                       edges=(replace(edge, count=-(-self.options.rows_in_flight // lanes) * lanes), columns))
         fits = self.has_form(made, facts) and self._tile_code(made, facts).reads_transposed()
         return made if fits and self.promotes(made, facts) else None
 
@@ -416,15 +419,15 @@ class RegionPrinter:
 
         return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits,
-                        vector_registers=self.options.registers, line_bytes=self.options.line_bytes,
-                        ports=self.options.ports, index=self.index,
+                        vector_registers=self.options.registers,
+                        target=self.options.target, index=self.index,
                         local_names=self.local_names, math=self.math)
 
     def _packed(self, node: Packed, place: Place) -> list[str]:
         """The panel's declaration, the loops that fill it, and the body."""
         copy = PanelCopy(panel=node.panel, printer=self._printer(node.source, Point(())), types=self.types,
                          taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits,
-                         line_bytes=self.options.line_bytes, team_bytes=self.options.team_bytes,
+                         target=self.options.target,
                          threads=self.options.openmp and not any(runs_on_threads(loop, ()) for loop in place.above))
         lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
         return [copy.comment, *lines] if self.options.comments else lines

@@ -13,6 +13,7 @@ from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.nests.contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds, outer_bounds
 from polysched.emit_gpu.item_points import points_of
+from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ItemInstances, PhaseLoops, generated, item_loops, phase_loops, phase_names
 from polysched.emit_gpu.time_tile_loops import TimeTileLoops, time_tile_loops
@@ -71,7 +72,8 @@ def kernel_loops(mapping: GpuMapping, launch: Launch, names: DeviceNames) -> Ker
                                                                inside=inside, runs=runs))
     loops = generated(mapping, inside, runs, names)
     private = {a: names.arrays[a] for a in private_arrays(mapping, launch)}
-    loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private)
+    loops = contract(loops, mapping.schedule.dependences, inside.params().intersect(context), private,
+                     buffer_bytes=LIMITS.largest_private_bytes, lasting_bytes=LIMITS.largest_private_bytes)
     assert not (private and launch.points), "a launch with temporaries has no points"
     places = None if private else _places(launch, host, coordinates, names)
     phases = () if places is None else phase_loops(mapping, launch, names, places)

@@ -20,6 +20,11 @@ class EmitGpuLimits:
 
     grid_dimensions: int = constant(3, unit="dimensions", source="of the blocks of a launch; OpenCL 1.2, section 3.2")
 
+    # kernel_loops.py
+    largest_private_bytes: int = constant(
+        1 << 15, unit="bytes", source="of a temporary of one work item; a device's local memory has more (CUDA C++ "
+                                      "Programming Guide, Technical Specifications: 512 KB)")
+
     # staged_copies.py
     vector_bytes: int = constant(
         16, unit="bytes", source="of the widest load of a work item; PTX ISA, ld; and of float4 in OpenCL C")

@@ -109,11 +109,12 @@ class GraphLimits:
         4, unit="plans", source="that are compiled and timed for one graph, the greedy one among them")
 
     # planning/online_softmax.py
-    least_online_row: int = constant(
-        16384, unit="elements", source="of a softmax that is tried in blocks: 8 shorter rows, each in four arrays, "
-                                       "stay in a second cache of 2 MiB")
-    online_block: int = constant(
-        2048, unit="elements", source="of a block at most: as least_online_row, for 64 rows")
+    online_arrays: int = constant(4, unit="arrays", source="in which a row of a softmax stands: scores to weights")
+    online_rows: int = constant(
+        4, unit="rows", source="of a softmax that the second cache keeps (`Target.kept_bytes`): longer ones are tried "
+                               "in blocks; first guess")
+    online_block_rows: int = constant(
+        32, unit="rows", source="of a block that the second cache keeps; first guess")
 
     # planning/patterns.py
     most_patterns: int = constant(

@@ -20,7 +20,7 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
-from polysched.kernel.passed_values import buffer, element_type, number_in, number_memory
+from polysched.kernel.passed_values import address_of, buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.points import with_sizes
@@ -117,7 +117,7 @@ class CFileFunction:
         returned = None if self._described.returns is None else C_BY_NAME[self._described.returns]
         if returned is not None:
             memory.append(number_memory(0, returned))
-        self._call((ctypes.c_void_p * max(len(memory), 1))(*(m.ctypes.data for m in memory)))
+        self._call((ctypes.c_void_p * max(len(memory), 1))(*(address_of(m) for m in memory)))
         return None if returned is None else number_in(memory[-1], returned)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedScopError
 from polysched.kernel.compiled_scop import CompiledScop
-from polysched.kernel.passed_values import memory_of, number_for, passed_by_value
+from polysched.kernel.passed_values import address_of, memory_of, number_for, passed_by_value
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.construction.index_checks import IndexCheck, IndexChecks, index_checks
 from polysched.scop.interpreter import extents_of
@@ -44,6 +44,11 @@ class CheckedSubscripts:
         assert self._checks is not None
         return CompiledScop(self._checks.scop, self.options, {**self.key_parts, "checks": "subscripts"})
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are any."""
+        return self._checks is not None
+
     def check(self, sizes: Mapping[str, int], values: Mapping[str, Any]) -> None:
         """Refuse a call in which a subscript lies outside its array.
 
@@ -63,7 +68,7 @@ class CheckedSubscripts:
                 else memory_of(values[a.name], a) for a in program.arrays}
         self._compiled.function(
             *(int(sizes.get(p.name, 0)) for p in program.parameters),
-            *(number_for(kept[a.name], a.dtype) if passed_by_value(a) else kept[a.name].ctypes.data
+            *(number_for(kept[a.name], a.dtype) if passed_by_value(a) else address_of(kept[a.name])
               for a in program.arrays))
         for check in self._checks.checks:
             if count := int(counters[check.counter][()]):

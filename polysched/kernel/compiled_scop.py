@@ -97,6 +97,16 @@ class CompiledScop:
         """The function for all sizes."""
         return self._callable(*loaded_entry(self._key(), self._build))
 
+    def run(self, passed: Sequence[Any]) -> None:
+        """Run the function on sizes, numbers and addresses.
+
+        Raises
+        ------
+        MemoryError : there is no memory for its temporaries; nothing was computed.
+        """
+        if self.function(*passed):
+            raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
+
     def _by_instruction_alone(self) -> Callable[..., int | None] | None:
         """The function that an instruction computes, which returns `UNFIT` where it does not; None without one."""
         key = self._key(part="instruction")

@@ -24,7 +24,7 @@ from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.python_frontend import PythonScop, extract
-from polysched.scop.python_frontend.environment import identity, is_unchanged, outer_value
+from polysched.scop.python_frontend.environment import OuterNames, identity
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
@@ -84,6 +84,11 @@ class Kernel:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
         """
+        by_place = not kwargs and len(args) == len(self._places)
+        direct = self._calls.direct_for(signature_of(args)) if by_place else None
+        if direct is not None and (passed := direct[1].values_for(args)) is not None:
+            self._last, self.fallback_reason = direct[0], None
+            return direct[1].run(passed, args)
         values = self._bound(args, kwargs)
         try:
             found, sizes = self._called(values)
@@ -110,11 +115,19 @@ class Kernel:
                 raise
             return self._plain(str(reason), args, kwargs)
         call.copy_back()
+        if not self.options.safe:
+            self._keep_direct(found, sizes, values)
         return call.returned()
+
+    def _keep_direct(self, found: Specialisation, sizes: Mapping[str, int], values: Mapping[str, Any]) -> None:
+        """Remember how the next call with arguments like these goes straight to the code."""
+        with self._lock:
+            self._calls.keep_direct(signature_of(values.values()), found, lambda: found.direct(
+                values, sizes, OuterNames(self.function, found.python.captured)))
 
     def _called(self, values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
         """The specialisation and the sizes of a call, as of an earlier one with arguments like these."""
-        signature = signature_of(values)
+        signature = signature_of(values.values())
         with self._lock:
             known = self._calls.look_up(signature)
         if known is not None and lie_apart(values) and _means_the_same(self.function, known[0].python):
@@ -329,4 +342,4 @@ def _type_text(kind: ArgumentType) -> str:
 
 def _means_the_same(function: Callable[..., Any], python: PythonScop) -> bool:
     """Whether the names from outside the function stand for what they stood for when it was extracted."""
-    return all(is_unchanged(value, outer_value(function, name)) for name, value in python.captured.items())
+    return OuterNames(function, python.captured).are_unchanged()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +14,11 @@ from polysched.errors import UsageError
 from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import FLAGS, CompiledScop
+from polysched.kernel.direct_calls import DirectCall, direct_call
 from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.known_calls import signature_of
 from polysched.kernel.limits import LIMITS
-from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
+from polysched.kernel.passed_values import Taken, address_of, empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
@@ -49,6 +51,7 @@ class ScopFunction:
         self._compiled = CompiledScop(scop, options, _key_parts(scop, options))
         self._subscripts = CheckedSubscripts(scop, options, self._compiled.key_parts)
         self._sizes: dict[object, dict[str, int]] = {}
+        self._direct: dict[object, DirectCall | None] = {}
 
     def __repr__(self) -> str:
         return shortened(f"<polysched.compile: {self.__name__}{self.__signature__}>")
@@ -66,6 +69,11 @@ class ScopFunction:
         """The arguments as a call takes them: those that may be left out are last."""
         return (*(a for a in self._arrays if a.name not in self._optional),
                 *(a for a in self._arrays if a.name in self._optional))
+
+    @cached_property
+    def _places(self) -> tuple[str, ...]:
+        """The arguments by place."""
+        return tuple(a.name for a in self._in_order())
 
     @cached_property
     def _optional(self) -> frozenset[str]:
@@ -103,6 +111,21 @@ class ScopFunction:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         MemoryError : there is no memory for its temporaries; nothing was computed.
         """
+        arguments = (*args, *kwargs.values()) if kwargs else args
+        signature = signature_of(arguments)
+        key = None if signature is None else (len(args), tuple(kwargs), signature)
+        direct = self._direct.get(key)
+        if direct is not None and (ready := direct.values_for(arguments)) is not None:
+            return direct.run(ready, arguments)
+        return self._checked_call(args, kwargs, key)
+
+    def _checked_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: object) -> Any:
+        """A call whose arguments are checked.
+
+        Parameters
+        ----------
+        key : what the checks depend on; None where each call is checked.
+        """
         values, given = self._bound(args, kwargs)
         self._check_types(values)
         sizes = self._sizes_of(values, given)
@@ -114,17 +137,32 @@ class ScopFunction:
         for name, used in buffers.items():
             if name in self._written and name not in made and used is not values[name]:
                 values[name][...] = used
-        results = tuple(made.values())
-        return results[0] if len(results) == 1 else results or None
+        if key is not None and key not in self._direct:
+            while len(self._direct) >= MOST_SHAPES:
+                del self._direct[next(iter(self._direct))]
+            self._direct[key] = self._direct_call((*self._places[:len(args)], *kwargs), sizes, values)
+        return _returned(made, ())
+
+    def _direct_call(self, names: Sequence[str], sizes: Mapping[str, int], values: Mapping[str, Any]
+                     ) -> DirectCall | None:
+        """How later calls with arguments like these, of these names, go straight to the code; None where they cannot.
+
+        Those are calls whose subscripts from data are checked, and those of programs without statements.
+        """
+        if self._subscripts.is_needed or not self.scop.statements:
+            return None
+        taken = [Taken(array=a, argument=None if values[a.name] is None else a.name, by_value=passed_by_value(a),
+                       written=a.name in self._written) for a in self._passed]
+        return direct_call(taken, [sizes[p.name] for p in self.scop.parameters], sizes,
+                           {name: values.get(name) for name in names}, run_code=self._compiled.run, returned=_returned)
 
     def _run(self, sizes: Mapping[str, int], values: Mapping[str, Any], buffers: Mapping[str, np.ndarray]) -> None:
         """Run the compiled code on the buffers."""
         if not self.scop.statements:
             return
-        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
+        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else address_of(buffers[a.name])
                   for a in self._passed]
-        if self._compiled.function(*(sizes[p.name] for p in self.scop.parameters), *passed):
-            raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
+        self._compiled.run((*(sizes[p.name] for p in self.scop.parameters), *passed))
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         """The arguments by name, None for arrays that are left out, and the sizes that are given."""
@@ -160,6 +198,12 @@ class ScopFunction:
                 del self._sizes[next(iter(self._sizes))]
             self._sizes[key] = sizes_of_shapes(self.scop, shapes, given)
         return self._sizes[key]
+
+
+def _returned(made: Mapping[str, np.ndarray], arguments: Sequence[Any]) -> Any:
+    """What a call returns: the arrays that were made."""
+    results = tuple(made.values())
+    return results[0] if len(results) == 1 else results or None
 
 
 def _key_parts(scop: Scop, options: PipelineOptions) -> dict[str, object]:

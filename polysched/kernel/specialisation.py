@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from polysched.kernel.checked_subscripts import CheckedSubscripts
 from polysched.kernel.compiled_scop import CompiledScop
-from polysched.kernel.passed_values import empty_result, memory_of, number_for, passed_by_value
+from polysched.kernel.direct_calls import DirectCall, Results, direct_call
+from polysched.kernel.passed_values import Taken, address_of, empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.python_numbers import PythonNumbers
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.python_frontend import PythonScop
+from polysched.scop.python_frontend.environment import OuterNames
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
 from polysched.scop.scop import Storage
 
@@ -65,6 +67,53 @@ class Specialisation(CompiledScop):
         self._numbers.check(sizes)
         self._subscripts.check(sizes, {a.target: values[a.name] for a in self.python.arguments if not a.is_size})
 
+    def direct(self, values: Mapping[str, Any], sizes: Mapping[str, int], outer: OuterNames) -> DirectCall | None:
+        """How later calls like one that has run go straight to the code; None where they cannot."""
+        if self._subscripts.is_needed or self.same:
+            return None
+        names, returns = tuple(values), bool(self.python.results) or self.python.returns_tuple
+
+        def returned(results: Results, arguments: Sequence[Any]) -> Any:
+            return self.returned(results, dict(zip(names, arguments, strict=True)))
+
+        return direct_call(self.taken, [int(sizes.get(p.name, 0)) for p in self.python.scop.parameters], sizes, values,
+                           run_code=self.run, returned=returned if returns else None, outer=outer)
+
+    @cached_property
+    def taken(self) -> tuple[Taken, ...]:
+        """What the compiled code takes behind the sizes."""
+        given: dict[str, str] = {}
+        for argument in self.python.arguments:
+            if not argument.is_size:
+                given.setdefault(argument.target, argument.name)
+        return tuple(Taken(array=a, argument=given.get(a.name), by_value=passed_by_value(a), written=not a.constant)
+                     for a in self.scop.arrays if a.storage is not Storage.LOCAL)
+
+    def returned(self, results: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> Any:
+        """What the function returns.
+
+        Parameters
+        ----------
+        results : the arrays that were made, 0-dimensional for numbers.
+        values : the arguments.
+        """
+        found = []
+        for name in self.python.results:
+            if name not in results:
+                found.append(values[self._arguments[name]])
+            elif results[name].ndim:
+                found.append(results[name])
+            else:
+                found.append(results[name].item() if name in self.python.weak_results else results[name][()])
+        if self.python.returns_tuple:
+            return tuple(found)
+        return found[0] if found else None
+
+    @cached_property
+    def _arguments(self) -> dict[str, str]:
+        """The argument that is passed for an array of the Scop."""
+        return {t.array.name: t.argument for t in self.taken if t.argument is not None}
+
     def prepare(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Prepared:
         """Buffers for one call."""
         return Prepared(self, values, sizes)
@@ -79,27 +128,21 @@ class Prepared:
     """
 
     def __init__(self, kernel: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-        python = kernel.python
         self.kernel = kernel
-        self.given: dict[str, Any] = {}
-        for argument in python.arguments:
-            if not argument.is_size:
-                self.given.setdefault(argument.target, values[argument.name])
+        self.values = values
         self.buffers: dict[str, np.ndarray] = {}
         self.results: dict[str, np.ndarray] = {}
-        passed: list[Any] = [int(sizes.get(p.name, 0)) for p in python.scop.parameters]
-        for array in kernel.scop.arrays:
-            if array.storage is Storage.LOCAL:
+        passed: list[Any] = [int(sizes.get(p.name, 0)) for p in kernel.python.scop.parameters]
+        for taken in kernel.taken:
+            name = taken.array.name
+            if taken.argument is None:
+                self.buffers[name] = self.results[name] = empty_result(taken.array, sizes)
+            elif taken.by_value:
+                passed.append(number_for(values[taken.argument], taken.array.dtype))
                 continue
-            if passed_by_value(array):
-                passed.append(number_for(self.given[array.name], array.dtype))
-                continue
-            if array.name in self.given:
-                buffer = memory_of(self.given[array.name], array)
             else:
-                buffer = self.results[array.name] = empty_result(array, sizes)
-            self.buffers[array.name] = buffer
-            passed.append(buffer.__array_interface__["data"][0])
+                self.buffers[name] = memory_of(values[taken.argument], taken.array)
+            passed.append(address_of(self.buffers[name]))
         self.passed = passed
 
     def run(self) -> None:
@@ -109,30 +152,20 @@ class Prepared:
         ------
         MemoryError : there is no memory for its temporaries; nothing was computed.
         """
-        if self.kernel.function(*self.passed):
-            raise MemoryError(f"{self.kernel.python.scop.name}: no memory for the temporaries")
+        self.kernel.run(self.passed)
 
     def copy_back(self) -> None:
         """Bring what was written in copies to the caller's arrays."""
-        for name, buffer in self.buffers.items():
-            original = self.given.get(name)
-            if original is not None and buffer is not original and not self.kernel.python.scop.array(name).constant:
+        for taken in self.kernel.taken:
+            if taken.by_value or taken.argument is None or taken.array.constant:
+                continue
+            original, buffer = self.values[taken.argument], self.buffers[taken.array.name]
+            if buffer is not original:
                 original[...] = buffer
 
     def returned(self) -> Any:
         """What the function returns."""
-        python = self.kernel.python
-        values = []
-        for name in python.results:
-            if name not in self.results:
-                values.append(self.given[name])
-            elif self.results[name].ndim:
-                values.append(self.results[name])
-            else:
-                values.append(self.results[name].item() if name in python.weak_results else self.results[name][()])
-        if python.returns_tuple:
-            return tuple(values)
-        return values[0] if values else None
+        return self.kernel.returned(self.results, self.values)
 
 
 def array_arguments(python: PythonScop) -> list[str]:

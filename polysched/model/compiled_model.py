@@ -35,7 +35,7 @@ from polysched.model.likely import LikelySizes, likely_sizes, sampled_sizes
 from polysched.model.limits import LIMITS
 from polysched.model.running import RunningModel
 from polysched.model.saving import Parts, save, write_source
-from polysched.model.sizes import given_arrays, sizes_of
+from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
@@ -75,6 +75,7 @@ class CompiledModel:
         self.options = options
         self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
+        self._arguments = Arguments(graph)
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
 
@@ -247,8 +248,7 @@ class CompiledModel:
         ------
         UnsupportedGraphError : an input is missing or has another type.
         """
-        given = given_arrays(self.graph, inputs)
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of(inputs)
         ready = self._ready(tuple(sizes.values()))
         arena = np.empty(len(ready.arena), np.uint8)
         first = -arena.ctypes.data % ALIGNMENT
@@ -295,8 +295,7 @@ class CompiledModel:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
-        given = given_arrays(self.graph, inputs)
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of(inputs)
         with self._running:
             outputs = self._outputs(sizes)
             self._call(given, outputs, sizes, None)
@@ -313,8 +312,7 @@ class CompiledModel:
         ------
         UnsupportedGraphError : an input is missing or has another type.
         """
-        given = given_arrays(self.graph, {**(inputs or {}), **more})
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of({**(inputs or {}), **more})
         self.prepare()
         with self._running:
             outputs = self._outputs(sizes)
@@ -389,4 +387,4 @@ class _Ready:
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:
-    return (ctypes.c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))
+    return (ctypes.c_void_p * max(len(arrays), 1))(*[a.__array_interface__["data"][0] for a in arrays])

@@ -26,7 +26,6 @@ from polysched.tensorize.options import BY_DEFAULT, TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
-from polysched.tiling.tree.light_iterations import team_iterations
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
@@ -263,7 +262,9 @@ class PipelineOptions:
 
     def scheduler_options(self) -> SchedulerOptions:
         """How to schedule for the machine."""
-        return replace(self.scheduling, line_bytes=self.target().line_bytes)
+        target, given = self.target(), self.scheduling.cache_bytes
+        return replace(self.scheduling, line_bytes=target.line_bytes,
+                       cache_bytes=target.kept_bytes(2) if given is None else given)
 
     def tiling_options(self) -> TilingOptions:
         """How to tile for the vectors that are emitted: without any, no block of registers is made."""
@@ -316,8 +317,7 @@ class PipelineOptions:
         target, packed = self.target(), [own.packed for own in self.tiling.each()]
         every = tuple(dict.fromkeys(array for arrays in packed for array in arrays or ()))
         return replace(self.emission, last_cache_bytes=self.emission.last_cache_bytes or target.caches[-1].size_bytes,
-                       vector_registers=target.vector_registers, line_bytes=target.line_bytes, ports=target.ports,
-                       team_iterations=team_iterations(target), team_bytes=target.team_bytes,
+                       vector_registers=target.vector_registers, target=target,
                        openmp=self.emission.openmp and any(own.parallel for own in self.tiling.each()),
                        packing=self.emission.packing if None in packed else every)
 

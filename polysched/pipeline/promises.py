@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from polysched.emit_c.alternatives.guard import untestable
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.scop import Assumption, Scop
+from polysched.scop.scop import ROWS_IN_ORDER, Assumption, Scop
 
 SAID_BY_PRAGMA = frozenset({"no-alias", "stated"})
 """Kinds that whoever writes `#pragma scop`, or a remark in the region, is known to mean."""
@@ -22,7 +22,7 @@ def told_promises(scop: Scop, options: PipelineOptions) -> str | None:
     if scop.source is None or options.autodetect or options.guard is False:
         return None
     taken = untestable(scop) if options.is_guarded else tuple(
-        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA)
+        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA | {ROWS_IN_ORDER})
     if not taken:
         return None
     hint = "no test at run time can tell" if options.is_guarded else "--guard tests what can be tested at run time"

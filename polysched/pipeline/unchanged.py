@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
 
 import islpy as isl
 
 from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
+from polysched.emit_c.vector_math.functions import approximated_functions
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role
 from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.scop.scop import Scop, Statement
+from polysched.scop.scop import Scop, Statement, Storage
 
 
 def reason_for_original(made: Optimized) -> str:
@@ -101,6 +103,18 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
                  for line in made.dependences.fallbacks)
 
 
+def told_approximated(made: Optimized) -> str | None:
+    """The line for functions of math.h whose results may differ from the C library's in the last places."""
+    region = made.scop.source
+    names = approximated_functions(made.source.preamble + made.source.text) if region is not None else ()
+    if region is None or not names:
+        return None
+    where = SourceLocation(region.path, min(statement.line for statement in made.scop.statements))
+    are = "is" if len(names) == 1 else "are"
+    return (f"{where}: {', '.join(names)} in vectors {are} within 4 units in the last place; --math libm has the bits "
+            "of the C library")
+
+
 def _has_gain(made: Optimized) -> bool:
     """Whether a loop runs in lanes, on threads or in tiles that does more than begin sums or hold them in registers.
 
@@ -152,12 +166,20 @@ def _order_of(made: Optimized, names: frozenset[str]) -> str | None:
     for pair in pairs:
         if pair.source == pair.sink and not pair.reduction:
             line = scop.statement(pair.sink).line
+            if _is_flag(scop, pair.array):
+                return f"whether line {line} runs depends on earlier iterations, which may leave the loop or go on"
             return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
     for pair in pairs:
         if pair.reduction and pair.sink in names and scop.array(pair.array).dtype.is_float:
             line = scop.statement(pair.sink).line
             return f"the sum in line {line} is rounded in its order; --reassociate allows others"
     return None
+
+
+def _is_flag(scop: Scop, array: str) -> bool:
+    """Whether it is no name of the file: `break`, `continue` and early returns are read as flags."""
+    return (scop.source is not None and scop.array(array).storage is Storage.LOCAL
+            and re.search(rf"\b{re.escape(array)}\b", scop.source.text) is None)
 
 
 def _unknown_subscript(statements: Sequence[Statement], ordered: Set[str]) -> str | None:

@@ -43,7 +43,8 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
-from polysched.scop.scop import Scop
+from polysched.scop.construction.rows_in_order import with_rows_in_order
+from polysched.scop.scop import ROWS_IN_ORDER, Scop
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -73,7 +74,20 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     if options.device is not None:
         from polysched.pipeline.device_way import device_region
         return _with_guard(device_region(scop, options, seconds))
-    return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))
+    return for_callers_threads(scop, options, lambda chosen: _for_rows(scop, chosen, seconds))
+
+
+def _for_rows(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """The region, with rows of a sparse matrix taken for apart where a loop ahead of it finds them so.
+
+    That loop and a version of the region are worth it where something gains.
+    """
+    in_order = with_rows_in_order(scop) if scop.source is not None and options.is_by_model else None
+    if in_order is not None:
+        made = _for_strides(in_order, options, seconds)
+        if not made.as_written and not made.source.preamble:
+            return made
+    return _for_strides(scop, options, seconds)
 
 
 def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
@@ -194,10 +208,16 @@ def _with_original(made: Optimized) -> Optimized:
 
 
 def _with_guard(made: Optimized) -> Optimized:
-    """The region with its original code for what is assumed, where that is tested."""
-    if made.options.guard or (made.options.is_guarded and made.scop.source is not None):
-        return replace(made, source=guarded(made.source, made.scop))
-    return made
+    """The region with its original code for what is assumed, where that is tested.
+
+    That rows lie in order is never taken for granted.
+    """
+    options, scop = made.options, made.scop
+    if not options.guard and not (options.is_guarded and scop.source is not None):
+        scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if a.kind == ROWS_IN_ORDER))
+        if not scop.assumptions:
+            return made
+    return replace(made, source=guarded(made.source, scop, team_iterations=options.emit_options().team_iterations))
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,

@@ -23,10 +23,6 @@ class RuntimeLimits:
         4.3e-5, unit="s", source="of a reset by signal and siglongjmp, median under SCHED_FIFO; shorter tiles yield")
     most_resets: int = constant(
         3, unit="resets", source="of a run in a row, so that it ends; first guess")
-    # padding.py
-    memory_cores: float = constant(
-        1.3, unit="1", source="bandwidth of all cores out of memory over that of one: two ranks of jacobi-2d take 1.57 "
-                              "times the processor time of one (two cores, Zen 3); a guess for any other machine")
     # scheduler_source.py
     again_seconds: float = constant(
         2e-5, unit="s", source="until a reset that found the run in the C library is tried again; half of one")

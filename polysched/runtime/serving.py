@@ -23,7 +23,7 @@ from polysched.runtime.models import PreemptibleModel
 from polysched.runtime.padding import demand, rise
 from polysched.runtime.scheduler_source import SCHEDULER
 from polysched.scop.shown import Shown
-from polysched.target import find_compiler
+from polysched.target import Target, find_compiler, host
 from polysched.target.one_line import OneLine
 
 _ONE_AT_A_TIME = Lock()
@@ -106,6 +106,8 @@ class ServeOptions(OneLine):
         kernel allows it (`PreemptibleKernel.restart`); after a few times in a row it yields.  It takes the signal
         SIGUSR2 while jobs are served.
     fifo : ask for SCHED_FIFO; `Served.fifo` says whether the system gave it.
+    target : the machine, for `most_rise`; with the costs that `polysched machine --calibrate` measured
+        (`read_calibrated(path).of_target(host())`), or this machine with the shipped ones.
     """
 
     workers: int = 1
@@ -114,6 +116,7 @@ class ServeOptions(OneLine):
     fifo: bool = False
     reset: bool = False
     most_rise: float | None = None
+    target: Target | None = None
 
     def __post_init__(self) -> None:
         if not _is_count(self.workers, LIMITS.most_workers):
@@ -261,9 +264,10 @@ def _beside(jobs: Sequence[Job], options: ServeOptions) -> list[bool]:
     """Whether each job may run beside requests; real-time ones do."""
     if options.most_rise is None or not options.pad:
         return [j.real_time or options.pad for j in jobs]
-    needs = [demand(j.kernel, j.arguments) for j in jobs]
+    target = options.target or host()
+    needs = [demand(j.kernel, j.arguments, target) for j in jobs]
     urgent = [n for n, j in zip(needs, jobs, strict=True) if j.real_time]
-    return [j.real_time or all(rise(u, n, options.workers - 1) <= options.most_rise for u in urgent)
+    return [j.real_time or all(rise(u, n, options.workers - 1, target) <= options.most_rise for u in urgent)
             for n, j in zip(needs, jobs, strict=True)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polysched.errors import UsageError
 from polysched.scop.budget import ISL_OPERATIONS, in_words
 from polysched.target.one_line import OneLine
-from polysched.target.target import LINE_BYTES
+from polysched.target.target import LINE_BYTES, Target
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 
@@ -25,7 +25,8 @@ class SchedulerOptions(OneLine):
         components than the cache holds.  `smart` and `cost` then fuse single outermost loops of nests that together
         touch more than the cache holds (`row_fusion`).
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
-    cache_bytes : what the policies take for the cache that keeps data between two loop nests.
+    cache_bytes : what the policies take for the cache that keeps data between two loop nests; None for what the second
+        cache of the target keeps (`Target.kept_bytes`).
     line_bytes : of a cache line, whose elements should be computed together.
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
@@ -43,7 +44,7 @@ class SchedulerOptions(OneLine):
 
     fusion: str = "smart"
     input_dependences: bool = False
-    cache_bytes: int = 1 << 20
+    cache_bytes: int | None = None
     line_bytes: int = LINE_BYTES
     concurrent_start: int = 0
     split_index_sets: bool = False
@@ -61,6 +62,11 @@ class SchedulerOptions(OneLine):
         for name, least in (("max_coefficient", 1), ("max_shift", 0), ("across_cuts", 0), ("concurrent_start", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}", witness=f"{name}={getattr(self, name)}")
+
+    @property
+    def kept_bytes(self) -> int:
+        """What a cache keeps between two loop nests: `cache_bytes`, or that of `Target()`."""
+        return Target().kept_bytes(2) if self.cache_bytes is None else self.cache_bytes
 
     @property
     def isl_budget(self) -> str:

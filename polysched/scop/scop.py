@@ -193,6 +193,8 @@ class Parameter:
 
 READABLE = "readable"  # the assumption that memory which the region reads on a condition can be read before it
 
+ROWS_IN_ORDER = "rows-in-order"  # the assumption that rows whose starts an array holds lie one behind the other
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Assumption:
@@ -207,6 +209,8 @@ class Assumption:
     parameters : the parameter values for which it holds, when it is a statement about parameters.
     apart : of `no-alias`, the pairs whose memory must not overlap: names of arrays; of an array and of a parameter that
         writing it must not change; or the name of an array twice, for its rows behind stored pointers.
+    rows : of `rows-in-order`, which is never taken for granted: the references to an array that stay in rows, each with
+        the reference that reads where its row begins; the next element there is where it ends.
     """
 
     kind: str
@@ -214,6 +218,7 @@ class Assumption:
     condition: str | None = None
     parameters: isl.Set | None = None
     apart: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.target.constant import constants
 from polysched.target.costs import MAY_BE_NOTHING, SHIPPED
-from polysched.target.json_record import read_record
+from polysched.target.json_record import place_of, read_json, read_record
 from polysched.target.target import Target
 
 logger = logging.getLogger(__name__)
@@ -71,8 +70,8 @@ class Calibrated:
         return {"format_version": FORMAT_VERSION} | asdict(self)
 
 
-def read_calibrated(path: Path) -> Calibrated:
-    """The value of a file; a warning where it was measured beside other programs.
+def read_calibrated(path: Path | str) -> Calibrated:
+    """The value of a file, `-` for standard input; a warning where it was measured beside other programs.
 
     Raises
     ------
@@ -80,32 +79,33 @@ def read_calibrated(path: Path) -> Calibrated:
         the name of the cost.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = read_json(path)
     except (OSError, ValueError) as error:
-        raise UsageError("the costs of the machine cannot be read", where=str(path), witness=str(error),
+        raise UsageError("the costs of the machine cannot be read", where=place_of(path), witness=str(error),
                          hint=HINT) from error
     if not isinstance(value, dict) or value.get("format_version") != FORMAT_VERSION:
-        raise UsageError("the file holds no costs of a machine, or those of another version", where=str(path),
+        raise UsageError("the file holds no costs of a machine, or those of another version", where=place_of(path),
                          hint=HINT)
     try:
         found = read_record(Calibrated, {name: given for name, given in value.items() if name != "format_version"})
     except ValueError as error:
-        raise UsageError("the file holds no costs of a machine", where=str(path), witness=str(error),
+        raise UsageError("the file holds no costs of a machine", where=place_of(path), witness=str(error),
                          hint=HINT) from None
     _check(found, path)
     if found.disturbed:
-        logger.warning("%s: these costs were measured while other programs used the cores", path)
+        logger.warning("%s: these costs were measured while other programs used the cores", place_of(path))
     return found
 
 
-def _check(found: Calibrated, path: Path) -> None:
+def _check(found: Calibrated, path: Path | str) -> None:
     """Refuse costs that there are not, and those that are no positive numbers."""
     known = {c.name for c in constants(SHIPPED)}
     rates = ((f"level {level}", rate) for level, rate in found.bandwidth)
     for name, number in [*((f.name, f.value) for f in found.figures), *rates]:
         least = 0.0 if name in MAY_BE_NOTHING else 1e-15
         if number < least:
-            raise UsageError("a cost is no positive number", where=str(path), witness=f"{name}: {number!r}", hint=HINT)
+            raise UsageError("a cost is no positive number", where=place_of(path), witness=f"{name}: {number!r}",
+                             hint=HINT)
         if name not in known and not name.startswith(("line_", "level ")):
-            raise UsageError("no such cost", where=str(path), witness=name,
+            raise UsageError("no such cost", where=place_of(path), witness=name,
                              hint=f"one of {', '.join(sorted(known))}")

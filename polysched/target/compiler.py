@@ -7,7 +7,6 @@ with the OpenMP library of the wheel `intel-openmp`.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import shlex
@@ -162,11 +161,12 @@ def _zig_openmp() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     Without the wheel plain `-fopenmp` remains, and the linker then says that the library is missing.
     """
+    from importlib import metadata  # a tenth of what a process takes to start that compiles nothing with zig
     include: tuple[str, ...] = ()
     library: Path | None = None
     try:
-        files = importlib.metadata.files("intel-openmp") or []
-    except importlib.metadata.PackageNotFoundError:
+        files = metadata.files("intel-openmp") or []
+    except metadata.PackageNotFoundError:
         files = []
     for file in files:
         if file.name == "libiomp5.so":

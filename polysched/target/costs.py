@@ -64,10 +64,21 @@ class Costs(OneLine):
         4, unit="1", experiment=TILES, source="a core served by a cache that it shares, over one alone with it")
     usable_share: float = constant(
         0.7, unit="1", experiment=TILES, source="of a cache that a tile may fill; the rest is for conflicts")
+    kept_share: float = constant(
+        0.5, unit="1",
+        source="of a cache: what stays there from one loop nest, row or tile to the next while other data passes "
+               "through; first guess")
+    memory_cores: float = constant(
+        1.3, unit="1", experiment=CALIBRATE,
+        source="bandwidth of all cores out of memory over that of one: two ranks of jacobi-2d take 1.57 times the "
+               "processor time of one (two cores, Zen 3)")
     panel_share: float = constant(
         0.9, unit="1", experiment=REGISTER_BLOCKS, source="of the first cache, for panels, which are contiguous")
     tlb_pages: int = constant(
         1024, unit="pages", source="second level of the TLB, beside other operands' (AMD and Intel since 2015: 1536)")
+    first_tlb_pages: int = constant(
+        64, unit="pages", source="first level of the TLB for data (Zen 3: 64, Zen 4: 72, Golden Cove: 96)")
+    page_bytes: int = constant(4096, unit="bytes", source="of a page of memory, unless larger ones were asked for")
     hidden_share: float = constant(
         0.6, unit="1", experiment=REGISTER_BLOCKS,
         source="of a step's arithmetic, behind which rows of a panel come from the second cache")
@@ -111,6 +122,13 @@ class Costs(OneLine):
         0.025, unit="cycles",
         source="an access or operation of an iteration in vector lanes, of those with a dozen or more: a copy of "
                "32,000 floats in cache takes 4 microseconds")
+    divider_bits: int = constant(
+        256, unit="bits",
+        source="of vectors that a core divides at once: those of 512 bits take twice the time of 256")
+    ordered_sum_bits: int = constant(
+        256, unit="bits",
+        source="of vectors whose lanes are added in order; a sum of 100,000 doubles, each one of two, on a Sapphire "
+               "Rapids: 68 us with 256 bits, 106 with 512")
     call_cycles: float = constant(
         12, unit="cycles", source="a function of the C library on scalars: the fastest of them (glibc)")
     unknown_statement_seconds: float = constant(

@@ -18,6 +18,9 @@ class TargetLimits:
     line_bytes: int = constant(
         64, unit="bytes",
         source="of a cache whose line nobody names: that of every current core from AMD and Intel, and most from ARM")
+    way_bytes: int = constant(
+        4096, unit="bytes",
+        source="of a cache whose associativity nobody names: a page, as in first caches whose index is part of it")
     most_guest_share_bytes: int = constant(
         1 << 24, unit="bytes",
         source="of the last cache for each core of a guest, which is shown the whole processor's: a guest with 2 cores "

@@ -53,6 +53,11 @@ class CacheLevel(OneLine):
         if self.size_bytes <= 0 or self.line_bytes <= 0:
             raise ValueError(f"L{self.level}: a cache has a size and a line")
 
+    @property
+    def way_bytes(self) -> int:
+        """Addresses that far apart share a set."""
+        return self.size_bytes // self.ways if self.ways else LIMITS.way_bytes
+
 
 @dataclass(frozen=True, kw_only=True)
 class CorePorts(OneLine):
@@ -67,6 +72,11 @@ class CorePorts(OneLine):
     fma_latency_cycles: int = constant(4, unit="cycles", source="uops.info, VFMADD231PD (YMM), Ice Lake, Zen 3, Zen 4")
     loads_per_cycle: int = constant(2, unit="vectors/cycle", source="uops.info, VMOVUPS loads (YMM), Ice Lake, Zen 3")
     window: int = constant(512, unit="instructions", source="reorder buffers: 352 in Ice Lake, 512 in Golden Cove")
+
+    @property
+    def sums_in_flight(self) -> int:
+        """Independent sums that keep all pipes busy."""
+        return self.fma_pipes * self.fma_latency_cycles
 
 
 PORTS = CorePorts()
@@ -109,8 +119,8 @@ class Target(OneLine):
     frequency_hz: float = 2.5e9
     ports: CorePorts = PORTS
     costs: Costs = SHIPPED
-    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
-    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)
+    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict, hash=False)
+    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.cores < 1:
@@ -119,6 +129,8 @@ class Target(OneLine):
             raise ValueError(f"frequency_hz: {self.frequency_hz!r} is no positive number")
         if self.vector_bits % 64:
             raise ValueError(f"{self.vector_bits} bits is no vector width")
+        if not self.caches:
+            raise ValueError("a target has at least one cache")
         if [c.level for c in self.caches] != sorted({c.level for c in self.caches}):
             raise ValueError("caches are listed once each, nearest first")
 
@@ -170,9 +182,35 @@ class Target(OneLine):
         """The cache of this level, if the machine has one."""
         return next((c for c in self.caches if c.level == level), None)
 
+    def usable_bytes(self, level: int) -> int:
+        """What a tile may fill of a cache (`Costs.usable_share`), as `kept_bytes` counts the levels."""
+        return self._share_bytes(level, self.costs.usable_share)
+
+    def kept_bytes(self, level: int) -> int:
+        """What stays in a cache while other data passes through it (`Costs.kept_share`).
+
+        Parameters
+        ----------
+        level : 1 is nearest; the outermost cache where there are fewer levels.
+        """
+        return self._share_bytes(level, self.costs.kept_share)
+
+    def _share_bytes(self, level: int, share: float) -> int:
+        return int(self.caches[:level][-1].size_bytes * share)
+
+    @property
+    def way_bytes(self) -> int:
+        """Of the first cache: addresses that far apart share a set."""
+        return self.caches[0].way_bytes
+
+    @property
+    def row_grid_bytes(self) -> int:
+        """Rows that far apart, or a multiple of it, share a quarter of the sets of the first cache."""
+        return max(self.line_bytes, self.way_bytes // 4)
+
     @property
     def line_bytes(self) -> int:
-        return self.caches[0].line_bytes if self.caches else LINE_BYTES
+        return self.caches[0].line_bytes
 
     def peak_flops(self, element_bits: int, name: str | None = None) -> float:
         """Operations per second of one core: as measured, else a multiply and an add per lane and pipe."""

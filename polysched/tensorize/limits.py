@@ -66,18 +66,23 @@ class TensorizeLimits:
     # emission/correction.py
     correction_strip: int = constant(
         256, unit="sums",
-        source="sums that are added to while a row of memory is read: a kilobyte of them, which the first cache "
-               "holds")
+        source="sums that are added to while a row of memory is read: a kilobyte of them, which any first cache "
+               "holds beside the row")
 
     # emission/data_volume.py
     most_order_loops: int = constant(6, unit="loops", source="orders of more are too many to try")
 
     # emission/nest_c.py
-    far_rows_bytes: int = constant(256, unit="bytes", source="between rows that are fetched ahead one by one")
+    far_row_lines: int = constant(4, unit="lines", source="between rows that are fetched ahead one by one")
+
+    least_shares: int = constant(
+        2, unit="iterations", source="per thread of the loops that threads share, where sizes may be others")
+    unequal_shares: float = constant(
+        1.1, unit="1", source="the longest share of a thread over the mean; above, a further loop is shared")
 
     # emission/place.py
-    long_stride_bytes: int = constant(256, unit="bytes", source="between elements that are packed for reuse")
-    long_row_bytes: int = constant(1024, unit="bytes", source="between rows of a tile that is packed for reuse")
+    long_stride_lines: int = constant(4, unit="lines", source="between elements that are packed for reuse")
+    long_row_lines: int = constant(16, unit="lines", source="between rows of a tile that is packed for reuse")
 
     # equality/ladder.py
     exhaustive_bits: int = constant(24, unit="bits", source="of all inputs, whose every value is tried")

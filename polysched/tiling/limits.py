@@ -66,9 +66,9 @@ class TilingLimits:
         16, unit="1", source="parts of a domain that are so many times smaller than the largest are left out of models")
 
     # footprints/streams.py
-    fewest_streamed_bytes: int = constant(
-        1 << 14, unit="bytes",
-        source="of a panel that one block of registers reads; shorter ones stay in the first cache")
+    streamed_ways: int = constant(
+        4, unit="ways", source="of the first cache: a panel of one block of registers that fills as many has its rows "
+                               "fetched ahead; a smaller one stays beside the other operands")
     stream_bytes_ahead: int = constant(
         3072, unit="bytes", source="between a row in use and the row that is fetched; experiments/blas")
 
@@ -84,7 +84,8 @@ class TilingLimits:
         1 << 16, unit="footprints", source="of boxes; a search asks for that of the same box again and again")
 
     # planning/block_orders.py
-    largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
+    largest_panel_bytes: int = constant(
+        1 << 21, unit="bytes", source="of memory for a packed operand of one tile; which cache keeps it the models say")
 
     # planning/plan.py
     wavefront_edge: int = constant(
@@ -93,6 +94,10 @@ class TilingLimits:
         0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
     least_gain_share: float = constant(
         0.1, unit="1", source="a tile must save this share of the traffic, or the band stays as it is")
+
+    larger_sizes: int = constant(
+        2, unit="1", source="how many times as long as assumed loops of unknown length may be, where tiles of tiles "
+        "shall pay, too")
 
     # planning/read_in_place.py
     fewest_panel_reads: int = constant(
@@ -104,7 +109,8 @@ class TilingLimits:
 
     # planning/register_shape.py
     most_block_rows: int = constant(
-        14, unit="rows", source="of a register block: more do not fit 16 or 32 registers beside operands")
+        14, unit="rows", source="of a register block that are tried: of one vector, 16 registers hold no more beside "
+                                "operands; of several, the registers of the target decide")
     most_block_vectors: int = constant(4, unit="vectors", source="of a row of a register block")
     uneven_rows_cost: float = constant(1.04, unit="1", source="edges that are no power of two divide few tile edges")
     uneven_rows_by_a_diagonal_cost: float = constant(
@@ -201,8 +207,11 @@ class TilingLimits:
     most_dominant: int = constant(
         2, unit="statements", source="that may be dominant: of those that nothing reads, the ones with most instances")
     largest_stitched_edge: int = constant(
-        128, unit="iterations", source="of tiles of stitched kernels: longer rows of 1,024 float32 leave the second "
-                                       "cache")
+        128, unit="iterations", source="of tiles of stitched kernels that are tried; which of them caches hold the "
+                                       "model says")
+    most_parts_per_core: int = constant(
+        4, unit="tiles", source="of stitched kernels, of equal length: from as many on a short one at the end costs a "
+                                "tenth")
 
     # tree/growing_work.py
     growing_work_operations: int = constant(

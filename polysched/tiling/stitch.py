@@ -11,21 +11,21 @@ Source: Z. Zheng et al., "AStitch", ASPLOS 2022, section 4; "FusionStitching", a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling import steps
-from polysched.scheduling.primitives.images import Image, assumed_values, images
+from polysched.scheduling.primitives.images import Image, assumed_values, images, loops_around
 from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scheduling.schedule import Schedule
-from polysched.scheduling.tree.loop_tree import from_isl
-from polysched.scop.body import Binary, Call, Unary, statement_expressions, walk
+from polysched.scheduling.tree.loop_tree import LoopTree, from_isl
+from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target, host
@@ -113,7 +113,7 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
     values = {**assumed_values(scop), **(parameters or {})}
     tree = from_isl(schedule.tree)
     found: list[CodePlan] = []
-    for step in _candidates(schedule, values):
+    for step in _candidates(schedule, tree, values, target.cores):
         try:
             own = images(schedule.dependences, tree, step.dominant, step.sizes)
         except UsageError:
@@ -124,7 +124,7 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
     return tuple(sorted(found, key=lambda p: (p.seconds, -prod(p.step.sizes))))
 
 
-def _candidates(schedule: Schedule, values: Mapping[str, int]) -> Iterator[Stitch]:
+def _candidates(schedule: Schedule, tree: LoopTree, values: Mapping[str, int], cores: int) -> Iterator[Stitch]:
     """Dominant statements, those with the most instances first, and edges of one or two of their loops."""
     scop = schedule.scop
     read = {d.source for d in schedule.dependences.pairs
@@ -139,6 +139,29 @@ def _candidates(schedule: Schedule, values: Mapping[str, int]) -> Iterator[Stitc
                 yield Stitch(dominant=statement.name, sizes=edges)
             for edge in _edges(1, 2)[:-1]:   # few rows of one matrix, whose values on the way are long rows
                 yield Stitch(dominant=statement.name, sizes=(1, edge))
+        for sizes in _equal_parts(_lengths(tree, statement, values), cores):
+            yield Stitch(dominant=statement.name, sizes=sizes)
+
+
+def _lengths(tree: LoopTree, statement: Statement, values: Mapping[str, int]) -> list[int]:
+    """Iterations of the first two loops around a statement; none where it stands in several places."""
+    try:
+        around = list(loops_around(tree.root, statement))[:2]
+    except UsageError:
+        return []
+    return [_count(isl.Map.from_pw_aff(f).intersect_domain(statement.domain).range(), values) for f in around]
+
+
+def _equal_parts(lengths: Sequence[int], cores: int) -> Iterator[tuple[int, ...]]:
+    """Edges of tiles of equal length, a few for each core, along one of the first two loops.
+
+    Others leave a short tile at the end, whose blocks are cut off.
+    """
+    for k, length in enumerate(lengths):
+        for parts in (cores * 2 ** n for n in range(LIMITS.most_parts_per_core.bit_length())):
+            edge = -(-length // parts)
+            if edge > 1 and edge & (edge - 1) and edge <= LIMITS.largest_stitched_edge:
+                yield (*lengths[:k], edge)
 
 
 def _count(points: isl.Set, values: Mapping[str, int]) -> int:
@@ -153,9 +176,21 @@ def _count(points: isl.Set, values: Mapping[str, int]) -> int:
     return size
 
 
+def _rows_of_tiles(numbers: isl.Set, values: Mapping[str, int]) -> int:
+    """Iterations of the loop that runs on threads: the outermost one over tiles that has more than one."""
+    own = fix_parameters(numbers, {**values})
+    for k in range(own.dim(isl.dim_type.set)):
+        rows = _count(own.project_out(isl.dim_type.set, k + 1, own.dim(isl.dim_type.set) - k - 1).project_out(
+            isl.dim_type.set, 0, k), {})
+        if rows > 1:
+            return rows
+    return _count(own, {})
+
+
 def _operations(statement: Statement) -> int:
-    return max(1, sum(1 for e in statement_expressions(statement.body) for part in walk(e) if
-                      isinstance(part, (Binary, Unary, Call))))
+    computed = sum(isinstance(part, (Binary, Unary, Call)) for e in statement_expressions(statement.body)
+                   for part in walk(e))
+    return max(1, computed + sum(item.op is not None for item in assignments(statement.body)))
 
 
 def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping[str, int],
@@ -166,15 +201,15 @@ def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping
                      for s in scop.statements)
     lasting = sum(_array_bytes(scop, a.name, values) for a in scop.arrays if not a.is_temporary)
     scratch, spilled = _scratch(scop, own, values, target)
-    tiles = _count(own[0].tiles.range(), values)
-    for image in own:
-        tiles = max(tiles, _count(image.tiles.range(), values))
+    most = max((i.tiles.range() for i in own), key=lambda numbers: _count(numbers, values))
+    tiles, rows = _count(most, values), _rows_of_tiles(most, values)
     moved = lasting + spilled
-    threads = max(1, min(target.cores, tiles))
-    memory = moved / (target.bandwidth(0) * threads)
+    threads = max(1, min(target.cores, rows))
+    busy = rows / ceil(rows / threads) if rows else 1.0
+    memory = moved / (target.bandwidth(0) * busy)
     width = max(a.dtype.bits for a in scop.arrays)
-    arithmetic = operations / (target.peak_flops(width) * threads)
-    starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / threads
+    arithmetic = operations / (target.peak_flops(width) * busy)
+    starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / busy
               + target.costs.team_seconds(threads))
     unhidden = (1 - target.costs.hidden_share) * min(memory, arithmetic)
     named = {"memory": memory, "arithmetic": arithmetic, "tiles": starts}

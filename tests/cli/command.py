@@ -47,8 +47,9 @@ def polysched(*arguments: str, folder: Path, timeout: float = 120, environment: 
     variables = {**os.environ, **(environment or {})}
     if not from_nothing and not any(name.startswith(("PYTHON", "LANG", "LC_")) for name in environment or {}):
         return run_command(arguments, folder=folder, environment=variables, timeout=timeout)
-    return subprocess.run([sys.executable, "-m", "polysched", *arguments], cwd=folder, capture_output=True, text=True,
-                          timeout=timeout, stdin=subprocess.DEVNULL, check=False, env=variables)
+    # without the user's own packages, which are not there: another word than those of `tests.forked_children`
+    return subprocess.run([sys.executable, "-s", "-m", "polysched", *arguments], cwd=folder, capture_output=True,
+                          text=True, timeout=timeout, stdin=subprocess.DEVNULL, check=False, env=variables)
 
 
 def is_refusal(done: subprocess.CompletedProcess[str], *, code: int = REFUSED) -> bool:

@@ -5,6 +5,8 @@ the output) a fork becomes `python -m polysched ARGUMENTS`, with the interpreter
 fork's process id, its exit status as `subprocess` counts it.
 
 The end is the interpreter's own up to where it takes its modules apart, which in a fork copies all of their memory.
+
+Children of tests that run a module are such forks, too: `tests.forked_children` says which and how.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -44,23 +47,33 @@ if __name__ == "__main__":
     atexit.register(_leave)   # before the modules whose own handlers come first then
 
 ROOT = Path(__file__).parents[2]
+ALONE = 8
+"""So many children of a process of the test run start as new interpreters before the process is worth its start."""
 LAZY = ("matplotlib.pyplot", "ortools.sat.python.cp_model", "rich.console", "rich.table")
 """Modules that commands import when they need them."""
+READ_ONCE = ("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OPENBLAS_", "LANG", "LC_")
+"""How variables begin that an interpreter and its libraries read when they are loaded."""
+THREADS = "OPENBLAS_NUM_THREADS"
+_ASKED = threading.Lock()
+_children = 0
+_started_with: dict[str, str] = {}
+
+
+def read_once(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a fork cannot take over; paths of modules and threads of NumPy it can."""
+    return {name: value for name, value in environment.items()
+            if name.startswith(READ_ONCE) and name not in ("PYTHONPATH", THREADS)}
 
 
 def run_command(arguments: tuple[str, ...], *, folder: Path, environment: Mapping[str, str],
                 timeout: float) -> subprocess.CompletedProcess[str]:
     """Run `polysched ARGUMENTS` in a fork, as `subprocess.run` would in a new process."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, _ASKED:
         out, err = Path(place, "out"), Path(place, "err")
         server = _server()
-        assert server.stdin is not None
         assert server.stdout is not None
-        request = {"arguments": arguments, "folder": str(folder), "environment": dict(environment),
-                   "out": str(out), "err": str(err)}
-        server.stdin.write(json.dumps(request).encode() + b"\n")
-        server.stdin.flush()
-        process = int(server.stdout.readline())
+        process = _ask(server, {"arguments": arguments, "folder": str(folder), "environment": dict(environment),
+                                "out": str(out), "err": str(err)})
         with selectors.DefaultSelector() as selector:
             selector.register(server.stdout, selectors.EVENT_READ)
             in_time = bool(selector.select(timeout))
@@ -72,9 +85,31 @@ def run_command(arguments: tuple[str, ...], *, folder: Path, environment: Mappin
         return subprocess.CompletedProcess(["polysched", *arguments], status, out.read_text(), err.read_text())
 
 
+def fork_child(child: Mapping[str, Any], environment: Mapping[str, str]) -> int:
+    """A fork of the loaded process that is a child of this one; -1 where a new interpreter has to start."""
+    global _children
+    _children += 1
+    with _ASKED:
+        if not _server.cache_info().currsize and (
+                _children <= ALONE or threading.current_thread() is not threading.main_thread()):
+            return -1   # its forks would be children of a thread that ends
+        server = _server()
+        return _ask(server, {"child": child}) if read_once(environment) == _started_with else -1
+
+
+def _ask(server: subprocess.Popen[bytes], request: Mapping[str, Any]) -> int:
+    """The process that a request is given to."""
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps(request).encode() + b"\n")
+    server.stdin.flush()
+    return int(server.stdout.readline())
+
+
 @cache
 def _server() -> subprocess.Popen[bytes]:
     """One per process of the test run; unbuffered, so that the selector sees every answer."""
+    _started_with.update(read_once(os.environ))
     server = subprocess.Popen([sys.executable, __file__], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               bufsize=0)
     atexit.register(server.wait)
@@ -91,17 +126,26 @@ def _load() -> None:
     for name in LAZY:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
-    importlib.import_module("tests.compilations")
+    for name in ("compilations", "forked_children"):
+        importlib.import_module(f"tests.{name}")
     from polysched.target import find_compiler
     find_compiler()   # and the answers of the compiler
+    if not (process := os.fork()):   # OpenBLAS stops its threads for that, until it needs them
+        os._exit(0)
+    os.waitpid(process, 0)
 
 
 def _next_command() -> dict[str, Any] | None:
     """Fork for every request; returns the request in the fork, None in the server once its input has ended."""
+    from tests.forked_children import Child, fork_for_parent
     while line := sys.stdin.buffer.raw.readline():
+        request = json.loads(line)
+        if "child" in request:
+            os.write(1, b"%d\n" % fork_for_parent(Child.from_json(request["child"])))
+            continue
         process = os.fork()
         if not process:
-            return json.loads(line)
+            return request
         os.write(1, b"%d\n" % process)
         _, status = os.waitpid(process, 0)
         os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
@@ -111,9 +155,8 @@ def _next_command() -> dict[str, Any] | None:
 def _become(command: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(command["environment"])
-    from tests.compilations import SHARED, take_the_place
-    if (folder := os.environ.pop(SHARED, None)) is not None:
-        take_the_place(Path(folder))   # of the test run's compilers
+    from tests.forked_children import share
+    share()
     os.chdir(command["folder"])
     sys.path[0] = command["folder"]
     sys.argv[1:] = command["arguments"]

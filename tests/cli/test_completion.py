@@ -1,5 +1,6 @@
 """`polysched completion`: what the shells complete."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from polysched.cli.commands import COMMANDS
-from tests.cli.command import polysched
+from tests.cli.command import is_refusal, polysched
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
@@ -79,3 +80,13 @@ def test_an_unknown_shell_or_command_is_refused(tmp_path: Path) -> None:
         done = polysched(*arguments, folder=tmp_path)
         assert done.returncode == 2
         assert "usage: " in done.stderr
+
+
+def test_commands_are_json_as_well(tmp_path: Path) -> None:
+    found = {c["name"]: c for c in json.loads(polysched("completion", "--json", folder=tmp_path).stdout)}
+    assert list(found) == [command.NAME for command in COMMANDS]
+    (scheduler,) = (a for a in found["c2c"]["arguments"] if "--scheduler" in a["spellings"])
+    assert "pluto" in scheduler["choices"]
+    script = polysched("completion", "bash", folder=tmp_path).stdout
+    assert polysched("completion", "bash", "--json", "c.json", folder=tmp_path).stdout == script
+    assert is_refusal(polysched("completion", folder=tmp_path))

@@ -18,6 +18,7 @@ from polysched.cli.completion import subcommands
 from polysched.cli.conventions import (
     COMPILER_HELP,
     WORK_ITEMS,
+    Input,
     OncePerName,
     Parser,
     json_file,
@@ -36,7 +37,6 @@ PARSERS = dict(subcommands(make_parser()))
 READING_C = ("c2c", "run", "tune", "extract", "deps", "explain", "draw", "schedule", "tile", "passes", "match")
 WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule", "explain", "draw")
 WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match", "explain")
-WITHOUT_JSON = ("demo", "report", "completion", "draw")   # they write C, a page, a script, a picture
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +77,7 @@ def test_every_command_is_looked_at():
     assert all(isinstance(parser, Parser) for parser in PARSERS.values())
 
 
-@pytest.mark.parametrize("command", [name for name in PARSERS if name not in WITHOUT_JSON])
+@pytest.mark.parametrize("command", list(PARSERS))
 def test_json_goes_to_a_file_or_to_standard_output(command):
     found = option(command, "--json")
     assert found is not None
@@ -102,6 +102,17 @@ def test_what_makes_code_for_a_size_takes_one(command):
     assert option(command, "--size")
 
 
+READ = ("--target", "--machine", "--strategy", "--given", "--mesh")
+
+
+def test_every_text_that_is_read_may_be_standard_input():
+    found = {(command, spelling): a.type for spelling in READ for command, a in actions(spelling) if not a.choices}
+    assert found
+    assert set(found.values()) == {Input}
+    assert not [a for parser in PARSERS.values() for a in parser._actions
+                if a.type is Input and a.option_strings and a.option_strings[-1] not in READ]
+
+
 def test_shared_spellings_mean_the_same_everywhere():
     for spelling in ("--size", "--assume"):
         # of `tune` alone a size may be a range
@@ -109,6 +120,7 @@ def test_shared_spellings_mean_the_same_everywhere():
                 for _, a in actions(spelling)} == {
             (size, "NAME=VALUE", "_AppendAction")}
     assert {a.help for _, a in actions("--cc")} == {COMPILER_HELP}
+    assert {tuple(a.option_strings) for _, a in actions("-o")} == {("-o", "--output")}
     assert {(a.metavar, a.default) for _, a in actions("--target")} == {("NAME|FILE", "host")}
     for spelling in ("--size", "--assume", "--json", "--target", "--cc"):
         assert len(list(actions(spelling))) > 2
@@ -222,6 +234,33 @@ def test_lists_are_json_as_well(tmp_path):
         refused = polysched("bench", option, names[0], folder=ROOT)
         assert is_refusal(refused)
         assert "are for the list of experiments" in refused.stderr
+
+
+def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    for command in ("c2c", "draw"):
+        for json_place in (("--json",), ("--json", "-")):
+            done = polysched(command, "in.c", *json_place, folder=tmp_path)
+            assert done.returncode == 0, done.stderr
+            json.loads(done.stdout)
+        refused = polysched(command, "in.c", "--json", "-", "-o", "-", folder=tmp_path)
+        assert is_refusal(refused)
+        assert "cannot both go to the standard output" in refused.stderr
+        refused = polysched(command, "in.c", "--json", "./a.svg", "-o", "a.svg", folder=tmp_path)
+        assert is_refusal(refused)
+        assert "have one name" in refused.stderr
+        assert not (tmp_path / "a.svg").exists()
+
+
+def test_the_costs_of_a_machine_may_be_standard_input(tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    costs = {"format_version": 1, "machine": "m", "compiler": "c", "disturbed": False, "bandwidth": [], "figures": []}
+    done = subprocess.run([sys.executable, "-m", "polysched", "tile", "in.c", "--machine", "-"], cwd=tmp_path,
+                          input=json.dumps(costs), capture_output=True, text=True, timeout=120, check=False,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == polysched("tile", "in.c", folder=tmp_path).stdout
+    assert is_refusal(polysched("tile", "-", "--machine", "-", folder=tmp_path))
 
 
 def test_json_in_a_file_leaves_the_text_where_it_was(tmp_path):

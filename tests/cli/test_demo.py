@@ -14,11 +14,16 @@ from tests.cli.command import is_refusal, polysched
 
 def test_the_demo_shows_every_stage_verified_with_times(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """In half a second of pairs for each program; a user's demo takes six."""
+    """On small sizes, in half a second of pairs for each program; a user's demo takes six."""
     monkeypatch.setattr(demo, "BUDGET_SECONDS", 0.5)
+    monkeypatch.setattr(demo, "SIZES", {name: {n: value // 5 for n, value in sizes.items()}
+                                        for name, sizes in demo.SIZES.items()})
     monkeypatch.chdir(tmp_path)
-    assert main(["demo"]) == 0
+    assert main(["demo", "--json", "found.json"]) == 0
     shown = capsys.readouterr().out
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [Path(own["output"]).name for own in found] == list(PROGRAMS)
+    assert all(own["measurement"]["verification"] for own in found)
     for name in PROGRAMS:
         emitted = tmp_path / "polysched-demo" / name
         assert f"emitted C: polysched-demo/{name}" in shown
@@ -27,7 +32,7 @@ def test_the_demo_shows_every_stage_verified_with_times(
         assert shown.count(heading) == len(PROGRAMS)
     assert len(re.findall(r"^verified: largest difference \S+ \(relative \S+\)", shown, re.MULTILINE)) == 2
     assert len(re.findall(r"times as fast as the original \(median of \d+ alternating pairs", shown)) == 2
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["polysched-demo"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["found.json", "polysched-demo"]
 
 
 def test_the_demo_programs_are_package_data() -> None:

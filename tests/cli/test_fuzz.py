@@ -65,7 +65,8 @@ def test_options_come_to_the_campaign(asked: Asked) -> None:
     ["--limit-seconds", "nan"], ["--limit-seconds", "inf"], ["--data-dependent", "nan"],
     ["--instructions", "--time-limit", "nan"], ["--instructions", "--time-limit", "inf"], ["--data-dependent", "1.5"],
     ["--data-dependent", "-0.1"], ["--graphs", "--count", "0"], ["--instructions", "--pairs", "0"],
-    ["--instructions", "--time-limit", "0"], ["--instructions", "--json"], ["--graphs", "--instructions"]])
+    ["--instructions", "--time-limit", "0"], ["--results", "pairs.jsonl"],
+    ["--instructions", "--results", "-", "--json"], ["--graphs", "--instructions"]])
 def test_what_cannot_be_is_refused_before_anything_runs(options: list[str], asked: Asked,
                                                         capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", *options]) == 2
@@ -108,3 +109,9 @@ def test_a_faulty_pair_is_told_and_every_pair_is_a_line(asked: Asked, capsys: py
     assert lines[0] == "CRASH: pair 2 (sum, near miss) KeyError: 'x'"
     assert lines[-1] == "3 pairs, 0 wrong, 1 crashed, 0 over the time limit, 1 matched, 1 refused"
     assert len(Path("pairs.jsonl").read_text().splitlines()) == 3
+    assert main(["fuzz", "--instructions", "--pairs", "3", "--json", "-q"]) == 4
+    captured = capsys.readouterr()
+    assert [own["seed"] for own in json.loads(captured.out)] == [1, 2, 3]
+    assert captured.err.splitlines()[0] == "CRASH: pair 2 (sum, near miss) KeyError: 'x'"
+    assert main(["fuzz", "--instructions", "--pairs", "3", "--results", "-", "-q"]) == 4
+    assert len(capsys.readouterr().out.splitlines()) == 3

@@ -33,11 +33,10 @@ def test_a_model_with_open_sizes_is_inspected(folder: Path) -> None:
 
 
 def test_a_model_from_standard_input(folder: Path) -> None:
-    with (folder / "m.onnx").open("rb") as model:
-        done = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-", "--size", "batch=2", "--verify",
-                               "reference"], stdin=model, capture_output=True, text=True, check=True)
-    assert "small: 2 nodes of 2 operators" in done.stdout
-    assert "verified" in done.stdout
+    command = [sys.executable, "-m", "polysched", "onnx", "-", "--size", "batch=2", "--verify", "reference"]
+    done = subprocess.run(command, input=(folder / "m.onnx").read_bytes(), capture_output=True, check=True)
+    assert b"small: 2 nodes of 2 operators" in done.stdout
+    assert b"verified" in done.stdout
     refused = subprocess.run([sys.executable, "-m", "polysched", "onnx", "-"], input="no model", capture_output=True,
                              text=True, check=False)
     assert refused.returncode == 2
@@ -89,6 +88,23 @@ def test_likely_sizes_give_codes_that_are_verified_at_each(folder: Path) -> None
     assert len(found["variants"]) == found["kernels"]
     assert all("made for" in told for told in found["variants"].values())
     assert "one code for all batch" in done.stdout
+
+
+def test_a_model_is_made_for_a_target(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--target", "generic", "-o", "source", "--verify",
+                     "reference", folder=folder)
+    assert done.returncode == 0, done.stderr
+    text = "".join(path.read_text() for path in (folder / "source").glob("*.c"))
+    assert "vector_size(16)" in text
+    assert "vector_size(64)" not in text
+    assert is_refusal(polysched("onnx", "m.onnx", "--size", "batch=3", "--target", "opencl", folder=folder))
+
+
+def test_one_output_is_standard_output(folder: Path) -> None:
+    done = polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", "-", folder=folder)
+    assert "1 kernels" in done.stdout
+    assert not (folder / "-").exists()
+    assert is_refusal(polysched("onnx", "m.onnx", "--size", "batch=3", "--plan", "-", "--json", folder=folder))
 
 
 @pytest.mark.parametrize(("file", "what"), [("plan.svg", "saved by fusion"), ("plan.txt", "1 kernels")])

@@ -48,6 +48,15 @@ def test_csv_replaces_the_page_and_goes_to_standard_output(folder: Path) -> None
         assert is_refusal(polysched("report", "r.jsonl", *output, folder=folder))
 
 
+def test_json_is_what_csv_is(folder: Path) -> None:
+    (row, *_) = json.loads(polysched("report", "r.jsonl", "--json", folder=folder).stdout)
+    assert row["kernel"] == "gemm"
+    assert polysched("report", "r.jsonl", "--json", "r.json", folder=folder).stdout == "r.json\n"
+    assert json.loads((folder / "r.json").read_text())[0] == row
+    assert not (folder / "report.html").exists()
+    assert is_refusal(polysched("report", "r.jsonl", "--json", "--csv", "-", folder=folder))
+
+
 def test_standard_input_is_not_standard_output(folder: Path) -> None:
     with open(folder / "r.jsonl") as lines:
         shown = subprocess.run([sys.executable, "-m", "polysched", "-q", "report", "-", "--csv", "-"], stdin=lines,

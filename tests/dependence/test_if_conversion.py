@@ -22,7 +22,12 @@ TEXT = """void f(int n, double *restrict c, double *restrict x, double *restrict
 @pytest.mark.parametrize("body", [
     "if (c[i] > 0.5) s[0] += x[i]; else s[0] += y[i];",
     "if (c[i] > 0.5) s[0] += x[i]; else if (c[i] > 0.2) s[0] += y[i]; else s[0] += 1.0;",
-    "if (c[i] > 0.5) s[0] *= x[i]; else s[0] *= c[i];"])
+    "if (c[i] > 0.5) s[0] *= x[i]; else s[0] *= c[i];",
+    "s[0] = s[0] + (c[i] > 0.5 ? x[i] : y[i]);",
+    "s[0] = (c[i] > 0.5 ? x[i] : y[i]) * s[0];",
+    "s[0] = c[i] > 0.5 ? s[0] - x[i] : s[0] - y[i];",
+    "s[0] = c[i] > 0.5 ? s[0] + x[i] : c[i] > 0.2 ? y[i] + s[0] : s[0] + 1.0;",
+    "if (c[i] > 0.5) s[0] = s[0] + x[i]; else s[0] += c[i] > 0.2 ? x[i] : y[i];"])
 def test_both_branches_update_one_element(body: str) -> None:
     made = with_chosen_operands(from_c_text(TEXT.format(body=body)))
     (update,) = made.statements[0].body
@@ -38,7 +43,13 @@ def test_both_branches_update_one_element(body: str) -> None:
     "if (c[i] > 0.5) s[0] += x[i]; else s[0] -= y[i];",
     "if (c[i] > 0.5) s[0] += x[i]; else s[1] += y[i];",
     "if (c[i] > 0.5) s[0] += x[i]; else s[0] = y[i];",
-    "if (c[i] > 0.5) s[0] += x[i]; else s[0] += k[i];"])
+    "if (c[i] > 0.5) s[0] += x[i]; else s[0] += k[i];",
+    "s[0] = s[0] + x[i];",
+    "s[0] = (c[i] > 0.5 ? x[i] : y[i]) - s[0];",
+    "s[0] = s[1] + (c[i] > 0.5 ? x[i] : y[i]);",
+    "s[0] = s[0] + (s[0] > 0.5 ? x[i] : y[i]);",
+    "s[0] = c[i] > 0.5 ? s[0] + x[i] : s[0];",
+    "s[0] = c[i] > 0.5 ? s[0] + x[i] : s[0] - y[i];"])
 def test_other_branches_stay(body: str) -> None:
     scop = from_c_text(TEXT.format(body=body))
     assert with_chosen_operands(scop) is scop

@@ -77,6 +77,26 @@ def test_a_recipe_names_the_place_where_it_ends(title: str) -> None:
         rf"^(def |class )?{place.group(3)}\b", file.read_text(), re.MULTILINE), "the name is defined there"
 
 
+def _where_to_look() -> list[tuple[str, str, str]]:
+    """Question, place and recipe of each row of the table in architecture.md."""
+    text = sections((DOCS / "architecture.md").read_text())[1]["Where to look"]
+    return re.findall(r"^\| ([^|]+?) \| `([^`]+)` \| (.*?) \|$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("question", "place", "recipe"), _where_to_look())
+def test_a_question_of_a_stranger_ends_at_one_place(question: str, place: str, recipe: str) -> None:
+    """Its recipe ends where the table says, and so does the README of the room that holds the place."""
+    assert (ROOT / place).exists(), question
+    if not recipe:
+        return
+    titles = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-"): title
+              for title in sections(RECIPES.read_text())[1]}
+    found = re.search(r"\(recipes\.md#([\w-]+)\)", recipe)
+    assert found, question
+    assert place in sections(RECIPES.read_text())[1][titles[found[1]]], "the recipe names the place"
+    assert f"recipes.md#{found[1]}" in (ROOT / Path(*Path(place).parts[:2]) / "README.md").read_text()
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     missing = []

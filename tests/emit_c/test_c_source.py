@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.c_source import options_for
 from polysched.target import Costs, host
+from polysched.target.target import CorePorts
 from polysched.tiling import TilingOptions, tile
-from polysched.tiling.tree.light_iterations import team_iterations
 from tests.schedules import original_of
 
 SCHEDULE = original_of(
@@ -20,11 +22,11 @@ def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None
     tiled = tile(SCHEDULE, TilingOptions(sizes="off", target=machine))
     assert options_for(tiled) == EmitOptions(
         vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes, vector_registers=machine.vector_registers,
-        team_iterations=team_iterations(machine), team_bytes=machine.team_bytes)
-    assert options_for(tiled).team_bytes > EmitOptions().team_bytes
+        target=machine)
     assert options_for(tiled).team_iterations > EmitOptions().team_iterations
     assert emit(tiled).loops == emit(tiled, options=options_for(tiled)).loops
     assert options_for(replace(tiled, options=None)) == EmitOptions()
+    assert hash(EmitOptions()) == hash(EmitOptions())
 
 
 def test_a_source_is_its_text_and_one_line_inside_others() -> None:
@@ -33,3 +35,11 @@ def test_a_source_is_its_text_and_one_line_inside_others() -> None:
     assert source.headline() == f"of f: {len(source.text.splitlines())} lines of C"
     assert source.scop is SCHEDULE.scop
     assert source.packed == ()
+
+
+@pytest.mark.parametrize(("pipes", "latency", "registers", "rows"), [
+    (2, 4, 32, 8), (2, 4, 16, 8), (2, 5, 32, 10), (4, 9, 32, 16), (1, 1, 32, 2)])
+def test_rows_side_by_side_keep_the_pipes_busy_within_half_of_the_registers(
+        pipes: int, latency: int, registers: int, rows: int) -> None:
+    machine = replace(host(), ports=CorePorts(fma_pipes=pipes, fma_latency_cycles=latency))
+    assert EmitOptions(vector_bits=256, vector_registers=registers, target=machine).rows_in_flight == rows

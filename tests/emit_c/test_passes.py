@@ -136,6 +136,8 @@ EXAMPLES = {
                                   options=EmitOptions(vector_bits=256, last_cache_bytes=4096, verify_passes=True)),
     "prefetch_rows": Example(body=SOFTMAX + TAIL, expand=True),
     "turned_rows": Example(body=convolution(14), pluto=True, sizes="auto"),
+    "strided_loops": Example(body="for (int i = 0; i < n; i++)\n  A[i][0] += 3 * B[i][0];",
+                             options=EmitOptions(vector_bits=256, simd=False, openmp=False, verify_passes=True)),
     "tile_boundaries": Example(body="x[0] = 1;\n" + ROWS + "A[i][j] += x[0] * B[i][j];", pluto=True, sizes=16,
                                options=EmitOptions(vector_bits=256, preemptible=True, verify_passes=True)),
     "parameter_guard": Example(body=ROWS.replace("j < n", "j < m") + "A[i][j] = 0;", pluto=True, sizes=16),

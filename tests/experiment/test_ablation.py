@@ -44,25 +44,25 @@ def test_constants_that_are_read_vary_by_half_and_twice() -> None:
 
 def test_limits_vary_but_for_budgets() -> None:
     found = {v.constant for v in ROOM.variants(Target(), set(), limits=True)}
-    assert "emit_c.jammed_rows" in found
+    assert "emit_c.jammed_rows_of_several" in found
     assert "tiling.copy_operations" not in found
 
 
 def test_a_limit_is_found_where_it_is_read() -> None:
-    assert (independent_rows, "ROWS") in ROOM.places("emit_c", "jammed_rows")
-    assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows")   # a limit of its own
+    assert (independent_rows, "ROWS_OF_SEVERAL") in ROOM.places("emit_c", "jammed_rows_of_several")
+    assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows_of_several")   # a limit of its own
     assert ROOM.places("tiling", "longest_chain") == []   # asked of the record itself
     assert (block_orders, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
 
 
 def test_what_a_forked_process_changes_is_gone_with_it() -> None:
-    before = independent_rows.ROWS
+    before = independent_rows.ROWS_OF_SEVERAL
 
     def change() -> int:
-        independent_rows.ROWS = 1
-        return int(independent_rows.ROWS)
+        independent_rows.ROWS_OF_SEVERAL = 1
+        return int(independent_rows.ROWS_OF_SEVERAL)
     assert ROOM.in_child(change) == 1
-    assert before == independent_rows.ROWS
+    assert before == independent_rows.ROWS_OF_SEVERAL
 
 
 def test_a_forked_process_that_fails_is_an_error() -> None:

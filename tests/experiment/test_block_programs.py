@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.command import polysched
 from tests.emit_gpu.emitted import needs_device
 from tests.kernel.block_programs import EXAMPLES
 from tests.tiers import and_campaign
@@ -109,6 +110,5 @@ def test_runs_with_a_toolkit_use_diamonds_and_tensor_cores(tmp_path: Path, monke
     for name, word in expected.items():
         words = script["command"]("python", name, tmp_path)[4:]
         kept = [own for k, own in enumerate(words) if not {own, words[k - 1]} & {"--size", "--pairs", "--results"}]
-        done = subprocess.run([sys.executable, "-m", "polysched", "c2c", *kept, "-o", "-"], capture_output=True,
-                              text=True, timeout=120, check=False, cwd=EXPERIMENTS.parent)
+        done = polysched("c2c", *kept, "-o", "-", folder=EXPERIMENTS.parent)
         assert word in done.stdout, (name, done.stderr)

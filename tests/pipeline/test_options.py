@@ -13,7 +13,7 @@ from polysched.pipeline import PipelineOptions, SourceOptions
 from polysched.pipeline.options import PARTS
 from polysched.pipeline.short_options import SHORT, Short, ShortOptions
 from polysched.scheduling import SchedulerOptions
-from polysched.target import Target
+from polysched.target import CacheLevel, Target
 from polysched.target.one_line import LONGEST as LONGEST_REPR
 from polysched.tensorize.options import TensorizeOptions
 from polysched.tiling import BandOptions, TilingOptions
@@ -76,6 +76,15 @@ def test_emission_follows_tiling():
     assert PipelineOptions(packed=("B",), bands={0: BandOptions(packed=("A",))}).emit_options().packing == ("B", "A")
     assert PipelineOptions(packed=("B",), bands={0: BandOptions(packed="auto")}).emit_options().packing is True
     assert PipelineOptions(parallel=False, bands={0: BandOptions(parallel=True)}).emit_options().openmp
+
+
+def test_scheduling_asks_the_caches_of_the_target():
+    machine = replace(WIDE, caches=(CacheLevel(level=1, size_bytes=1 << 14, line_bytes=128),
+                                    CacheLevel(level=2, size_bytes=1 << 22)))
+    made = PipelineOptions(tiling=TilingOptions(target=machine)).scheduler_options()
+    assert (made.line_bytes, made.cache_bytes) == (128, machine.kept_bytes(2))
+    given = PipelineOptions(tiling=TilingOptions(target=machine), scheduling=SchedulerOptions(cache_bytes=5))
+    assert given.scheduler_options().cache_bytes == 5
 
 
 def test_without_vectors_no_band_has_a_register_block():

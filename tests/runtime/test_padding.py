@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from polysched.runtime.kernels import PreemptibleKernel, preemptible
-from polysched.runtime.limits import LIMITS
 from polysched.runtime.padding import demand, rise
 from polysched.scop import from_c_text
 from polysched.scop.expression import build, placeholder, symbols
 from polysched.scop.expression.operators import matmul
+from polysched.target import Costs, Target
 
 
 @cache
@@ -52,7 +52,13 @@ def test_little_bandwidth_disturbs_nobody() -> None:
     assert rise(0.0, 1.0, 60) == 0
 
 
+@pytest.mark.parametrize("cores", [1.0, 1.3])
 @pytest.mark.parametrize("beside", [1, 2, 3])
-def test_a_latency_rises_by_its_wait_for_memory(beside: int) -> None:
-    assert rise(1.0, 1.0, beside) == pytest.approx((1 + beside) / LIMITS.memory_cores - 1)
-    assert rise(0.5, 1.0, beside) == pytest.approx(0.5 * ((0.5 + beside) / LIMITS.memory_cores - 1))
+def test_a_latency_rises_by_its_wait_for_memory(beside: int, cores: float) -> None:
+    machine = Target(costs=Costs(memory_cores=cores))
+    assert rise(1.0, 1.0, beside, machine) == pytest.approx((1 + beside) / cores - 1)
+    assert rise(0.5, 1.0, beside, machine) == pytest.approx(0.5 * ((0.5 + beside) / cores - 1))
+
+
+def test_memory_that_serves_every_core_makes_nobody_wait() -> None:
+    assert rise(1.0, 1.0, 3, Target(costs=Costs(memory_cores=4.0))) == 0

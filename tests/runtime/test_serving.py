@@ -11,6 +11,7 @@ import pytest
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime import Job, PreemptibleKernel, ServeOptions, serve
 from polysched.runtime.kernels import RUN
+from polysched.target import Costs, Target
 from tests.runtime.kernels import product, sweeps
 
 ROOT = Path(__file__).parents[2]
@@ -214,11 +215,13 @@ def test_a_time_of_a_tile_is_checked() -> None:
         real_time(tile_seconds=0.0)
 
 
-@pytest.mark.parametrize(("most_rise", "beside"), [(None, True), (1e9, True), (0.0, False)])
-def test_only_jobs_that_disturb_little_go_on_beside_requests(monkeypatch, most_rise, beside) -> None:
+@pytest.mark.parametrize(("most_rise", "memory_cores", "beside"), [
+    (None, 1.3, True), (1e9, 1.3, True), (0.0, 1.3, False), (0.0, 2.0, True)])
+def test_only_jobs_that_disturb_little_go_on_beside_requests(monkeypatch, most_rise, memory_cores, beside) -> None:
     monkeypatch.setattr("polysched.runtime.serving.demand", lambda *_: 1.0)
     found = serve([real_time(), Job(name="patient", kernel=sweeps(), arguments={
-        "steps": 40, "a": RNG.random((80, 80))})], ServeOptions(workers=2, most_rise=most_rise))
+        "steps": 40, "a": RNG.random((80, 80))})], ServeOptions(
+            workers=2, most_rise=most_rise, target=Target(costs=Costs(memory_cores=memory_cores))))
     assert found["patient"].beside == beside
     assert (found["urgent"].beside, found["urgent"].runs) == (True, 12)
     assert found["patient"].runs + found["patient"].stops >= 1

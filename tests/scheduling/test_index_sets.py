@@ -62,7 +62,7 @@ def test_golden_schedule(path: Path, golden) -> None:
 
 
 @cache
-def in_time_tiles(path: Path, options: SchedulerOptions, edge: int = 3) -> TiledSchedule:
+def in_time_tiles(path: Path, options: SchedulerOptions, edge: int) -> TiledSchedule:
     """For the tests of its order and of its results."""
     return tile(scheduled(path, options), TilingOptions(sizes=edge))
 
@@ -76,7 +76,7 @@ FEW = [(path, options) for path, options in EVERY
 @pytest.mark.parametrize(("path", "options"), and_campaign(FEW, EVERY), ids=lambda value: value.stem if isinstance(
     value, Path) else "concurrent" if value.concurrent_start else "boxes")
 def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
-    tiled = in_time_tiles(path, options)
+    tiled = in_time_tiles(path, options, 3)
     assert any(len(band.sizes) > 1 and band.parallel_member is not None for band in tiled.bands)
     verify_order(tiled)
 

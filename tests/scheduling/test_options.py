@@ -9,6 +9,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.scheduling.options import SchedulerOptions
+from polysched.target import Target
 
 
 def test_options_are_values() -> None:
@@ -22,6 +23,11 @@ def test_options_are_values() -> None:
 def test_values_without_a_meaning_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises((UsageError, ValueError)):
         SchedulerOptions(**given)
+
+
+def test_what_the_cache_keeps_is_given_or_that_of_a_small_core() -> None:
+    assert SchedulerOptions(cache_bytes=0).kept_bytes == 0
+    assert SchedulerOptions().kept_bytes == Target().kept_bytes(2) > 0
 
 
 def test_every_option_is_explained() -> None:

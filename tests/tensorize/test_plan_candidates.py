@@ -41,7 +41,7 @@ def test_every_plan_computes_the_same(name: str, k: int, tmp_path: Path, monkeyp
     if not executes_here(find_intrinsic(name)):
         pytest.skip(f"this machine does not execute {name}")
     monkeypatch.setattr(blocking, "LEAST_HANDED_OUT", 2)   # tiles are handed out however few,
-    monkeypatch.setattr(streams, "FEWEST_STREAMED_BYTES", 0)   # and panels fetched ahead
+    monkeypatch.setattr(streams, "STREAMED_WAYS", 0)   # and panels fetched ahead
     chooser = np.random.default_rng(3)
     target = replace(host(), costs=Costs(team_worth=1e-9))   # and however short they are
     found = product(name, m=67, n=131, k=k)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from polysched.cli.conventions import STANDARD, add_size
+from polysched.cli.conventions import STANDARD, add_json, add_size, output_beside
 from polysched.cli.options import (
     add_scheduling,
     add_source,
@@ -23,6 +23,7 @@ from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
+    from polysched.cli.shown.picture_json import AnyPicture
     from polysched.dependence.dependences import Dependences
     from polysched.scheduling.schedule import Schedule
     from polysched.scop.scop import Scop
@@ -50,6 +51,7 @@ examples:
   polysched draw gemm.c --view lines --tile 4 --size n=12 -o lines.html    elements and cache lines of each tile
   polysched draw stencil.c --view messages --distribute i --ranks 3 -o messages.svg    what ranks send each other
   polysched draw stencil.c --view explorer -o explorer.html  the notebook's explorer as a page
+  polysched draw stencil.c --json                            the points and tiles themselves
 
 tiles have edges of {EDGE} where --tile names no others: those of the model are larger than a picture;
 .svg, .tex and .html choose the form; no page loads anything"""
@@ -66,8 +68,9 @@ class _Drawn(Protocol):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
-    parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html", default=STANDARD,
+    parser.add_argument("-o", "--output", metavar="OUT.svg|.tex|.html",
                         help="the file to write; its name chooses the form (default: SVG on standard output)")
+    add_json(parser, "points, arrows, tiles and when they run, or messages,")
     parser.add_argument("--view", choices=VIEWS, default="tiles",
                         help="tiles on the iteration domains; one statement in space; cache lines of each tile; the "
                              "new order of fused statements; dependences; the schedule tree; messages between ranks; "
@@ -93,18 +96,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw one region."""
-    refuse_same_file(arguments.source, arguments.output)
-    form = _form(arguments.output, arguments.view)
+    name = output_beside(arguments, "picture")
+    for written in (name, arguments.json):
+        refuse_same_file(arguments.source, written)
+    form = _form(name or STANDARD, arguments.view)
     _refuse_unused(arguments)
-    with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
+    with prepared(name) as output, prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         scop = _chosen(scops, arguments.function)
         sizes = known_sizes(arguments.size, [scop], arguments.source)
-        text = getattr(_picture(arguments, scop, sizes, shown), form)
-        text = text if text.endswith("\n") else f"{text}\n"
+        picture = _picture(arguments, scop, sizes, shown)
         if output is not None:
-            output.write(text)
+            text = getattr(picture, form)
+            output.write(text if text.endswith("\n") else f"{text}\n")
+        if report is not None:
+            report.write_json({"function": scop.name, "view": arguments.view, **_data(picture)})
     return 0
 
 
@@ -121,7 +128,15 @@ def _form(name: str, view: str) -> str:
     return FORMS[suffix]
 
 
+def _data(picture: _Drawn) -> dict[str, Any]:
+    """The picture as JSON values; the explorer has been refused."""
+    from polysched.cli.shown.picture_json import picture_to_json
+    return picture_to_json(cast("AnyPicture", picture))
+
+
 def _refuse_unused(arguments: argparse.Namespace) -> None:
+    if arguments.view == "explorer" and arguments.json is not None:
+        raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
     for name, views in VIEWS_OF.items():
         if arguments.view not in views and _given(getattr(arguments, name)):
             raise UsageError(f"--view {arguments.view} has no --{name.replace('_', '-')}",

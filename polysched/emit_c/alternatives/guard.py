@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from polysched.emit_c.alternatives.memory_ranges import MemoryRange, memory_of, memory_of_value
+from polysched.emit_c.alternatives.row_starts import RowTest, rows_in_order
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches
@@ -12,7 +13,7 @@ from polysched.errors import UsageError
 from polysched.scop.scop import READABLE, Assumption, Scop
 
 
-def guarded(source: CSource, scop: Scop) -> CSource:
+def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0) -> CSource:
     """Put the region behind a test of its assumptions, with the original code as the other branch.
 
     Rewrite:  NEW  ->  if (assumption && ...) { NEW } else { ORIGINAL }
@@ -23,6 +24,7 @@ def guarded(source: CSource, scop: Scop) -> CSource:
     Parameters
     ----------
     scop : the region as it was extracted; its accesses tell which memory has to be apart.
+    team_iterations : from so many rows on, threads pay, and so does looking whether rows lie in order.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def guarded(source: CSource, scop: Scop) -> CSource:
     if scop.source is None:
         raise UsageError("a guard needs the original code", where=scop.name,
                          hint="guards are for regions of C files")
-    tests = _Tests(scop)
+    tests = _Tests(scop, team_iterations=team_iterations)
     untested = [f"not tested at run time: {a.text}" for a in scop.assumptions if not tests.add(a)]
     fallbacks = (*source.fallbacks, *untested)
     if not tests.conditions:
@@ -54,20 +56,29 @@ class _Tests:
     """Conditions over names visible at the region, and the memory that they name."""
 
     scop: Scop
+    team_iterations: int = 0
     conditions: dict[str, None] = field(default_factory=dict)
+    rows: dict[frozenset[str], RowTest] = field(default_factory=dict)
     used: dict[str, MemoryRange] = field(default_factory=dict)
     known: dict[str, MemoryRange | None] = field(default_factory=dict)
 
     @property
     def before(self) -> list[str]:
         """The lines ahead of the test."""
-        return [line for memory in self.used.values() for line in memory.before]
+        return [*(line for rows in self.rows.values() for line in rows.before),
+                *(line for memory in self.used.values() for line in memory.before)]
 
     def add(self, assumption: Assumption) -> bool:
         """Whether C can test an assumption; then its conditions are among those here."""
         if assumption.condition is not None:
             self.conditions[assumption.condition] = None
             return True
+        if assumption.rows:
+            return self._add_rows(assumption)
+        return self._add_apart(assumption)
+
+    def _add_apart(self, assumption: Assumption) -> bool:
+        """Whether C can test which memory is apart."""
         conditions = [self._apart(left, right) for left, right in assumption.apart]
         if not conditions or None in conditions:
             return False
@@ -77,6 +88,17 @@ class _Tests:
             return False  # lines ahead of the test would read what the test has to allow first
         self.used.update(used)
         self.conditions.update(dict.fromkeys(c for c in conditions if c is not None))
+        return True
+
+    def _add_rows(self, assumption: Assumption) -> bool:
+        """Whether C can test that rows lie in order, which takes a loop over their starts."""
+        if any(a.kind == READABLE for a in self.scop.assumptions):
+            return False
+        starts = frozenset(low for _, low in assumption.rows)
+        if starts not in self.rows:
+            self.rows[starts] = rows_in_order(self.scop, assumption, f"polysched_rows_{len(self.rows)}",
+                                              least_rows=self.team_iterations)
+        self.conditions[self.rows[starts].condition] = None
         return True
 
     def _apart(self, left: str, right: str) -> str | None:

@@ -30,11 +30,9 @@ from polysched.emit_c.loop_ir.index import (
     SourceOperation,
     ToBoundary,
     Variable,
-    constant,
 )
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
-from polysched.emit_c.loop_ir.substitution import substitute_node
-from polysched.emit_c.loop_ir.traversal import map_children, walk_nodes
+from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.errors import SourceLocation
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, points_of
@@ -54,21 +52,15 @@ class _NoText(Exception):
 def visits_every_instance(node: Node, scop: Scop) -> bool:
     """Whether the instances of statements are visited, within the context, and no others.
 
-    Looked at are strided statements, and all where loops go over pieces whose width only the running program knows.
-    Decided for all parameter values where isl can within its budget; else by running the loops at a few small ones.
+    Looked at are strided statements.  Decided for all parameter values where isl can within its budget; else by running
+    the loops at a few small ones.  All statements are looked at where loops go over pieces whose width only the running
+    program knows, and those are run at once: no budget was enough for the ends of pieces.
     """
-    in_pieces = any(is_over_pieces(n) for n in walk_nodes(node))
-    checked = [s for s in scop.statements if in_pieces or _is_strided(s)]
-    runs, node = _Runs(node, MOST_IN_PIECES if in_pieces else MOST_INSTANCES), _piece_by_piece(node)
-    return all(_is_exact(node, statement, scop, runs) for statement in checked)
-
-
-def _piece_by_piece(node: Node) -> Node:
-    """The loops over pieces as one node per piece, whose ends are quasi-affine."""
-    if isinstance(node, For) and is_over_pieces(node):
-        numbers = range(node.lower.constant, node.upper.constant)
-        return Block(tuple(substitute_node(node.body, {node.variable: constant(number)}) for number in numbers))
-    return map_children(node, _piece_by_piece)
+    if any(is_over_pieces(n) for n in walk_nodes(node)):
+        runs = _Runs(node, MOST_IN_PIECES)
+        return all(_is_exact_where_tried(statement, scop, runs) for statement in scop.statements)
+    runs = _Runs(node, MOST_INSTANCES)
+    return all(_is_exact(node, statement, scop, runs) for statement in scop.statements if _is_strided(statement))
 
 
 class _Runs:
@@ -101,8 +93,11 @@ def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool
         exact = with_budget(CHECK_OPERATIONS, partial(_is_proved, node, statement, scop))
     except (isl.Error, _NoText):
         exact = None
-    if exact is not None:
-        return exact
+    return _is_exact_where_tried(statement, scop, runs) if exact is None else exact
+
+
+def _is_exact_where_tried(statement: Statement, scop: Scop, runs: _Runs) -> bool:
+    """Whether the loops visit each instance once at a few sizes; a warning where none of them says anything."""
     tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
     if all(found is None for found in tried):
         tried = [_visits_at(runs, statement, values) for values in nearest_values(scop, statement)]

@@ -13,6 +13,7 @@ from functools import lru_cache
 import islpy as isl
 
 from polysched.emit_c.limits import LIMITS
+from polysched.emit_c.loop_ir.disjuncts import Intersection
 from polysched.emit_c.loop_ir.index import (
     Atom,
     Comparison,
@@ -131,17 +132,13 @@ def _never_together(texts: tuple[str, ...], context: str) -> bool:
     """The answer; the same question is asked of many places, and of many codes of one program."""
     for count in range(DEEPEST, len(texts), DEEPEST):
         _together(texts[:count], context)   # so that no chain of outer places is deeper
-    answer = bool(_together(texts, context).is_empty())
-    require_budget()
-    return answer
+    return _together(texts, context).is_empty()
 
 
 @lru_cache(maxsize=LIMITS.kept_questions)
-def _together(texts: tuple[str, ...], context: str) -> isl.Set:
+def _together(texts: tuple[str, ...], context: str) -> Intersection:
     """The values that meet all conditions: those of an outer place, which are kept, and one more."""
-    made = _together(texts[:-1], context).intersect(_alone(texts[-1])) if texts else _alone(context)
-    require_budget()   # what isl gives once the budget is spent is not kept
-    return made
+    return Intersection(_alone(texts[-1]), _together(texts[:-1], context)) if texts else Intersection(_alone(context))
 
 
 @lru_cache(maxsize=LIMITS.kept_questions)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 
 from polysched.emit_c.loop_ir.facts import Facts, IslNames
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, ThreadReduction
+from polysched.scop.budget import require_budget
 from polysched.scop.scop import Scop
 
 
@@ -19,6 +20,7 @@ class Leaf:
     instance: StatementInstance
     around: tuple[str, ...]
     facts: Facts
+    _relations: dict[Scop, isl.Map] = field(default_factory=dict, init=False, repr=False)
 
 
 def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Leaf]:
@@ -46,7 +48,20 @@ def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Lea
 
 
 def leaf_relation(leaf: Leaf, scop: Scop) -> isl.Map:
-    """`{ [loops around] -> S[iterators] }` of one leaf; what has no affine form is left out."""
+    """`{ [loops around] -> S[iterators] }` of one leaf; what has no affine form is left out.
+
+    Raises
+    ------
+    isl.Error : the budget around is spent.
+    """
+    if scop not in leaf._relations:
+        made = _relation(leaf, scop)
+        require_budget()   # a part of it is not kept
+        leaf._relations[scop] = made
+    return leaf._relations[scop]
+
+
+def _relation(leaf: Leaf, scop: Scop) -> isl.Map:
     statement = scop.statement(leaf.instance.statement)
     names = IslNames(leaf.facts.context)
     dims = [names.loop(v) for v in leaf.around]

@@ -25,8 +25,10 @@ class Temporary:
     kept : the dimensions of the array that the buffer has; the others have one value inside.
     bases : per kept dimension, the first subscript that occurs.
     extents : per kept dimension, the number of elements; empty for a buffer in `memory`.
-    memory : C name of memory from the heap with one part per thread, for kept dimensions in their full extent; empty
-        for a buffer on the stack.
+    memory : C name of memory from the heap with one part per thread, for kept dimensions in their full extent or as
+        `spans` says; empty for a buffer on the stack.
+    spans : per kept dimension of a buffer in `memory`, the number of elements, or 0 for the full extent; empty where
+        all have that.
     """
 
     array: str
@@ -35,6 +37,7 @@ class Temporary:
     bases: tuple[Linear, ...] = ()
     extents: tuple[int, ...] = ()
     memory: str = ""
+    spans: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -1,15 +1,17 @@
-"""The loop IR as text: Python's syntax, one node a line, so that people read it and `parser` reads it back.
+"""The loop IR as text: Python's syntax, so that people read it and `parser` reads it back.
 
     for i in range(0, n, 32, mark='role=tile'):
         for j in range(i, min(i + 32, n)):
             S0(i, j)
 
-What has no short spelling is a record, the class with those fields that are not at their defaults.
+A node has a line; where that is longer than `LONGEST`, one for each argument.  What has no short spelling is a record,
+the class with those fields that are not at their defaults.
 """
 
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
@@ -46,6 +48,10 @@ from polysched.scheduling.marks import LoopMark
 from polysched.scop.dtypes import DType
 
 INDENT = "    "
+LONGEST = 120
+"""Characters of a line, without the indentation of its node."""
+_MARKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[()\[\],]""")
+"""Brackets and commas; a quoted text is one mark, so that what stands in it is none."""
 CALLS = frozenset({"floord", "quot", "rem", "source", "min", "max", "choose", "to_boundary", "product", "all", "any"})
 """Names of operations in index expressions; a variable of such a name is spelled `names['min']`."""
 
@@ -76,7 +82,7 @@ def _lines(node: Node) -> Iterator[str]:
         case Local():
             yield from _with(f"local({_arguments(map(record_text, node.temporaries))})", _lines(node.body))
         case StatementInstance():
-            yield _instance_text(node)
+            yield from folded(_instance_text(node))
         case RegisterTile():
             own = _given(node, but=("body", "panels"))
             if node.panels:
@@ -99,9 +105,39 @@ def _nested(node: Block) -> Iterator[str]:
 
 
 def _with(head: str, body: Iterator[str] | list[str], *, word: str = "with ") -> Iterator[str]:
-    yield f"{word}{head}:"
+    yield from folded(f"{word}{head}:")
     lines = list(body)
     yield from (INDENT + line for line in lines or ["pass"])
+
+
+def folded(text: str) -> Iterator[str]:
+    """The lines of a text: itself, or, where that is too long, one for each argument of its first bracket."""
+    opening, closing, commas = _first_bracket(text)
+    if len(text) <= LONGEST or closing <= opening + 1:
+        yield text
+        return
+    yield text[:opening + 1]
+    for first, end in zip((opening, *commas), (*commas, closing), strict=True):
+        if argument := text[first + 1:end].strip():
+            yield from (INDENT + line for line in folded(f"{argument},"))
+    yield text[closing:]
+
+
+def _first_bracket(text: str) -> tuple[int, int, list[int]]:
+    """Where the first round bracket outside of quotes opens and closes, and the commas right inside; zeros without."""
+    opening, depth = 0, 0
+    commas: list[int] = []
+    for match in _MARKS.finditer(text):
+        at, mark = match.start(), match.group()
+        if mark in "([":
+            opening, depth = (at, 1) if mark == "(" and not depth else (opening, depth + bool(depth))
+        elif mark in ")]" and depth:
+            depth -= 1
+            if not depth:
+                return opening, at, commas
+        elif mark == "," and depth == 1:
+            commas.append(at)
+    return 0, 0, []
 
 
 def _for_arguments(loop: For) -> list[str]:

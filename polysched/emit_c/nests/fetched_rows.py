@@ -32,10 +32,9 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, walk_nodes
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Array, Scop
+from polysched.target.target import Target
 
-LEAST_ARRAY_BYTES = LIMITS.least_fetched_array_bytes
-LEAST_ROW_BYTES = LIMITS.least_fetched_row_bytes
-MOST_ROW_BYTES = LIMITS.most_fetched_row_bytes
+LEAST_ROW_LINES = LIMITS.least_fetched_row_lines
 MOST_ROWS = LIMITS.most_fetched_rows
 LONG_OPERATIONS = LIMITS.long_operations
 
@@ -87,6 +86,18 @@ class _Row:
     columns: _Columns
     step_bytes: int
 
+    @property
+    def row_bytes(self) -> int:
+        """Of its columns."""
+        return (self.columns.upper - self.columns.lower) * self.touch.array.dtype.bytes
+
+    def pays(self, target: Target) -> bool:
+        """Whether the array may lie behind the second cache, and the row stays in the first."""
+        elements = constant_elements(self.touch.array)
+        large = elements is None or elements * self.touch.array.dtype.bytes >= target.kept_bytes(2)
+        most = min(target.kept_bytes(1), abs(self.step_bytes))
+        return large and LEAST_ROW_LINES * target.line_bytes <= self.row_bytes <= most
+
     def may_be_fetched(self, part: int, *, stores: bool) -> bool:
         """Whether the row is fetched in a part of the iteration; one that is stored only ahead of that, if at all."""
         return not self.touch.writes or (stores and self.part > part)
@@ -100,18 +111,19 @@ class _Row:
                           bytes_ahead=self.step_bytes if part > self.part else 0)
 
 
-def fetch_rows(node: Node, scop: Scop, *, whole_lines: bool) -> Node:
+def fetch_rows(node: Node, scop: Scop, *, target: Target, whole_lines: bool) -> Node:
     """Let loops over vectors fetch what the loop around them reads next, and what it writes.
 
     Parameters
     ----------
+    target : the machine, for its caches.
     whole_lines : a vector register is as wide as a line, so that stores of it fetch nothing.
     """
-    node = map_children(node, partial(fetch_rows, scop=scop, whole_lines=whole_lines))
-    return _with_rows(node, scop, stores=not whole_lines) if isinstance(node, For) else node
+    node = map_children(node, partial(fetch_rows, scop=scop, target=target, whole_lines=whole_lines))
+    return _with_rows(node, scop, target, stores=not whole_lines) if isinstance(node, For) else node
 
 
-def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
+def _with_rows(loop: For, scop: Scop, target: Target, *, stores: bool) -> Node:
     """The loop with the rows of its next iteration fetched, in the part that computes most beside them."""
     parts = [(part, list(_touches(part, scop))) for part in _parts(loop.body)]
     rows_of = Counter(name for name, _ in {touch.row for _, touches in parts for touch in touches})
@@ -128,14 +140,15 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
             seen |= {touch.row for touch in touches}   # more than a single element
     if not hosts:
         return loop
-    return _fetching(loop, rows, *max(hosts, key=lambda found: _work(found[1], scop)), scop)
+    return _fetching(loop, rows, *max(hosts, key=lambda found: _work(found[1], scop)), scop, target)
 
 
-def _fetching(loop: For, rows: Sequence[_Row], place: int, host: RegisterTile, columns: _Columns, scop: Scop) -> Node:
+def _fetching(loop: For, rows: Sequence[_Row], place: int, host: RegisterTile, columns: _Columns, scop: Scop,
+              target: Target) -> Node:
     """The loop whose part at some place fetches the rows with the same columns; as it was where they are too many."""
     long = _work(host, scop) >= LONG_OPERATIONS
-    fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count)
-                    and row.may_be_fetched(place, stores=long))
+    fetched = tuple(row.in_loop(columns, place) for row in rows if row.pays(target)
+                    and _same(row.columns, columns, host.edges[0].count) and row.may_be_fetched(place, stores=long))
     return _put(loop, host, replace(host, fetched=fetched)) if 0 < len(fetched) <= MOST_ROWS else loop
 
 
@@ -221,17 +234,14 @@ def _same(columns: _Columns, others: _Columns, slack: int) -> bool:
 
 
 def _rows(number: int, new: list[_Touch], loop: For, columns: _Columns) -> Iterator[_Row]:
-    """The rows of large arrays that a part touches first, and that lie elsewhere in the next iteration."""
+    """The rows that a part touches first, and that lie elsewhere in the next iteration."""
     for array in {touch.array.name: touch.array for touch in new}.values():
         touches = [touch for touch in new if touch.array is array]
         first = touches[0]
         if first.subscripts is None or not all(_one_row(first, other, columns) for other in touches):
             continue
         step = _step_bytes(first, loop)
-        row_bytes = (columns.upper - columns.lower) * array.dtype.bytes
-        elements = constant_elements(array)
-        large = elements is None or elements * array.dtype.bytes >= LEAST_ARRAY_BYTES
-        if step is not None and large and LEAST_ROW_BYTES <= row_bytes <= min(MOST_ROW_BYTES, abs(step)):
+        if step is not None:
             yield _Row(number, first, columns, step)
 
 

@@ -21,7 +21,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import CARRIED_OPERATIONS, carried_pairs
-from polysched.emit_c.loop_ir.facts import IslNames, depends_on
+from polysched.emit_c.loop_ir.facts import Facts, IslNames, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, direction, extreme, substitute, variable
 from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Let, Node, RegisterTile, StatementInstance
@@ -30,7 +30,7 @@ from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, straight, variables_of, walk_nodes
 from polysched.emit_c.nests.held_elements import Promotes
-from polysched.emit_c.nests.independent_rows import ROWS, InLanes, last_columns
+from polysched.emit_c.nests.independent_rows import InLanes, last_columns
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.budget import with_budget
@@ -46,12 +46,14 @@ class GrowingRows:
     taken : names that must not be made up.
     promotes : whether a tile holds some written element in a register around all its loops.
     in_lanes : the loop of a row for as many rows as make whole vectors, if it has such a form.
+    count : rows of a block that is not in lanes (`EmitOptions.rows_in_flight`).
     """
 
     dependences: Dependences
     taken: TakenNames
     promotes: Promotes
     in_lanes: InLanes
+    count: int
 
     def jam(self, site: Site) -> Node | None:
         """Blocks of rows that grow and hold a sum in a register."""
@@ -97,14 +99,24 @@ def _in_step(rows: _Rows, site: Site, how: GrowingRows) -> Node | None:
     named = loop_names(loop) | frozenset().union(*map(variables_of, walk_nodes(loop)))
     first = how.taken.fresh(f"{loop.variable}_block", named)
     common = how.taken.fresh(f"{row.variable}_common", named)
-    outer = replace(loop, variable=first, lower=bounds.lower, upper=bounds.upper - (ROWS - 1))
     end = substitute(row.upper, {loop.variable: variable(first)})
-    inside = facts.inside(outer).given(Comparison("==", variable(common), end))
+
+    def of_rows(count: int) -> tuple[For, Facts]:
+        """The loop over blocks of so many rows, and what holds inside."""
+        outer = replace(loop, variable=first, lower=bounds.lower, upper=bounds.upper - (count - 1))
+        return outer, facts.inside(outer).given(Comparison("==", variable(common), end))
+
+    outer, inside = of_rows(how.count)
     tile = substitute_node(replace(bare, loops=(replace(bare.loops[0], upper=variable(common)),)),
                            {loop.variable: variable(first)})
     assert isinstance(tile, RegisterTile)
     vectors = how.in_lanes(tile, outer, inside)
-    count = ROWS if vectors is None else vectors.edges[0].count
+    count = how.count if vectors is None else vectors.edges[0].count
+    if count < how.count:   # facts of longer blocks do not hold
+        outer, inside = of_rows(count)
+        vectors = how.in_lanes(tile, outer, inside)
+        if vectors is None or vectors.edges[0].count != count:
+            return None
     scalar = replace(tile, edges=(Edge(variable=first, base=variable(first), count=count, simd=False),))
     if not how.promotes(scalar, inside) or not _may_go_first(
             rows, site.leaves(loop.body), site.depth, how.dependences):

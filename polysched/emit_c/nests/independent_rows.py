@@ -26,7 +26,6 @@ from polysched.emit_c.loop_ir.traversal import block
 from polysched.emit_c.nests.held_elements import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
 
-ROWS = LIMITS.jammed_rows
 ROWS_OF_SEVERAL = LIMITS.jammed_rows_of_several
 
 
@@ -41,10 +40,12 @@ class IndependentRows:
     ----------
     promotes : whether a tile holds some written element in a register around all its loops.
     in_lanes : the loop of a row for as many rows as make whole vectors, if it has such a form.
+    count : rows of a block that is not in lanes (`EmitOptions.rows_in_flight`).
     """
 
     promotes: Promotes
     in_lanes: InLanes
+    count: int
 
     def jam(self, site: Site) -> Node | None:
         """Blocks of rows that only hold elements in registers, and the last rows."""
@@ -69,7 +70,7 @@ class IndependentRows:
         vectors = [tile for tile in found if tile is not None]
         if len(vectors) == len(held) and len({tile.edges[0].count for tile in vectors}) == 1:
             return vectors[0].edges[0].count, vectors
-        return (ROWS if len(held) == 1 else ROWS_OF_SEVERAL), []
+        return (self.count if len(held) == 1 else ROWS_OF_SEVERAL), []
 
 
 def _parts(loop: For) -> tuple[Node, ...] | None:

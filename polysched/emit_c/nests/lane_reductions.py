@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
-from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import (
@@ -51,7 +50,6 @@ from polysched.scop.body import Cast, IteratorRef, Load, Select, assignments, wa
 from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Access, Scop, Statement
 
-VECTORS = LIMITS.reduction_vectors
 COUNTED = frozenset({"last", "first"})
 
 
@@ -64,22 +62,19 @@ class LaneReductions:
     dependences : of the program.
     reductions : those that may be computed in any order, by statement; with `in_order`, those that may not.
     width : lanes for a tile with these partial results; 0 when it has no form.
+    vectors : how many of an iteration lie side by side, at most: a processor can begin an addition in each cycle.
     in_order : lanes compute the addends alone.
     """
 
     dependences: Dependences
     reductions: dict[str, Reduction]
     width: Callable[[RegisterTile, Facts], int]
+    vectors: int
     in_order: bool = False
 
     @property
     def scop(self) -> Scop:
         return self.dependences.scop
-
-    @property
-    def vectors(self) -> int:
-        """How many of an iteration lie side by side, at most."""
-        return 1 if self.in_order else VECTORS
 
 
 def reduce_in_lanes(node: Node, facts: Facts, how: LaneReductions) -> Node:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance
@@ -33,10 +32,10 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterator
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
+from polysched.target.target import Target
 from polysched.tiling.planning.block_orders import LARGEST_PANEL_BYTES
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
-ROW_GRID_BYTES = LIMITS.row_grid_bytes
 _POINT = LoopMark(role=Role.POINT)
 _EMPTY = Block(())
 
@@ -78,14 +77,14 @@ class TileBlock:
 
 
 def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, copies: Sequence[Copy], *,
-               line_bytes: int, most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
+               target: Target, most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
     """The panels of operands of register tiles around the loop over the tiles.
 
     Parameters
     ----------
     outside : what holds around the loop.
     copies : what the schedule tree copies around this loop or one outside of it, where what is read is no box.
-    line_bytes : of the first cache.
+    target : the machine, for its first cache.
     most_bytes : of one panel.
     """
     on_threads = any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between))
@@ -101,7 +100,7 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
             wanted = _wanted_layouts(value, copies)
-            panel = _panel(scop, instance, value, tiles, facts, line_bytes) if wanted else None
+            panel = _panel(scop, instance, value, tiles, facts, target) if wanted else None
             if panel is not None and panel.in_lanes in wanted and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
@@ -197,7 +196,7 @@ def _wanted_layouts(value: Expr, copies: Sequence[Copy]) -> set[bool]:
 
 
 def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts,
-           line_bytes: int) -> Panel | None:
+           target: Target) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
     accesses = [statement_at(scop, instance).access(e.reference) for e in walk(value) if isinstance(e, Load)]
     used = _used(scop, instance, value, frozenset()) or frozenset()
@@ -219,7 +218,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
-        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes, line_bytes)
+        extents[-1] = off_the_grid(extents[-1], value.dtype.bytes, target)
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
@@ -251,9 +250,9 @@ def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names:
     return any(len(variables(form) & set(names)) > 1 for form in forms if form is not None)
 
 
-def off_the_grid(count: int, element_bytes: int, line_bytes: int) -> int:
+def off_the_grid(count: int, element_bytes: int, target: Target) -> int:
     """Elements from one row to the next; rows that tiles read side by side shall not share the sets of a cache."""
-    return count if count * element_bytes % ROW_GRID_BYTES else count + line_bytes // element_bytes
+    return count if count * element_bytes % target.row_grid_bytes else count + target.line_bytes // element_bytes
 
 
 def _variables(access: Access, iterators: Mapping[str, Linear]) -> frozenset[str]:

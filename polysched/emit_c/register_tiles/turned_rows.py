@@ -22,7 +22,7 @@ from polysched.emit_c.loop_ir.traversal import instances, map_children
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
 from polysched.scop.scop import Scop
 
-LARGEST_COPY_BYTES = LIMITS.largest_turned_bytes
+TURNED_WAYS = LIMITS.turned_ways
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +33,12 @@ class TurnedRows:
     ----------
     scop : holds the bodies.
     lanes_of : lanes of a tile's vectors.
+    most_bytes : of the copy, which stays in the first cache.
     """
 
     scop: Scop
     lanes_of: Callable[[RegisterTile], int]
+    most_bytes: int
 
 
 def turn_rows(node: Node, how: TurnedRows, *, on_threads: bool = False) -> Node:
@@ -71,7 +73,7 @@ def _on_copy(loop: For, how: TurnedRows) -> OnCopy | None:
     lanes, columns = how.lanes_of(whole), whole.edges[1].count
     many = loop.upper.constant - loop.lower.constant
     apart = (many - 1) * -(-step // lanes) + -(-last.edges[0].count // lanes)
-    fits = count * columns * _sums_bytes(whole, how.scop) <= LARGEST_COPY_BYTES
+    fits = count * columns * _sums_bytes(whole, how.scop) <= how.most_bytes
     if not fits or many < 2 or -(-count // lanes) >= apart:
         return None
     edges = (replace(whole.edges[0], base=first), whole.edges[1])

@@ -45,6 +45,11 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
 
 
+def unrolling(loop: For) -> list[str]:
+    """The pragma for a loop that the compiler shall unroll; it may not stand between a loop and one of OpenMP's."""
+    return [f"#pragma GCC unroll {loop.mark.unroll}"] if loop.mark.unroll > 1 and not loop.mark.register else []
+
+
 def team_condition(loop: For, *, above: tuple[For, ...], index: IndexPrinter) -> CText | None:
     """When a loop starts a team of threads; None where it never does or always does."""
     conditions = _reasons_for_team(loop, index) if _starts_team(loop, above) else None

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
-from polysched.emit_c.scalar_code.openmp import pragmas, team_condition
+from polysched.emit_c.scalar_code.openmp import pragmas, team_condition, unrolling
 from polysched.emit_c.scalar_code.statements import INDENT, branches
 
 MOST_LINES = LIMITS.most_repeated_lines
@@ -35,9 +35,9 @@ def with_pragmas(loop: For, lines: Sequence[str], *, above: tuple[For, ...], thr
     """
     condition = team_condition(loop, above=above, index=index) if threads else None
     if condition is None or len(lines) > MOST_LINES:
-        return [*pragmas(loop, above=above, threads=threads, simd=simd, index=index), *lines]
+        return [*(pragmas(loop, above=above, threads=threads, simd=simd, index=index) or unrolling(loop)), *lines]
     tested.append((loop.mark.band, loop.mark.member))
     team = pragmas(loop, above=above, threads=True, simd=simd, index=index, tested=True)
-    alone = pragmas(loop, above=above, threads=False, simd=simd, index=index)
+    alone = pragmas(loop, above=above, threads=False, simd=simd, index=index) or unrolling(loop)
     return branches(condition, (INDENT + line for line in (*team, *lines)),
                     (INDENT + line for line in (*alone, *lines)))

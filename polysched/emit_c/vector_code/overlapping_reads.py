@@ -41,7 +41,6 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
 from polysched.scop.scop import Scop
 
-MOST_CARRIED = LIMITS.most_carried
 OPERATIONS_PER_LOAD = LIMITS.operations_per_load
 
 
@@ -77,7 +76,7 @@ def _is_a_line_per_vector(access: TileAccess, lanes: int, scop: Scop, line_bytes
 
 
 def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop, *,
-                     line_bytes: int) -> tuple[Row, ...]:
+                     line_bytes: int, registers: int) -> tuple[Row, ...]:
     """The rows of which vector after vector is read, and vectors that start between them.
 
     None where the processor has more operations than loads to do: each vector from two others is one operation more.
@@ -86,6 +85,7 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
     Parameters
     ----------
     line_bytes : of the first cache; shorter vectors seldom cross a line.
+    registers : for vectors; half of them may go from vector to vector.
     """
     if not _is_row_of_vectors(tile, lanes):
         return ()
@@ -103,7 +103,7 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
         left = sum(n for read, n in loads.items() if read not in made)
         return max(OPERATIONS_PER_LOAD * left, computed + len(made)), len(made)
 
-    return min(((), _carried(behind), _carried(both)), key=slots)
+    return min(((), _carried(behind, registers), _carried(both, registers)), key=slots)
 
 
 def _row(here: Reach, reads: Sequence[Reach], lanes: int) -> Row:
@@ -112,10 +112,10 @@ def _row(here: Reach, reads: Sequence[Reach], lanes: int) -> Row:
                ahead=tuple((other, -gap) for other, gap in gaps if -lanes < gap < 0))
 
 
-def _carried(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """As many rows, from the first one, as there are registers for."""
+def _carried(rows: Sequence[Row], registers: int) -> tuple[Row, ...]:
+    """As many rows, from the first one, as half of the registers are enough for."""
     totals = accumulate(row.registers for row in rows)
-    return tuple(row for row, total in zip(rows, totals, strict=True) if total <= MOST_CARRIED)
+    return tuple(row for row, total in zip(rows, totals, strict=True) if total <= registers // 2)
 
 
 def read_beyond(rows: Sequence[Row], lanes: int) -> int:

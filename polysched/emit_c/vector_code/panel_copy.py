@@ -35,6 +35,7 @@ from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.turned_copies import Squares
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.scop.body import Load, walk
+from polysched.target.target import Target
 
 LARGEST_ON_STACK = LIMITS.largest_panel_on_stack_bytes
 MOST_UNROLLED = LIMITS.most_unrolled_copies
@@ -51,8 +52,7 @@ class PanelCopy:
     printer : prints the statement whose operand it is, with its iterators in terms of the panel's loops.
     types, taken, in_use : vector types; names that must not be made up; names of all loop variables.
     vector_bits : width of a vector register.
-    line_bytes : of the first cache.
-    team_bytes : of a shared panel that is worth a team.
+    target : the machine, for its first cache and what a team costs.
     threads : a shared panel may be filled by a team of threads.
     clears : rows that are cut off get zeros behind their end.
     """
@@ -63,8 +63,7 @@ class PanelCopy:
     taken: TakenNames
     in_use: frozenset[str]
     vector_bits: int
-    line_bytes: int
-    team_bytes: int
+    target: Target
     threads: bool = True
     clears: bool = False
 
@@ -205,7 +204,7 @@ class PanelCopy:
 
     def _team(self) -> str | None:
         """The clause that says when the copy is worth a team, none where it always is; None where it never is."""
-        extents, fewest = self.panel.outer, self.team_bytes
+        extents, fewest = self.panel.outer, self.target.team_bytes
         enough = prod(int(extent) for extent in extents if extent.isdecimal()) * self.panel.bytes >= fewest
         if not self.threads or not (enough or not all(extent.isdecimal() for extent in extents)):
             return None
@@ -241,7 +240,7 @@ class PanelCopy:
         wanted = [extent for form, extent in zip(own, panel.extents, strict=True)
                   if form.coefficient(Variable(loop.variable))]
         return not length.is_constant or set(wanted) <= {
-            length.constant, off_the_grid(length.constant, panel.value.dtype.bytes, self.line_bytes)}
+            length.constant, off_the_grid(length.constant, panel.value.dtype.bytes, self.target)}
 
     def _ends_rows(self) -> bool:
         """Whether the copy itself can clear what is behind the end of a row of lanes, which is all that tiles see."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
@@ -27,7 +27,7 @@ from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, Statement
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
-from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
+from polysched.emit_c.register_tiles.accumulators import TileAccess, can_run_twice, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
 from polysched.emit_c.register_tiles.tile_accesses import (
     Lanes,
@@ -64,7 +64,7 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
-from polysched.target.target import CorePorts
+from polysched.target.target import Target
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
 MOST_UNROLLED = LIMITS.most_unrolled_sums
@@ -86,8 +86,7 @@ class TileCode:
     facts : what holds around the tile.
     vector_bits : width of a vector register; 0 for scalar code.
     vector_registers : how many there are.
-    line_bytes : of the first cache.
-    ports : what a core does per cycle.
+    target : what a core does per cycle, and its caches.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -103,8 +102,7 @@ class TileCode:
     facts: Facts
     vector_bits: int
     vector_registers: int
-    line_bytes: int
-    ports: CorePorts
+    target: Target
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -119,7 +117,7 @@ class TileCode:
         """
         lanes = self.lanes
         accesses = self.accesses(lanes)
-        levels = promotion_levels(self.tile, [a for a in accesses if not self.is_own(a)], self.facts)
+        levels = self.levels(lanes)
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
@@ -156,7 +154,7 @@ class TileCode:
         count : of all rows.
         """
         accesses = self.accesses(self.lanes)
-        cut = self._cut(accesses, promotion_levels(self.tile, accesses, self.facts))
+        cut = self._cut(accesses, self.levels(self.lanes))
         rows, columns = self.tile.edges
         whole = replace(rows, count=count)
         return replace(cut, around=True, tile=replace(self.tile, edges=(whole, columns), within=tuple(
@@ -169,7 +167,11 @@ class TileCode:
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes of every vector: as many as fit for the widest type and divide the simd edge."""
+        """Lanes of every vector: as many as fit for the widest type.
+
+        They divide the simd edge, or the last vector overlaps the one before: 14 points are two vectors of 8 lanes
+        instead of seven of 2.
+        """
         edge = next((edge for edge in self.tile.edges if edge.simd), None)
         if edge is None or not self.vector_bits:
             if edge is not None:
@@ -178,12 +180,36 @@ class TileCode:
         dtypes = set(self.dtypes())
         if not all(has_vectors(dtype) for dtype in dtypes):
             raise NotVectorised("an element type has no vector form")
-        lanes = self.vector_bits // max(dtype.bits for dtype in dtypes)
-        while lanes > 1 and edge.count % lanes:
-            lanes //= 2
+        bits = max(dtype.bits for dtype in dtypes)
+        widest = min(self.vector_bits // bits, 1 << edge.count.bit_length() - 1)
+        lanes = gcd(widest, edge.count)
+        if lanes < widest and widest * bits >= LIMITS.narrowest_overlap_bits and self.may_run_twice(lanes):
+            return widest
         if lanes == 1:
             raise NotVectorised("the simd edge is too short for a vector")
         return lanes
+
+    def may_run_twice(self, lanes: int) -> bool:
+        """Whether points may be computed twice, as those are that two vectors share.
+
+        Parameters
+        ----------
+        lanes : of vectors that divide the edge.
+        """
+        if self.tile.within or self.tile.partials or self.tile.past_caches:
+            return False
+        accesses = [a for a in self.accesses(lanes) if not self.is_own(a)]
+        return can_run_twice(self.tile, accesses, self.levels(lanes))
+
+    def levels(self, lanes: int) -> dict[str, int]:
+        """Per written array that lives in registers: the loop around which it does.
+
+        Vectors that overlap hold the same points twice; elements are told apart by shorter ones, which do not.
+        """
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        while edge is not None and edge.count % lanes:
+            lanes //= 2
+        return promotion_levels(self.tile, [a for a in self.accesses(lanes) if not self.is_own(a)], self.facts)
 
     def dtypes(self) -> Iterable[DType]:
         """The types of all values that are computed."""
@@ -352,14 +378,15 @@ class TileCode:
 
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
         return OverlappingReads(tile=self.tile, rows=overlapping_rows(
-            self.tile, accesses, self.lanes, self.scop, line_bytes=self.line_bytes),
+            self.tile, accesses, self.lanes, self.scop, line_bytes=self.target.line_bytes,
+            registers=self.vector_registers),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
                                 in_use=self.in_use, place=self._place, macros=self.index.macros)
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
         rows = overlapping_rows(self.tile, self.accesses(self.lanes), self.lanes, self.scop,
-                                line_bytes=self.line_bytes)
+                                line_bytes=self.target.line_bytes, registers=self.vector_registers)
         return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
@@ -397,7 +424,7 @@ class TileCode:
                    for instance in instances(self.tile.body)
                    for access in statement_at(self.scop, instance).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=self.vector_registers, ports=self.ports)
+                           registers=self.vector_registers, ports=self.target.ports)
 
     @property
     def _rows(self) -> int:
@@ -406,7 +433,7 @@ class TileCode:
     @property
     def _fetches(self) -> TileFetches:
         return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
-                           line_bytes=self.line_bytes,
+                           target=self.target,
                            printer_for=lambda instance: self.printer_for(instance, Point(())))
 
     def _barrier(self) -> list[str]:

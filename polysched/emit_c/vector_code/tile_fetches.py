@@ -17,6 +17,7 @@ from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Scop
+from polysched.target.target import Target
 from polysched.tiling.footprints.streams import fetched, fetched_ahead
 
 ROWS_AHEAD = LIMITS.rows_ahead
@@ -34,7 +35,7 @@ class TileFetches:
     place : the C text of an element.
     printer_for : the scalar printer of a statement at the tile's first point.
     around : the variable of the loop right around the tile.
-    line_bytes : of the first cache.
+    target : the machine, for its caches.
     """
 
     tile: RegisterTile
@@ -42,7 +43,7 @@ class TileFetches:
     place: Callable[[Reach], CText]
     printer_for: Callable[[StatementInstance], ExpressionPrinter]
     around: str | None
-    line_bytes: int
+    target: Target
 
     def next_tile(self, keys: Iterable[Reach]) -> Iterator[str]:
         """The places of registers in the next tile, fetched while this one is computed."""
@@ -73,7 +74,7 @@ class TileFetches:
                 element = self.printer_for(instance).panel_element(operand)
                 yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
                                          panel_bytes=rows * panel.extents[-1] * width,
-                                         read_again=self._is_read_again(panel), line_bytes=self.line_bytes)
+                                         read_again=self._is_read_again(panel), target=self.target)
 
     def rows_in_place(self) -> Iterator[str]:
         """Later rows of large arrays whose rows no prefetcher follows, which vectors read where they lie."""
@@ -91,7 +92,7 @@ class TileFetches:
                 forms = tuple(substitute(form, further) for form in key.subscripts or ())
                 yield from fetched(f"&{self.place(replace(key, subscripts=forms))}", bytes_ahead=0,
                                    count_bytes=self.scop.array(key.array).dtype.bytes * edge.count,
-                                   line_bytes=self.line_bytes)
+                                   line_bytes=self.target.line_bytes)
 
     def _read_in_place(self, lanes: str) -> Iterator[Reach]:
         """Where the tile's first point reads vectors of arrays that nothing in it writes, outside of panels."""
@@ -112,7 +113,7 @@ class TileFetches:
         array = self.scop.array(place.array)
         extents, forms = constant_extents(array), place.subscripts or ()
         elements = constant_elements(array)
-        if elements is None or elements * array.dtype.bytes < LIMITS.least_fetched_array_bytes or (
+        if elements is None or elements * array.dtype.bytes < self.target.kept_bytes(2) or (
                 len(forms) != len(extents)):
             return 0
         steps = [growth(form, name) for form in forms]
@@ -126,7 +127,7 @@ class TileFetches:
             element = self.place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
             yield from fetched(f"&{element.code}", bytes_ahead=row.bytes_ahead,
                                count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count,
-                               line_bytes=self.line_bytes)
+                               line_bytes=self.target.line_bytes)
 
     def _is_read_again(self, panel: Panel) -> bool:
         """Whether the loop right around the tile goes on to a tile that reads the same of a panel."""

@@ -9,6 +9,7 @@ of the C library, lane by lane.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from polysched.emit_c.loop_ir.names import TakenNames
@@ -29,6 +30,7 @@ from polysched.emit_c.vector_math.quotients import has_quotient, quotient_defini
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
+from polysched.target.costs import SHIPPED
 from polysched.target.one_line import OneLine
 
 _BOTH = {
@@ -45,12 +47,20 @@ _PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_ta
                       "sine_core"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
+_DEFINED = re.compile(r"^#define polysched_(\w+?)_f(32|64)\(", re.MULTILINE)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
 
 
 def has_vector_function(function: str) -> bool:
     """Whether a function, by its C name (`expf`, `exp`), has a vector form here."""
     return _meaning(function) is not None
+
+
+def approximated_functions(text: str) -> tuple[str, ...]:
+    """The C functions, of those that emitted code defines, whose results may differ from the C library's."""
+    names = ({*programs_f32.PROGRAMS} | {*programs_f64.PROGRAMS}) - _PRIVATE
+    found = (f"{name}f" if bits == "32" else name for name, bits in _DEFINED.findall(text) if name in names)
+    return tuple(dict.fromkeys(found))
 
 
 def _meaning(function: str) -> tuple[str, DType] | None:
@@ -71,13 +81,19 @@ class VectorMath(OneLine):
     taken : names that must not be made up.
     types : declares the vector types that the macros use.
     vector_bits : of the target's registers; those of AVX are spoken to directly where these are no wider.
+    divider_bits : of vectors that a core divides at once (`Costs.divider_bits`).
     """
 
     taken: TakenNames
     types: VectorTypes
     vector_bits: int = REGISTER_BITS[-1]
+    divider_bits: int = SHIPPED.divider_bits
     _defined: dict[str, list[str]] = field(default_factory=dict)
     _letters: dict[str, str] = field(default_factory=dict)
+
+    def unused(self, types: VectorTypes) -> VectorMath:
+        """One for the same machine that has defined nothing yet."""
+        return VectorMath(self.taken, types, self.vector_bits, self.divider_bits)
 
     def use(self, function: str, lanes: int) -> tuple[str, tuple[str, ...]]:
         """The macro for a C function, from now on defined, and the types that are its first arguments.
@@ -109,7 +125,7 @@ class VectorMath(OneLine):
 
     def quotient(self, dtype: DType, lanes: int) -> tuple[str, tuple[str, ...]] | None:
         """A macro of a vector and a number for their quotient, as `use` gives it; None where a division is as good."""
-        if not has_quotient(dtype, lanes):
+        if not has_quotient(dtype, lanes, self.divider_bits):
             return None
         macro = self.taken.fresh(f"polysched_quotient_f{dtype.bits}")
         if macro not in self._letters:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.emit_c.limits import LIMITS
 from polysched.scop.dtypes import DType
 
 
@@ -55,7 +54,8 @@ _FORMATS = {
                 outside="-0x4000000000000000", above_infinity="0x7ff0000000000001", absolute="0x7fffffffffffffff",
                 divisor=400),
 }
-VECTOR_BITS = LIMITS.quotient_vector_bits
+WIDEST_BITS = 512
+"""Of the registers that the instructions have (Intel SDM volume 2, VFMADD231PS)."""
 
 
 def quotient_definition(macro: str, dtype: DType) -> list[str]:
@@ -82,9 +82,9 @@ def quotient_definition(macro: str, dtype: DType) -> list[str]:
             f"  {p}q; }})", "#else", f"{head} ((a_) / (s_))", "#endif"]
 
 
-def has_quotient(dtype: DType, lanes: int) -> bool:
-    """Whether vectors of so many lanes gain from it."""
-    return dtype.is_float and dtype.bits in _FORMATS and lanes * dtype.bits == VECTOR_BITS
+def has_quotient(dtype: DType, lanes: int, divider_bits: int) -> bool:
+    """Whether vectors of so many lanes gain from it: those that a core does not divide at once."""
+    return dtype.is_float and dtype.bits in _FORMATS and divider_bits < lanes * dtype.bits <= WIDEST_BITS
 
 
 def _multiply_add(instruction: str, target: str, *factors: str) -> str:

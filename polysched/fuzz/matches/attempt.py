@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.alternatives.dispatch import Dispatch
@@ -77,8 +76,8 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
     NoIntrinsicMatchError : there is no match, or none whose statement can be taken out of its loops.
     PolyschedError : something else is refused.
     """
-    prepared = analysed(scop, for_instructions=True).dependences.scop
-    dependences = analyse(prepared)
+    dependences = analysed(scop, for_instructions=True).dependences
+    prepared = dependences.scop
     sizes = dict(pair.programs[size].sizes)
     numerics = STRICT if pair.strict else Numerics()
     if is_unit(unit):

@@ -6,10 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
-from polysched.errors import OutputError
 from polysched.fuzz.matches.pairs import SAME
 
 MATCHED, REFUSED, WRONG, CRASH, TIMEOUT = "matched", "refused", "wrong", "crash", "timeout"
@@ -58,17 +56,9 @@ class PairRecord:
         return cls(**known | {"words": tuple(known.get("words", ()))})
 
 
-def save(records: Iterable[PairRecord], path: Path) -> None:
-    """One line of JSON per pair.
-
-    Raises
-    ------
-    OutputError : the file cannot be written.
-    """
-    try:
-        path.write_text("".join(f"{json.dumps(r.to_json())}\n" for r in records))
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}", hint="name another file with --results") from None
+def as_lines(records: Iterable[PairRecord]) -> str:
+    """One line of JSON per pair."""
+    return "".join(f"{json.dumps(r.to_json())}\n" for r in records)
 
 
 @dataclass(frozen=True)

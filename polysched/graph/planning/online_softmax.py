@@ -12,6 +12,7 @@ two parts combine); T. Dao et al., "FlashAttention", arXiv 2205.14135, section 3
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 
 
-def online_softmax(graph: Graph) -> Graph:
+def online_softmax(graph: Graph, cache_bytes: int) -> Graph:
     """Compute a softmax over long rows, and its product with values, block by block.
 
     Rewrite:  let y = MatMul(Softmax(x), v)
@@ -29,16 +30,20 @@ def online_softmax(graph: Graph) -> Graph:
         let w = Exp(m - ReduceMax(m)); let y = ReduceSum(w * o) / ReduceSum(w * l)
 
     A block in which every score is minus infinity counts nothing, as in whole rows.
+
+    Parameters
+    ----------
+    cache_bytes : what a core keeps in its cache; rows are long, and blocks short, beside it.
     """
-    return rewritten(graph, _blocks)
+    return rewritten(graph, partial(_blocks, cache_bytes=cache_bytes))
 
 
-def _blocks(node: Node, rw: Rewriting) -> Sequence[str] | None:
+def _blocks(node: Node, rw: Rewriting, *, cache_bytes: int) -> Sequence[str] | None:
     x = _scores(node, rw)
     if x is None or not all(e.is_constant for name in (x, node.inputs[1]) for e in rw.type(name).shape):
         return None
     row, values = rw.type(x).extents[-1], rw.type(node.inputs[1])
-    block = _block(row)
+    block = _block(row, cache_bytes // (LIMITS.online_arrays * rw.type(x).dtype.bytes))
     if block == row or values.rank < 2 or rw.type(x).rank < 2 or not rw.type(x).dtype.is_float:
         return None
     own, last, blocks = _Blocks(rw, row, block), rw.constant([-1]), rw.constant([-3])
@@ -74,11 +79,17 @@ def _is_last(node: Node, rank: int, rw: Rewriting) -> bool:
         node.attribute("keepdims", 1) == 1)
 
 
-def _block(row: int) -> int:
-    """The largest block that divides a row; the row where it is short, or has no such divisor."""
-    if row < LIMITS.least_online_row:
+def _block(row: int, kept: int) -> int:
+    """The largest block that divides a row; the row where it is short, or has no such divisor.
+
+    Parameters
+    ----------
+    kept : elements of all rows that stay in the cache.
+    """
+    if row < kept // LIMITS.online_rows:
         return row
-    fitting = [k for k in range(LIMITS.online_block, max(1, LIMITS.online_block // 8), -1) if row % k == 0]
+    most = kept // LIMITS.online_block_rows
+    fitting = [k for k in range(most, max(1, most // 8), -1) if row % k == 0]
     return fitting[0] if fitting else row
 
 

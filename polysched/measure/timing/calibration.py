@@ -17,6 +17,7 @@ from polysched.measure.timing.machine import available_cores
 from polysched.measure.timing.peak import refuse_busy, working_sets
 from polysched.target import Compiler, Target, host
 from polysched.target.calibrated import Calibrated, Figure
+from polysched.target.costs import Costs
 
 CHILD_MODULE = "polysched.measure.timing.calibration_run"
 LIMIT_SECONDS = 120
@@ -56,27 +57,34 @@ def calibrated(reports: Sequence[Mapping[str, Any]], target: Target, threads: in
                disturbed: bool) -> Calibrated:
     """The value of what the child measured, in the units of `Costs`."""
     seconds = {str(r["measured"]): list(r["seconds"]) for r in reports if "measured" in r and "level" not in r}
-    shipped, figures = target.costs, []
-    if "team" in seconds:
-        around = 2 * median(seconds["barrier"])
-        figures = [
-            _figure("team_start_seconds", [max(0.0, s - around) for s in seconds["team"]], "s",
-                    shipped.team_start_seconds),
-            _figure("barrier_seconds", [s / log2(threads) for s in seconds["barrier"]], "s", shipped.barrier_seconds)]
+    shipped = target.costs
+    figures = _team_figures(seconds, threads, shipped) if "team" in seconds else []
     rows = [max(0.0, s) * target.frequency_hz for s in seconds["row"]]
     figures += [_figure("row_cycles", rows, "cycles", shipped.row_cycles),
                 _figure("allocation_seconds", seconds["allocation"], "s", shipped.allocation_seconds)]
     if target.vector_bits >= LEAST_VECTOR_BITS:
         slower = [s * target.frequency_hz * target.ports.fma_pipes for s in seconds["vector"]]
         figures.append(_figure("vector_slowdown", slower, "1", shipped.vector_slowdown))
-    bandwidth = []
-    for report in (r for r in reports if "level" in r):
-        level, per_byte = int(report["level"]), report["seconds"]
-        figures.append(_figure(f"line_{f'L{level}' if level else 'memory'}", [s * target.line_bytes for s in per_byte],
-                               "s", target.line_bytes / target.bandwidth(level)))
-        bandwidth.append((level, 1 / median(per_byte)))
+    levels = {int(r["level"]): list(r["seconds"]) for r in reports if "level" in r}
+    if "shared byte" in seconds:
+        figures.append(_figure("memory_cores", [median(levels[0]) / s for s in seconds["shared byte"]], "1",
+                               shipped.memory_cores))
+    figures += [_line_figure(level, per_byte, target) for level, per_byte in levels.items()]
     return Calibrated(machine=target.name, compiler=compiler, disturbed=disturbed, figures=tuple(figures),
-                      bandwidth=tuple(bandwidth))
+                      bandwidth=tuple((level, 1 / median(per_byte)) for level, per_byte in levels.items()))
+
+
+def _team_figures(seconds: Mapping[str, Sequence[float]], threads: int, shipped: Costs) -> list[Figure]:
+    """A team's start, of whose time two barriers are taken off, and a barrier per doubling of the threads."""
+    around = 2 * median(seconds["barrier"])
+    return [_figure("team_start_seconds", [max(0.0, s - around) for s in seconds["team"]], "s",
+                    shipped.team_start_seconds),
+            _figure("barrier_seconds", [s / log2(threads) for s in seconds["barrier"]], "s", shipped.barrier_seconds)]
+
+
+def _line_figure(level: int, seconds_per_byte: Sequence[float], target: Target) -> Figure:
+    return _figure(f"line_{f'L{level}' if level else 'memory'}", [s * target.line_bytes for s in seconds_per_byte], "s",
+                   target.line_bytes / target.bandwidth(level))
 
 
 def _figure(name: str, values: Sequence[float], unit: str, shipped: float) -> Figure:

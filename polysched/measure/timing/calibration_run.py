@@ -80,6 +80,19 @@ def measure_streams(library: ctypes.CDLL, working_sets: list[tuple[int, int]], r
         reporter.report(measured="byte", level=level, seconds=[s / (8 * words) for s in seconds])
 
 
+def measure_shared_memory(library: ctypes.CDLL, byte_count: int, threads: int, reporter: Reporter) -> None:
+    """A byte out of memory while every thread reads a part of the array."""
+    reporter.phase("measuring memory that all cores read")
+    library.stream_threads.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long, ctypes.c_int]
+    library.stream_threads.restype = None
+    share = int(library.stream_step()) * threads
+    words = max(share, byte_count // 8 // share * share)
+    array = allocate("float64", (words,)).values
+    array[...] = np.linspace(0, 1, words)
+    seconds = trials(lambda count: library.stream_threads(array.ctypes.data, words, count, threads))
+    reporter.report(measured="shared byte", seconds=[s / (8 * words) for s in seconds])
+
+
 def measure_vectors(library: ctypes.CDLL, reporter: Reporter) -> None:
     """A multiply-add on full vectors, of many that wait for nothing."""
     reporter.phase("measuring multiply-adds")
@@ -105,6 +118,8 @@ def main() -> None:
     measure_allocation(library, reporter)
     measure_vectors(library, reporter)
     measure_streams(library, request["working_sets"], reporter)
+    if request["threads"] > 1:
+        measure_shared_memory(library, dict(request["working_sets"])[0], request["threads"], reporter)
     reporter.report(end="finished")
 
 

@@ -231,7 +231,7 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
         return band
     if len(band.rows) != len(first.rows) or _own_cost(band) > _own_cost(first) + _own_cost(second):
         return None
-    if policy == "cost" and _shared_bytes(search, first, second, active) <= search.options.cache_bytes:
+    if policy == "cost" and _shared_bytes(search, first, second, active) <= search.options.kept_bytes:
         return None
     return band if _keeps_parallel_rows(band, first, second, policy) else None
 

@@ -148,7 +148,7 @@ def _pays(search: Search, cluster: _Cluster, bands: list[Band | None]) -> bool:
         for array, size in _touched_bytes(search, band.names).items():
             touched.setdefault(array, []).append(size)
     shared = sum(sorted(sizes)[-2] for sizes in touched.values() if len(sizes) > 1)
-    return shared > search.options.cache_bytes
+    return shared > search.options.kept_bytes
 
 
 def _touched_bytes(search: Search, names: Names) -> dict[str, int]:
@@ -159,7 +159,7 @@ def _touched_bytes(search: Search, names: Names) -> dict[str, int]:
         statement = scop.statement(name)
         for access in statement.accesses:
             box = _extents(access.relation.intersect_domain(statement.domain).range())
-            size = search.options.cache_bytes if box is None else prod(box) * scop.array(access.array).dtype.bytes
+            size = search.options.kept_bytes if box is None else prod(box) * scop.array(access.array).dtype.bytes
             found[access.array] = max(found.get(access.array, 0), size)
     return found
 
@@ -185,12 +185,12 @@ def _fits(search: Search, rows: Sequence[Row]) -> bool:
             if here is None or there is None:
                 return False
             size = prod(here) * search.problem.scop.array(access.array).dtype.bytes
-            if _loses(here, there) or (here == there and 2 * size > search.options.cache_bytes):
+            if _loses(here, there) or (here == there and 2 * size > search.options.kept_bytes):
                 return False
             if any(_is_used_again(search, access, plane) for plane in planes):
                 return False
             footprints[access.array] = max(footprints.get(access.array, 0), size)
-    return count >= LEAST_ROWS and sum(footprints.values()) <= search.options.cache_bytes
+    return count >= LEAST_ROWS and sum(footprints.values()) <= search.options.kept_bytes
 
 
 def _is_used_again(search: Search, access: Access, planes: tuple[isl.Set, isl.Set]) -> bool:
@@ -198,7 +198,7 @@ def _is_used_again(search: Search, access: Access, planes: tuple[isl.Set, isl.Se
     first, second = (access.relation.intersect_domain(plane).range() for plane in planes)
     common = _extents(first.intersect(second))
     return common is None or sum(extent > 1 for extent in common) >= 2 \
-        or prod(common) * search.problem.scop.array(access.array).dtype.bytes > search.options.cache_bytes
+        or prod(common) * search.problem.scop.array(access.array).dtype.bytes > search.options.kept_bytes
 
 
 def _neighbours(search: Search, name: str, row: StatementRow) -> tuple[isl.Set, isl.Set]:

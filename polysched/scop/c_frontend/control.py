@@ -23,6 +23,7 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
 )
 from polysched.scop.c_frontend.declarations.scopes import Symbol
+from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.expressions import expression
 from polysched.scop.c_frontend.extraction import (
     Affine,
@@ -37,7 +38,6 @@ from polysched.scop.c_frontend.initialisers import initial_assignments
 from polysched.scop.c_frontend.loops import FORM_HINT, LoopDomain, LoopHead, enter, first_value, loop_head
 from polysched.scop.c_frontend.opaque import (
     bounds_depend_on_data,
-    loop_text,
     needs_flags,
     note_whole,
     opaque_loop,

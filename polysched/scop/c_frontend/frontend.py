@@ -32,12 +32,12 @@ from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.declarations.private_copies import check_private_copies
 from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
+from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.bare_bodies import block_bare_bodies
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
-from polysched.scop.c_frontend.loops import head_text
-from polysched.scop.c_frontend.parse import SyntaxRegion, copied, everything, find_syntax_regions, parse, place
+from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, copied, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.amounts import StepTypes
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
@@ -258,7 +258,7 @@ def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> Budg
     return BudgetExceededError(
         f"reading the region takes more than {in_words(READING_OPERATIONS, seconds)}, which were spent here" if seconds
         else "the time that one file may take was spent before this region",
-        where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
+        where=place(x.path, at), witness=loop_text(at) if isinstance(at, LOOPS) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")
 

@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.bindings import describe, identifiers_in, stepped_name
 from polysched.scop.c_frontend.declarations.c_types import Scalar
 from polysched.scop.c_frontend.declarations.scopes import Symbol
+from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Known, Loop, NotAffine
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine, condition, convert
@@ -53,23 +54,18 @@ def loop_head(x: Extraction, node: c_ast.For, domain: isl.Set) -> LoopHead:
     ctype = counter.ctype
     if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or ctype.volatile:
         raise x.no_counted_loop(f"the loop counts with `{counter.name}`, which is no integer variable", node,
-                                witness=head_text(node), hint="count with an int, or another integer type")
+                                witness=loop_text(node), hint="count with an int, or another integer type")
     if counter in x.bindings.assigned.get(node.stmt, ()):
         raise x.no_counted_loop(f"the loop's counter `{counter.name}` is changed inside the loop", node,
-                                witness=head_text(node), hint="let only the loop's head change its counter")
+                                witness=loop_text(node), hint="let only the loop's head change its counter")
     if counter.name in x.bindings.addressed:
         raise x.no_counted_loop(f"the address of the loop's counter `{counter.name}` is taken", node,
-                                witness=head_text(node), hint="count with a variable of its own")
+                                witness=loop_text(node), hint="count with a variable of its own")
     step = _step(x, node, counter, domain)
     if abs(step) > ctype.dtype.value_range()[1]:   # `i += 4294967295u` counts down
-        raise x.no_counted_loop(f"the loop's step is no {ctype.dtype.c_name}", node, witness=head_text(node),
+        raise x.no_counted_loop(f"the loop's step is no {ctype.dtype.c_name}", node, witness=loop_text(node),
                                 hint=FORM_HINT)
     return LoopHead(counter, ctype.dtype, initial, step, node)
-
-
-def head_text(node: c_ast.For) -> str:
-    parts = [describe(p) if p is not None else "" for p in (node.init, node.cond, node.next)]
-    return f"for ({parts[0].rstrip(';')}; {parts[1]}; {parts[2]})"
 
 
 def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]:
@@ -77,7 +73,7 @@ def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]
     if isinstance(init, c_ast.DeclList) and len(init.decls) == 1 and init.decls[0] in x.bindings.declared:
         declaration = init.decls[0]
         if declaration.init is None:
-            raise x.no_counted_loop("the loop's counter has no first value", node, witness=head_text(node),
+            raise x.no_counted_loop("the loop's counter has no first value", node, witness=loop_text(node),
                                     hint=FORM_HINT)
         return x.bindings.declared[declaration], declaration.init
     if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
@@ -91,8 +87,8 @@ def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]
         if name and symbol in x.known:
             return symbol, None
         raise x.no_counted_loop(f"the first value of the loop's counter `{name}` is not known", node,
-                                witness=head_text(node), hint=FORM_HINT)
-    raise x.no_counted_loop("the loop does not begin by setting one counter", node, witness=head_text(node),
+                                witness=loop_text(node), hint=FORM_HINT)
+    raise x.no_counted_loop("the loop does not begin by setting one counter", node, witness=loop_text(node),
                             hint=FORM_HINT)
 
 
@@ -101,7 +97,7 @@ def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> i
     step = node.next
     if step is None or stepped_name(step) != counter.name:
         raise x.no_counted_loop(f"the loop's last part does not step its counter `{counter.name}`", node,
-                                witness=head_text(node), hint=FORM_HINT)
+                                witness=loop_text(node), hint=FORM_HINT)
     if isinstance(step, c_ast.UnaryOp):
         return 1 if "++" in step.op else -1
     amount = _constant(x, step.rvalue, node, domain) if step.op in ("+=", "-=") else None
@@ -114,9 +110,9 @@ def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> i
             amount = _constant(x, right, node, domain)
             sign = -1 if step.rvalue.op == "-" else 1
     if amount is None:
-        raise x.no_counted_loop("the loop's step is not a constant", node, witness=head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop("the loop's step is not a constant", node, witness=loop_text(node), hint=FORM_HINT)
     if amount == 0:
-        raise x.no_counted_loop("the loop's step is zero: it never ends", node, witness=head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop("the loop's step is zero: it never ends", node, witness=loop_text(node), hint=FORM_HINT)
     return sign * amount
 
 
@@ -160,7 +156,7 @@ def enter(x: Extraction, head: LoopHead, domain: isl.Set, initial: isl.PwAff) ->
     ends = polyhedra.project_out(fails, [loop.isl_name])
     x.loops.pop()
     x.require(domain, ends, kind="terminates", node=head.node,
-              text=f"the loop `{head_text(head.node)}` ends without its counter wrapping around")
+              text=f"the loop `{loop_text(head.node)}` ends without its counter wrapping around")
     x.loops.append(loop)
     body = holds.intersect(reached).intersect(ends).coalesce()
     return LoopDomain(loop, body, initial, head.step)
@@ -181,7 +177,7 @@ def first_value(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
         return convert(x, value, head.dtype, domain, head.initial).value
     except NotAffine as reason:
         raise x.no_counted_loop(f"the loop's lower bound is not affine: {reason.reason}", head.node,
-                                witness=f"{head_text(head.node)}, at `{describe(reason.node)}`",
+                                witness=f"{loop_text(head.node)}, at `{describe(reason.node)}`",
                                 hint=BOUND_HINT) from None
 
 
@@ -193,7 +189,7 @@ def _condition(x: Extraction, head: LoopHead, base: isl.Set) -> isl.Set:
             return condition(x, head.node.cond, base)
     except NotAffine as reason:
         raise x.no_counted_loop(f"the loop's bound is not affine: {reason.reason}", head.node,
-                                witness=f"{head_text(head.node)}, at `{describe(reason.node)}`",
+                                witness=f"{loop_text(head.node)}, at `{describe(reason.node)}`",
                                 hint=BOUND_HINT) from None
 
 

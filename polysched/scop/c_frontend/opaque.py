@@ -22,11 +22,11 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
     unchained,
 )
-from polysched.scop.c_frontend.declarations.bindings import describe, stepped_name
+from polysched.scop.c_frontend.declarations.bindings import stepped_name
 from polysched.scop.c_frontend.declarations.scopes import Symbol
+from polysched.scop.c_frontend.declarations.written_loops import loop_text
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
-from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.order import Tree, sequence
 from polysched.scop.c_frontend.parse import everything, is_step, listed, place
 from polysched.scop.c_frontend.remarks import is_remark
@@ -103,14 +103,6 @@ def note_whole(x: Extraction, node: c_ast.Node, reason: str) -> None:
     text = f"the loop `{loop_text(node)}` is kept whole: "
     if not any(note.startswith(f"{place(x.path, node)}: {text}") for note in x.notes):
         x.note(f"{text}{reason}", node)
-
-
-def loop_text(node: c_ast.Node) -> str:
-    """A loop's head as C."""
-    if isinstance(node, c_ast.For):
-        return head_text(node)
-    test = describe(node.cond)
-    return f"while ({test})" if isinstance(node, c_ast.While) else f"do ... while ({test})"
 
 
 def _outermost_loops(node: c_ast.Node) -> Iterator[c_ast.Node]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -35,6 +35,7 @@ class Stale:
 
 Binding: TypeAlias = "Operand | Stored | Stale"
 Environment: TypeAlias = dict[str, Binding]
+BUILTINS: Mapping[str, Any] = vars(builtins)
 
 
 class Restart(Exception):
@@ -90,7 +91,7 @@ def outer_value(function: Callable[..., Any], path: str) -> Any:
             return None
     else:
         names = getattr(function, "__globals__", {})
-        found = names[name] if name in names else vars(builtins).get(name)
+        found = names[name] if name in names else BUILTINS.get(name)
     for part in parts:
         found = getattr(found, part, None)
     return found
@@ -99,6 +100,35 @@ def outer_value(function: Callable[..., Any], path: str) -> Any:
 def is_unchanged(before: Any, now: Any) -> bool:
     """Whether two values of an outer name mean the same in a kernel: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     return now is before or (type(now) is type(before) and not callable(now) and repr(now) == repr(before))
+
+
+class OuterNames:
+    """Names beyond a function's own, with what they stood for: asks quickly whether they still do.
+
+    Parameters
+    ----------
+    captured : by name, `math.pi` too.
+    """
+
+    def __init__(self, function: Callable[..., Any], captured: Mapping[str, Any]) -> None:
+        inner = getattr(function, "__wrapped__", function)
+        code = getattr(inner, "__code__", None)
+        free = code.co_freevars if code is not None else ()
+        plain = {name for name in captured if "." not in name and name not in free}
+        self._function = function
+        self._globals: Mapping[str, Any] = getattr(inner, "__globals__", {})
+        self._plain = tuple((name, value) for name, value in captured.items() if name in plain)
+        self._others = tuple((name, value) for name, value in captured.items() if name not in plain)
+
+    def are_unchanged(self) -> bool:
+        """Whether all of them mean what they meant."""
+        names = self._globals
+        for name, before in self._plain:
+            now = names[name] if name in names else BUILTINS.get(name)
+            if now is not before and not is_unchanged(before, now):
+                return False
+        return not self._others or all(
+            is_unchanged(before, outer_value(self._function, name)) for name, before in self._others)
 
 
 def identity(value: Any) -> str:
@@ -112,7 +142,7 @@ def identity(value: Any) -> str:
 def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
     """What a function sees beyond its own names: builtins, globals, and the variables it closes over."""
     function = getattr(function, "__wrapped__", function)
-    names = dict(vars(builtins))
+    names = dict(BUILTINS)
     names.update(getattr(function, "__globals__", {}))
     code = getattr(function, "__code__", None)
     cells = getattr(function, "__closure__", None) or ()

@@ -75,7 +75,12 @@ class Reference:
 
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
-        return self.whole or any(row[loop] for row in self.coefficients)
+        return self.whole or loop in self._moving
+
+    @cached_property
+    def _moving(self) -> frozenset[int]:
+        """The loops that move a subscript."""
+        return frozenset(loop for row in self.movers for loop, _ in row)
 
     def stride(self, loop: int) -> Stride:
         """How the reference moves along one loop."""

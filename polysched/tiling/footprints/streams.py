@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.target.target import Target
 from polysched.tiling.limits import LIMITS
 
-FEWEST_STREAMED_BYTES = LIMITS.fewest_streamed_bytes
+STREAMED_WAYS = LIMITS.streamed_ways
 STREAM_BYTES_AHEAD = LIMITS.stream_bytes_ahead
 
 
-def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, line_bytes: int,
+def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, target: Target,
                   read_again: bool = False) -> Iterator[str]:
     """C that fetches the row that will be used some rows later; nothing for panels that the first cache holds.
 
@@ -22,11 +23,12 @@ def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, line_bytes:
     address : of the row that is used now, as C.
     row_bytes : of what one step reads; rows lie one behind the other.
     panel_bytes : of all rows that one block of registers reads.
-    line_bytes : of the first cache.
+    target : the machine, for its first cache.
     read_again : the next block reads the same rows.
     """
-    if panel_bytes >= FEWEST_STREAMED_BYTES and not (read_again and row_bytes <= line_bytes):
-        yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD, line_bytes=line_bytes)
+    if panel_bytes >= STREAMED_WAYS * target.way_bytes and not (read_again and row_bytes <= target.line_bytes):
+        yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD,
+                           line_bytes=target.line_bytes)
 
 
 def fetched(address: str, *, count_bytes: int, bytes_ahead: int, line_bytes: int) -> Iterator[str]:

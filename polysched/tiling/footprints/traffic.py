@@ -13,7 +13,6 @@ I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil, prod
 
@@ -110,7 +109,7 @@ def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
     inside = boxes.inside
     fits = next((k for k, edges in enumerate(inside) if boxes.working_set_bytes(k, line_bytes) <= capacity_bytes
                  and (cache is None or rows_fit(nest, edges, cache))), len(structure))
-    moved = (_moved(reference, nest, structure, inside, fits, line_bytes) for reference in nest.references)
+    moved = (_moved(number, boxes, structure, fits, line_bytes) for number in range(len(nest.references)))
     return tuple(transfers(reference) * (size if in_box else ceil(size * share_of_box(nest, reference, repeating)))
                  for reference, (size, repeating) in zip(nest.references, moved, strict=True))
 
@@ -140,6 +139,7 @@ class Boxes:
     nest: Nest
     inside: tuple[tuple[int, ...], ...]
     _bytes: dict[tuple[int, int], int] = field(default_factory=dict, repr=False, compare=False)
+    _footprints: dict[tuple[int, tuple[int, ...], int], int] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def of(nest: Nest, structure: tuple[Level, ...]) -> Boxes:
@@ -155,32 +155,40 @@ class Boxes:
         """Bytes that entry k touches, counted once."""
         found = self._bytes.get((k, line_bytes))
         if found is None:
-            found = self._bytes[k, line_bytes] = working_set_bytes(self.nest, self.inside[k], line_bytes)
+            found = self._bytes[k, line_bytes] = sum(
+                self.footprint_bytes(number, self.inside[k], line_bytes) for number in range(len(self.nest.references)))
+        return found
+
+    def footprint_bytes(self, number: int, edges: tuple[int, ...], line_bytes: int) -> int:
+        """Bytes that the reference of this number touches in a box, counted once."""
+        found = self._footprints.get((number, edges, line_bytes))
+        if found is None:
+            found = self._footprints[number, edges, line_bytes] = footprint_bytes(
+                self.nest.references[number], edges, line_bytes)
         return found
 
 
-def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: tuple[tuple[int, ...], ...],
-           fits: int, line_bytes: int) -> tuple[int, frozenset[int]]:
-    """Bytes, and the loops for each of whose values they move anew."""
-    outer = fits
+def _moved(number: int, boxes: Boxes, structure: tuple[Level, ...], fits: int, line_bytes: int
+           ) -> tuple[int, frozenset[int]]:
+    """Bytes of the reference of this number, and the loops for each of whose values they move anew."""
+    reference, inside, outer = boxes.nest.references[number], boxes.inside, fits
     while outer > 0 and not reference.moves_with(structure[outer - 1].loop):
         outer -= 1
     if outer == 0:
-        return footprint_bytes(reference, inside[fits], line_bytes), frozenset()
+        return boxes.footprint_bytes(number, inside[fits], line_bytes), frozenset()
     # along the nearest loop that moves it, neighbouring boxes overlap: count their union once
     edges = list(inside[fits])
     moving = structure[outer - 1].loop
     edges[moving] = inside[outer - 1][moving]
-    times = prod((_times(inside[k][structure[k].loop], structure[k].step, whole=not reference.moves_with(
-        structure[k].loop)) for k in range(outer - 1)), start=Fraction(1))
+    over, under = 1, 1   # how often it comes in, as a fraction: integers are exact, and quicker than fractions
+    for k in range(outer - 1):
+        iterations, step = inside[k][structure[k].loop], min(structure[k].step, inside[k][structure[k].loop])
+        if reference.moves_with(structure[k].loop):   # a partial last box counts as such where it is smaller
+            over, under = over * iterations, under * step
+        else:
+            over *= -(-iterations // step)
     repeating = frozenset(structure[k].loop for k in range(outer - 1))
-    return int(times * footprint_bytes(reference, tuple(edges), line_bytes)), repeating
-
-
-def _times(iterations: int, step: int, *, whole: bool) -> Fraction:
-    """How often a loop brings its box anew: a partial last one counts as such where it is smaller, else as whole."""
-    times = Fraction(iterations, min(step, iterations))
-    return Fraction(ceil(times)) if whole else times
+    return over * boxes.footprint_bytes(number, tuple(edges), line_bytes) // under, repeating
 
 
 def structure_of(edges_by_level: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -21,6 +21,7 @@ from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, pl
 from polysched.tiling.planning.block_orders import around_panels, waiting_seconds, with_blocks, without_tiles
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
 from polysched.tiling.planning.read_in_place import (
+    edges_within_pages,
     lies_well,
     read_by_few_rows,
     stays_near,
@@ -49,6 +50,7 @@ from polysched.tiling.tree.position import Position, branch, inside, is_independ
 WAVEFRONT_EDGE = LIMITS.wavefront_edge
 MOST_UNEVEN = LIMITS.most_uneven_share
 LEAST_GAIN = LIMITS.least_gain_share
+LARGER = LIMITS.larger_sizes
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
@@ -289,7 +291,7 @@ class Planner:
                 candidate=plan, level=level)
         bare = without_tiles(nest, shape, self.options.target)
         if _saves_traffic(plan, bare, problem):
-            return self.with_outer_level(plan, problem, free)
+            return self.with_outer_level(plan, problem, free, self.grown(nest, band, position, shares=problem.shares))
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
@@ -352,13 +354,27 @@ class Planner:
         return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
                        order=tuple(k for k in plan.order if edges[k] is not None))
 
-    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...]) -> BandPlan:
+    def grown(self, nest: Nest, band: Band, position: Position, *, shares: bool) -> Iterator[Nest]:
+        """The nest at larger sizes, where those assumed are guesses and threads share panels.
+
+        Operands of the sizes assumed may fit a cache that those of a program's sizes do not.
+        """
+        if shares and nest.is_box and not all(nest.expected):
+            sizes = {name: value if name in self.named else LARGER * value for name, value in self.parameters.items()}
+            yield nest_of(self.scop, position, band.members, sizes, self.named)
+
+    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...],
+                         grown: Iterable[Nest]) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
 
         Copies count, too.
 
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.
+
+        Parameters
+        ----------
+        grown : the nest at larger sizes, for which the plan shall be good as well.
         """
         target, usable = self.options.target, self.options.target.costs.usable_share
         further = [c for c in target.caches if c.size_bytes // c.shared_by * usable > 2 * inner.capacity_bytes]
@@ -377,12 +393,25 @@ class Planner:
         level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
         larger = [replace(plan, outer=(level,))] if level.order else []
 
-        def moved(p: BandPlan) -> int:
-            return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
-                p, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
+        nests = [plan.nest, *grown]
+
+        def moved(p: BandPlan) -> float:
+            """Bytes per instance, at all sizes together."""
+            return sum((_moved(replace(p, nest=nest), problem, inner, target) / nest.instances for nest in nests), 0.0)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
+
+
+def _moved(plan: BandPlan, problem: TileProblem, inner: TileProblem, target: Target) -> int:
+    """Bytes moved into a cache, those of copies and of sums in steps included.
+
+    Parameters
+    ----------
+    problem, inner : of that cache, and of the plan's tiles.
+    """
+    return _traffic(plan, problem) + lost_by_steps(plan, inner.line_bytes) + packing_bytes(
+        plan, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
 
 
 def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | None, RegisterShape | None]:
@@ -404,7 +433,7 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     in_place = replace(shape, in_place=True)
     choice = choose_tile(replace(problem, shape=in_place))
     if few and choice is not None:
-        return choice, in_place
+        return _within_pages(choice, problem, in_place, target), in_place
     if choice is not None:
         loop = choice.order[0]
         even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
@@ -412,6 +441,15 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
                                problem.line_bytes):
             return choice, in_place
     return choose_tile(problem), shape
+
+
+def _within_pages(choice: TileChoice, problem: TileProblem, shape: RegisterShape, target: Target) -> TileChoice:
+    """The choice with rows that are read in place walked from end to end, where their pages are many."""
+    edges = edges_within_pages(problem.nest, shape, choice.edges, problem.granules, problem.threads, target)
+    if edges is None or choice.order[:1] not in ((shape.columns,), ()):
+        return choice
+    inside = tuple(loop for loop in choice.order if loop not in (shape.columns, shape.inner[-1]))
+    return replace(choice, edges=edges, order=(shape.columns, shape.inner[-1], *inside), binding=("pages",))
 
 
 def free_members(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:

@@ -78,6 +78,27 @@ def waits_for_rows(nest: Nest, shape: RegisterShape, target: Target) -> bool:
     return any(waits(r) for r in read_in_lanes(nest, shape))
 
 
+def edges_within_pages(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], granules: tuple[int, ...],
+                       threads: int, target: Target) -> tuple[int, ...] | None:
+    """Edges with which tiles walk no more rows of what they read in place than there are pages at hand; None for those
+    given.
+
+    All the columns of a thread come before the next rows.  So rows are walked from end to end, a few vectors at a time,
+    which prefetchers follow, and rows a power of two apart do not push each other out before the next block of rows
+    reads them again.
+    """
+    inner, columns, pages = shape.inner[-1], shape.columns, target.costs.first_tlb_pages
+    rows = [max(r.row_elements * r.element_bytes, 1) for r in read_in_lanes(nest, shape) if r.moves_with(inner)]
+    if not rows:
+        return None
+    most = pages * max(1, target.costs.page_bytes // max(rows))
+    most -= most % granules[inner]
+    if not 0 < most < edges[inner]:
+        return None
+    share = -(-nest.extents[columns] // (threads * granules[columns])) * granules[columns]
+    return tuple(most if loop == inner else share if loop == columns else edge for loop, edge in enumerate(edges))
+
+
 def _known_reads(reference: Reference, nest: Nest, shape: RegisterShape) -> int:
     """How many blocks read each element; 0 where that is not known."""
     again = [loop for loop in (shape.rows, *shape.outer) if not reference.moves_with(loop)]

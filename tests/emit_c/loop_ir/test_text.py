@@ -40,7 +40,7 @@ from polysched.emit_c.loop_ir.loops import (
     ThreadReduction,
 )
 from polysched.emit_c.loop_ir.parser import parse_loops
-from polysched.emit_c.loop_ir.text import linear_text, loop_text
+from polysched.emit_c.loop_ir.text import LONGEST, folded, linear_text, loop_text
 from polysched.errors import SourceSyntaxError
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Binary, Literal, Load
@@ -143,6 +143,40 @@ def test_other_texts_are_refused(text: str, witness: str) -> None:
 def test_a_panel_that_nothing_fills_is_refused() -> None:
     with pytest.raises(SourceSyntaxError, match="no panel B_panel is filled around this tile"):
         parse_loops("with register_tile(loops=(), edges=(), panels=('B_panel',)): S0(i)")
+
+
+LONG = Packed(Panel("P, (", "S0", SCALED, tuple(I_ + k for k in range(20)), (4,), tuple(
+    For(f"i{k}", constant(k), N + k, 1, Block(())) for k in range(9)), True), S0, RegisterTile(
+        (), tuple(Edge(f"it's {k} (", I_, 4, False) for k in range(9)), S0))
+LONG_NODES: dict[str, Node] = {
+    "panel": LONG,
+    "loop": For("i", extreme("max", tuple(variable(f"lower{k}") for k in range(20))), N, 1, LONG),
+    "test": If(Junction("&&", tuple(Comparison("<", I_ * k, N - k) for k in range(2, 20))), S0, LONG),
+    "instance": StatementInstance("S0", tuple(quotient(I_ + k, 4, truncates=False) for k in range(20))),
+    "one argument": Local((Temporary("t", "t" * 100, (), (), ()),), S0),
+    "nothing to cut": For("v" * 150, constant(0), N, 1, S0),
+}
+
+
+@pytest.mark.parametrize("name", LONG_NODES)
+def test_a_long_node_has_a_line_per_argument_and_reads_back(name: str) -> None:
+    text = loop_text(LONG_NODES[name])
+    assert parse_loops(text) == LONG_NODES[name]
+    assert all(len(line) <= LONGEST + 40 for line in text.splitlines()) or name == "nothing to cut", text
+
+
+def test_every_loop_of_a_long_panel_has_a_line() -> None:
+    lines = [line.strip() for line in loop_text(LONG).splitlines()]
+    assert "loop(i0, 0, n)," in lines
+    assert "loop(i8, 8, n + 8)," in lines
+    assert lines[0] == "with packed("
+    assert "name='P, (',"  in lines
+
+
+def test_a_short_node_keeps_its_line() -> None:
+    text = "S0(i, j + 1)"
+    assert list(folded(text)) == [text]
+    assert list(folded("")) == [""]
 
 
 def test_types_are_told_apart() -> None:

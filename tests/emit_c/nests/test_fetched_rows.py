@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 import polysched
 from polysched.emit_c import CSource
 from polysched.scop import from_c_text
+from polysched.target import CacheLevel, Target
+from polysched.tiling import TilingOptions
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import tiles
 
@@ -35,8 +38,16 @@ def program(passes: str = PASSES, *, rows: int = 2000, columns: int = 203, after
             f"  for (int i = 0; i < {rows}; i++) {{{body}\n  }}\n#pragma endscop\n}}\n")
 
 
-def emitted(text: str, vector_bits: int = 512) -> CSource:
-    options = polysched.PipelineOptions(vector_bits=vector_bits, scheduler="original")
+def caches(first: int, second: int) -> tuple[CacheLevel, CacheLevel]:
+    return CacheLevel(level=1, size_bytes=first), CacheLevel(level=2, size_bytes=second)
+
+
+MACHINE = Target(vector_bits=512, vector_registers=32, caches=caches(48 << 10, 2 << 20))
+
+
+def emitted(text: str, vector_bits: int = 512, target: Target = MACHINE) -> CSource:
+    options = polysched.PipelineOptions(
+        vector_bits=vector_bits, scheduler="original", tiling=TilingOptions(target=target))
     return polysched.optimize(from_c_text(text), options).source
 
 
@@ -73,6 +84,14 @@ def test_the_loop_that_computes_fetches_what_the_next_iteration_reads_first(
 ])
 def test_what_gains_nothing_is_not_fetched(text: str) -> None:
     assert not fetches_of(emitted(text))
+
+
+@pytest.mark.parametrize(("first", "second", "fetched"), [
+    (48 << 10, 2 << 20, True), (1 << 10, 2 << 20, False), (48 << 10, 4 << 20, False)])
+def test_the_caches_of_the_machine_decide(first: int, second: int, fetched: bool) -> None:
+    """Rows of 812 bytes, of an array of 1.6 MB."""
+    machine = replace(MACHINE, caches=caches(first, second))
+    assert bool(fetches_of(emitted(program(), target=machine))) is fetched
 
 
 def test_rows_that_are_written_later_are_fetched_where_vectors_are_narrower_than_a_line(tmp_path: Path) -> None:

@@ -54,3 +54,23 @@ def test_sums_go_in_step(case: str, tmp_path: Path) -> None:
             results.append(arrays)
         for mine, theirs in zip(*results, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(("bits", "rows"), [(128, 4), (256, 8), (512, 16)])
+def test_lanes_that_lie_apart_make_blocks_of_two_vectors(bits: int, rows: int, tmp_path: Path) -> None:
+    head = HEAD.replace("A[restrict n][n]", "A[restrict n][2 * n]")
+    body = SOLVE.replace("A[i][j]", "A[j][2 * i]").replace("A[i][i]", "b[i]")
+    made = polysched.optimize(from_c_text(head + body + TAIL), polysched.PipelineOptions(
+        vector_bits=bits, scheduler="original")).source
+    assert {tile.edges[0].count for tile in tiles(made.loops) if tile.edges} == {rows}, made.text
+    new = load(head.replace("#pragma scop\n", "") + made.text + "}\n", tmp_path)
+    old = load(head + body + TAIL, tmp_path)
+    for n in (1, rows - 1, rows, rows + 1, 3 * rows + 1):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, 2 * n)), random.random(n), random.random(n)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for mine, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(mine, theirs)

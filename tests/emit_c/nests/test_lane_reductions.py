@@ -39,6 +39,8 @@ REFUSED = {
 IN_ORDER = {
     "one of two": ("for (int i = 0; i < n; i++) r[0] += A[i] > 0.5 ? A[i] : B[i];", "double"),
     "by branches": ("for (int i = 0; i < n; i++) if (A[i] > B[i]) r[0] += A[i]; else r[0] += B[i];", "float"),
+    "an assignment": ("for (int i = 0; i < n; i++) r[0] = r[0] + (A[i] > 0.5 ? A[i] : B[i]);", "double"),
+    "a choice of sums": ("for (int i = 0; i < n; i++) r[0] = A[i] > 0.5 ? r[0] + A[i] : B[i] + r[0];", "float"),
     "a difference": ("for (int i = 0; i < n; i++) r[0] -= A[i] != B[i] ? B[i] : 3.0;", "double"),
     "a product": ("for (int i = 0; i < n; i++) r[0] *= A[i] < 1 ? A[i] : 1;", "double"),
     "a float of doubles": ("for (int i = 0; i < n; i++) r[0] += A[i] > 0.1 ? A[i] * 1.1 : B[i];", "float"),
@@ -50,6 +52,8 @@ IN_ORDER = {
 LEFT_IN_ORDER = {
     "nothing is chosen": "for (int i = 0; i < n; i++) r[0] += A[i];",
     "a product may be rounded with the sum": "for (int i = 0; i < n; i++) r[0] += (A[i] > 0.5 ? A[i] : 2) * B[i];",
+    "an assignment that chooses nothing": "for (int i = 0; i < n; i++) r[0] = r[0] + A[i];",
+    "a branch that leaves the sum": "for (int i = 0; i < n; i++) r[0] = A[i] > 0.5 ? r[0] + A[i] : r[0];",
     "the choice depends on the sum": "for (int i = 0; i < n; i++) r[0] += r[0] > 3 ? A[i] : B[i];",
     "elements apart": "for (int i = 0; 2 * i < n; i++) r[0] += A[2 * i] > 0.5 ? A[2 * i] : B[2 * i];",
 }

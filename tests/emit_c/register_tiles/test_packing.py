@@ -6,10 +6,11 @@ import pytest
 
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, variable
 from polysched.emit_c.loop_ir.loops import Block, For
-from polysched.emit_c.register_tiles.packing import ROW_GRID_BYTES, arrays_of, constant_extent, off_the_grid
+from polysched.emit_c.register_tiles.packing import arrays_of, constant_extent, off_the_grid
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from polysched.scop.body import assignments
+from polysched.target import CacheLevel, Target
 from polysched.tiling import TilingOptions
 from tests.emit_c.nodes import panels
 from tests.scop.c_frontend.read_region import in_function
@@ -45,12 +46,14 @@ def test_the_arrays_of_a_value() -> None:
 
 
 @pytest.mark.parametrize("line_bytes", [64, 128])
-@pytest.mark.parametrize("columns", [ROW_GRID_BYTES // 8, ROW_GRID_BYTES // 8 + 3])
-def test_rows_of_a_panel_do_not_share_the_sets_of_a_cache(columns: int, line_bytes: int) -> None:
-    row = off_the_grid(columns, 8, line_bytes)
-    assert row >= columns
-    assert row * 8 % ROW_GRID_BYTES
-    assert row - columns in (0, line_bytes // 8)
+@pytest.mark.parametrize(("ways", "grid"), [(8, 1024), (2, 4096), (0, 1024)])
+@pytest.mark.parametrize("more", [0, 3])
+def test_rows_of_a_panel_do_not_share_the_sets_of_a_cache(more: int, ways: int, grid: int, line_bytes: int) -> None:
+    columns = grid // 8 + more
+    row = off_the_grid(columns, 8, Target(caches=(
+        CacheLevel(level=1, size_bytes=1 << 15, line_bytes=line_bytes, ways=ways),)))
+    assert row * 8 % grid
+    assert row - columns == (0 if more else line_bytes // 8)
 
 
 def test_packed_operands_are_those_asked_for() -> None:

@@ -63,6 +63,13 @@ def test_rows_without_overlap_keep_their_loads(bits: int, body: str) -> None:
     assert SHUFFLE not in text
 
 
+@pytest.mark.parametrize(("registers", "carries"), [(32, True), (2, False)])
+def test_half_of_the_registers_may_go_from_vector_to_vector(registers: int, carries: bool) -> None:
+    source = emit(marked(from_c_text(program(BODIES["one step"], "double")), LOOPS),
+                  options=EmitOptions(vector_bits=512, vector_registers=registers))
+    assert (SHUFFLE in source.text) is carries
+
+
 @pytest.mark.parametrize("name", ["one step", "ahead only", "ahead of what is written"])
 def test_nothing_is_read_that_the_program_does_not_read(name: str, tmp_path: Path) -> None:
     """What stands behind the last element that is read may not be there."""

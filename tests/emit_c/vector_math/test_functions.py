@@ -42,14 +42,19 @@ NAMES = {**UNARY, **BINARY}
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def text_of(names: Iterable[str], vector_bits: int) -> tuple[str, dict[tuple[str, np.dtype], dict[int, str]]]:
+ELEMENTS = {FLOAT: FLOAT32, DOUBLE: FLOAT64}
+
+
+def text_of(names: Iterable[str], vector_bits: int, dtypes: Iterable[np.dtype] = tuple(ELEMENTS)
+            ) -> tuple[str, dict[tuple[str, np.dtype], dict[int, str]]]:
     """Functions `r[i] = name(x[i], y[i])`, all in one text, and what they are called, by name, type and lanes."""
     taken = TakenNames(used=frozenset(), visible=frozenset())
     types = VectorTypes(taken)
     math = VectorMath(taken, types, vector_bits)
     bodies, made = [], {}
     for name in names:
-        for dtype, element in ((FLOAT, FLOAT32), (DOUBLE, FLOAT64)):
+        for dtype in dtypes:
+            element = ELEMENTS[dtype]
             function = name + ("f" if element is FLOAT32 else "")
             made[name, dtype] = {lanes: f"{function}_in_{lanes}"
                                  for lanes in (1, *(bits // element.bits for bits in (128, 256, 512)))}
@@ -72,15 +77,14 @@ def build_with(build: tuple[str, ...], text: str, *output: str) -> None:
 
 
 @cache
-def compiled(build: tuple[str, ...], vector_bits: int, name: str) -> dict[np.dtype, dict[int, ctypes._CFuncPtr]]:
-    """The functions of one name, by type and number of lanes."""
-    text, made = text_of([name], vector_bits)
+def compiled(build: tuple[str, ...], vector_bits: int, name: str, dtype: np.dtype) -> dict[int, ctypes._CFuncPtr]:
+    """The functions of one name and type, by number of lanes."""
+    text, made = text_of([name], vector_bits, [dtype])
     folder = Path(tempfile.mkdtemp(prefix="polysched-vector-math-"))
     atexit.register(shutil.rmtree, folder)
     build_with(build, text, "-shared", "-o", str(folder / "functions.so"), "-lm")
     loaded = ctypes.CDLL(str(folder / "functions.so"))
-    return {dtype: {lanes: getattr(loaded, function) for lanes, function in functions.items()}
-            for (_, dtype), functions in made.items()}
+    return {lanes: getattr(loaded, function) for lanes, function in made[name, dtype].items()}
 
 
 def called(function: ctypes._CFuncPtr, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -167,7 +171,7 @@ def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[
     if shutil.which(build[0]) is None:
         pytest.skip(f"no {build[0]}")
     x, y, want = cases(name, dtype)
-    results = {lanes: called(f, x, y) for lanes, f in compiled(build, vector_bits, name)[dtype].items()}
+    results = {lanes: called(f, x, y) for lanes, f in compiled(build, vector_bits, name, dtype).items()}
     for lanes, got in results.items():
         assert np.array_equal(got, results[1], equal_nan=True), f"{lanes} lanes give other values than one"
         apart = errors(got, want)
@@ -195,7 +199,7 @@ def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: n
     x, y = rng.uniform(0.01, 8, 1600).astype(dtype), rng.uniform(-8, 8, 1600).astype(dtype)
     want = exact(name, x, y)
     build = ("gcc", *FINITE_ONLY)
-    both = [item for bits in (512, 256) for item in compiled(build, bits, name)[dtype].items()]
+    both = [item for bits in (512, 256) for item in compiled(build, bits, name, dtype).items()]
     for lanes, function in both:
         assert errors(called(function, x, y), want).max() <= BOUND, f"{lanes} lanes"
 
@@ -211,7 +215,7 @@ def test_large_arguments_take_the_library_lane_by_lane(name: str) -> None:
         for lane, large in ((0, 1e7), (1, -3e20), (21, 1e30), (63, 1.5e9)):
             x[lane] = large
         for build in (BUILDS[0], BUILDS[2]):
-            for function in compiled(build, 512, name)[np.dtype(dtype)].values():
+            for function in compiled(build, 512, name, np.dtype(dtype)).values():
                 got = called(function, x, x)
                 assert [got[lane] for lane in (0, 1, 21, 63)] == [scalar(float(x[lane])) for lane in (0, 1, 21, 63)]
                 small = np.abs(x) < 100

@@ -70,6 +70,15 @@ def test_every_quotient_is_that_of_a_division(dtype: type[np.floating], tmp_path
         assert not wrong.any(), (divisor, padded[wrong][:3], quotients[wrong][:3], expected[wrong][:3])
 
 
+@pytest.mark.parametrize(("divider", "lanes", "gains"), [
+    (256, 16, True), (256, 8, False), (128, 8, True), (512, 16, False), (256, 32, False)])
+def test_vectors_that_a_core_divides_at_once_are_divided(divider: int, lanes: int, gains: bool) -> None:
+    taken = TakenNames(used=frozenset(), visible=frozenset())
+    math = VectorMath(taken, VectorTypes(taken), 512, divider)
+    assert (math.quotient(BY_NAME["float32"], lanes) is not None) is gains
+    assert math.unused(VectorTypes(taken)).divider_bits == divider
+
+
 @pytest.mark.parametrize(("statement", "element", "shared"), [
     ("y[i][j] = x[i][j] / s[i];", "float", True),
     ("y[i][j] /= s[i];", "double", True),

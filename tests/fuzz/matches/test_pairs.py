@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,8 @@ from polysched.fuzz.matches.c_tree import (
 from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.near_misses import MISSES, missed
-from polysched.fuzz.matches.pairs import HEAD, NEAR_MISS, SAME, Pair, description_text, pair
-from polysched.fuzz.matches.units import unit
+from polysched.fuzz.matches.pairs import HEAD, NEAR_MISS, PROGRAMS_PER_UNIT, SAME, Pair, description_text, pair
+from polysched.fuzz.matches.units import Unit, unit
 from polysched.fuzz.matches.words import WORDS, keeps_tables
 from polysched.target import find_compiler
 
@@ -59,11 +60,17 @@ def test_descriptions_are_drawn_with_all_that_a_user_writes() -> None:
     assert used == set(TYPES)
 
 
+def of_units(count: int, wanted: Callable[[Unit], bool]) -> Iterator[int]:
+    """The numbers of pairs whose description is of some kind; a pair takes ten times as long as a description."""
+    return (seed for number in range(count // PROGRAMS_PER_UNIT) if wanted(unit(number))
+            for seed in range(number * PROGRAMS_PER_UNIT, (number + 1) * PROGRAMS_PER_UNIT))
+
+
 def test_what_is_saturated_is_converted_as_an_argument_is() -> None:
     """`sat_i16` of an unsigned sum sees a signed one."""
     seen = set()
-    for own in map(pair, range(5000)):
-        if own.unit.kind != "saturating" or own.relation != SAME or own.words:
+    for own in map(pair, of_units(5000, lambda described: described.kind == "saturating")):
+        if own.relation != SAME or own.words:
             continue
         for e in walk(own.programs[0].body):
             if isinstance(e, Choice) and isinstance(e.test, Binary) and e.test.right in (
@@ -140,7 +147,8 @@ def test_a_near_miss_changes_one_thing() -> None:
 
 
 def test_tables_are_read_inside() -> None:
-    tables = [p for p in map(pair, range(3000)) if any(isinstance(e, Looked) for e in walk(p.unit.function.body))]
+    tables = [pair(seed) for seed in of_units(3000, lambda described: any(
+        isinstance(e, Looked) for e in walk(described.function.body)))]
     assert len(tables) > 20
     assert all(keeps_tables(program) for p in tables for program in p.programs)
 

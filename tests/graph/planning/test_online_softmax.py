@@ -12,10 +12,12 @@ from polysched.graph.passes.registry import standard
 from polysched.graph.planning import online_softmax as module
 from polysched.graph.planning.online_softmax import online_softmax
 
+CACHE_BYTES = 512   # rows of 8 floats are long beside it, and blocks have 4
+
 
 @pytest.fixture(autouse=True)
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, least_online_row=8, online_block=4))
+    monkeypatch.setattr(module, "LIMITS", replace(module.LIMITS, online_rows=4, online_block_rows=8))
 
 
 def attention(keys: int, mask: str = "") -> Graph:
@@ -52,7 +54,7 @@ def in_blocks(graph: Graph) -> bool:
 @pytest.mark.parametrize("keys", [8, 12, 64])
 def test_blocks_compute_the_softmax_of_whole_rows(keys: int) -> None:
     graph = attention(keys)
-    after, inputs = online_softmax(graph), inputs_of(graph)
+    after, inputs = online_softmax(graph, CACHE_BYTES), inputs_of(graph)
     assert in_blocks(after)
     wide = {n: a.astype(np.float64) for n, a in inputs.items()}
     difference = np.abs(interpret(after, inputs)["y"] - interpret(graph, inputs)["y"])
@@ -63,7 +65,7 @@ def test_blocks_compute_the_softmax_of_whole_rows(keys: int) -> None:
 @pytest.mark.parametrize("mask", ["[5, 12]", "[2, 1, 12]", "[12]", "[5, 1]"])
 def test_masks_are_blocked_with_the_scores(mask: str) -> None:
     graph = attention(12, mask)
-    after, inputs = online_softmax(graph), inputs_of(graph)
+    after, inputs = online_softmax(graph, CACHE_BYTES), inputs_of(graph)
     inputs["mask"][..., :1] = -np.inf
     if inputs["mask"].shape[-1] > 1:
         inputs["mask"][..., 4:8] = -np.inf   # a whole block
@@ -76,7 +78,7 @@ def test_rows_that_are_masked_as_a_whole_stay_no_numbers() -> None:
     inputs = inputs_of(graph)
     inputs["mask"][2] = -np.inf
     with np.errstate(all="ignore"):
-        found = interpret(online_softmax(graph), inputs)["y"]
+        found = interpret(online_softmax(graph, CACHE_BYTES), inputs)["y"]
     assert np.isnan(found[:, 2]).all()
     assert np.isfinite(np.delete(found, 2, axis=1)).all()
 
@@ -84,7 +86,7 @@ def test_rows_that_are_masked_as_a_whole_stay_no_numbers() -> None:
 @pytest.mark.parametrize("keys", [4, 7, 11, 13])
 def test_short_rows_and_those_without_a_divisor_stay(keys: int) -> None:
     graph = attention(keys)
-    assert not in_blocks(online_softmax(graph))
+    assert not in_blocks(online_softmax(graph, CACHE_BYTES))
 
 
 def test_a_softmax_that_is_seen_or_along_another_dimension_stays() -> None:
@@ -98,8 +100,8 @@ def test_a_softmax_that_is_seen_or_along_another_dimension_stays() -> None:
       let y = MatMul(p, v)
       return y
     }"""))
-    assert not in_blocks(online_softmax(seen))
-    assert not in_blocks(online_softmax(other))
+    assert not in_blocks(online_softmax(seen, CACHE_BYTES))
+    assert not in_blocks(online_softmax(other, CACHE_BYTES))
 
 
 def test_scores_that_are_given_are_moved() -> None:
@@ -108,6 +110,6 @@ def test_scores_that_are_given_are_moved() -> None:
       let y = MatMul(p, v)
       return y
     }"""))
-    after, inputs = online_softmax(graph), inputs_of(graph)
+    after, inputs = online_softmax(graph, CACHE_BYTES), inputs_of(graph)
     assert in_blocks(after)
     np.testing.assert_allclose(interpret(after, inputs)["y"], interpret(graph, inputs)["y"], rtol=1e-5, atol=1e-6)

@@ -16,7 +16,8 @@ MACHINE = Target(frequency_hz=1e9, caches=(CacheLevel(level=1, size_bytes=1 << 1
 REPORTS = [{"phase": "measuring"}, {"measured": "team", "seconds": [9.0, 8.0, 10.0]},
            {"measured": "barrier", "seconds": [2.0, 4.0, 2.0]}, {"measured": "row", "seconds": [-1e-9, 5e-9, 9e-9]},
            {"measured": "vector", "seconds": [1e-9, 1e-9, 2e-9]},
-           {"measured": "allocation", "seconds": [3.0]}, {"measured": "byte", "level": 0, "seconds": [0.5, 0.25, 0.5]}]
+           {"measured": "allocation", "seconds": [3.0]}, {"measured": "byte", "level": 0, "seconds": [0.5, 0.25, 0.5]},
+           {"measured": "shared byte", "seconds": [0.25, 0.125, 0.25]}]
 
 
 def test_figures_have_the_units_of_costs() -> None:
@@ -27,11 +28,13 @@ def test_figures_have_the_units_of_costs() -> None:
     assert (figures["row_cycles"].value, figures["row_cycles"].least, figures["row_cycles"].shipped) == (5.0, 0.0, 7)
     assert figures["vector_slowdown"].value == 2.0        # one a cycle, of two that the ports say
     assert figures["line_memory"].value == 32.0
+    assert (figures["memory_cores"].value, figures["memory_cores"].most) == (2.0, 4.0)
+    assert found.of_target(MACHINE).costs.memory_cores == 2.0
     assert found.bandwidth == ((0, 2.0),)
 
 
 def test_one_thread_has_no_team() -> None:
-    found = calibrated([r for r in REPORTS if r.get("measured") not in ("team", "barrier")], MACHINE, 1,
+    found = calibrated([r for r in REPORTS if r.get("measured") not in ("team", "barrier", "shared byte")], MACHINE, 1,
                        compiler="gcc", disturbed=True)
     assert {f.name for f in found.figures} == {
         "row_cycles", "allocation_seconds", "vector_slowdown", "line_memory"}

@@ -32,7 +32,8 @@ class Machine:
                 "calibrate_rows": lambda sums, data, rows, length: self.spend(rows * (START + EACH * length)),
                 "calibrate_allocation": lambda count, size: self.spend(count * size * 1e-12),
                 "peak_float32": lambda count: self.spend(count * CHAINS * 1e-9), "stream_step": lambda: 24,
-                "stream": self.stream}
+                "stream": self.stream,
+                "stream_threads": lambda address, words, count, threads: self.stream(address, words, count / threads)}
         return SimpleNamespace(**{name: SimpleNamespace(call=f) for name, f in made.items()})
 
     def stream(self, address: int, words: int, count: int) -> None:
@@ -99,3 +100,10 @@ def test_a_multiply_add_is_one_of_many_and_a_block_is_one(machine: Machine) -> N
     (block,) = reported("measure_allocation", machine)
     assert vector["seconds"] == pytest.approx([1e-9] * TRIALS)
     assert block["seconds"] == pytest.approx([BLOCK_BYTES * 1e-12] * TRIALS)
+
+
+def test_memory_is_read_by_all_threads_in_whole_steps_of_each(machine: Machine) -> None:
+    (report,) = reported("measure_shared_memory", machine, 10_000, 3)
+    assert report["measured"] == "shared byte"
+    assert {words % (3 * 24) for words, _ in machine.asked} == {0}
+    assert report["seconds"] == pytest.approx([1e-10 / 3] * TRIALS)

@@ -54,7 +54,7 @@ def test_other_loops_of_the_file_are_found(caplog: pytest.LogCaptureFixture) -> 
         (found,) = all_from_c_text(text, path="both.c", autodetect=True)
     assert found.name == "g"
     (told,) = (r.getMessage() for r in caplog.records)
-    assert told.startswith("both.c:2: the loop stays as it is: ")
+    assert told.startswith("both.c:2: the `for` loop stays as it is: ")
     assert "reading the region takes more than" in told
 
 
@@ -64,8 +64,8 @@ def test_a_smaller_region_is_looked_for_inside(caplog: pytest.LogCaptureFixture)
         (found,) = all_from_c_text(text, path="inside.c", autodetect=True)
     assert [s.depth for s in found.statements] == [1]
     whole, part = (r.getMessage() for r in caplog.records)
-    assert whole.startswith("inside.c:1: the loop is transformed inside only: ")
-    assert "the loop stays as it is: " in part
+    assert whole.startswith("inside.c:1: the `for` loop stays as it is, and loops inside it are transformed: ")
+    assert "the `for` loop stays as it is: " in part
     assert "reading the region takes more than" in part
 
 

@@ -11,10 +11,12 @@ from polysched.scheduling import pluto
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
-from polysched.tiling import TilingOptions
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling import TilingOptions, tile
 from polysched.tiling.options import BandOptions
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.plan import plan_bands
+from tests.schedules import pluto_of
 from tests.scop.c_frontend.read_region import in_function
 from tests.tiling import kernels
 from tests.tiling.planning.test_tile_search import SMALL
@@ -91,3 +93,25 @@ def test_single_bands_may_be_decided_otherwise() -> None:
     other = plans(kernels.product(), sizes=4, register=False, bands={7: BandOptions(sizes=2)})[0]
     assert isinstance(other, BandPlan)
     assert other.edges == (4, 4, 4)
+
+
+SERVER = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
+    CacheLevel(level=1, size_bytes=48 << 10, ways=12), CacheLevel(level=2, size_bytes=2 << 20, ways=16),
+    CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
+DOUBLES = """void f(int n, double C[n][n], double A[n][n], double B[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("parameters", "steps"), [({}, True), ({"n": 1024}, False), ({"n": 2048}, True)])
+def test_sizes_that_are_guesses_may_be_larger(parameters: dict[str, int], steps: bool) -> None:
+    """All of B fits the last cache for 1024, and does not for 2048: steps serve both."""
+    (band,) = tile(pluto_of(DOUBLES), TilingOptions(target=SERVER, parameters=parameters)).bands
+    assert band.plan is not None
+    assert band.plan.in_steps == steps

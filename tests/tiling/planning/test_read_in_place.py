@@ -178,3 +178,19 @@ def _check_sums(m: int, n: int, k: int, emitted: str, tmp_path: Path) -> None:
     expected = c + a @ b
     load(emitted, tmp_path).f(*(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
     assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize(("m", "n", "k", "edges"), [
+    (16, 1024, 1024, (None, 528, 64)),   # rows of a page each, on two threads
+    (8, 1024, 1024, (None, 528, 64)),
+    (16, 256, 1024, (None, 128, 256)),   # four rows a page
+    (16, 4096, 56, (None, 528, None)),   # no more rows than pages
+])
+def test_few_rows_walk_no_more_pages_than_the_first_tlb_knows(
+        m: int, n: int, k: int, edges: tuple[int | None, ...]) -> None:
+    _, tiled = tiled_product(m, n, k)
+    plan = plan_of(tiled)
+    assert plan.shape is not None
+    assert plan.shape.in_place
+    assert plan.edges == edges
+    assert plan.order == ((1,) if edges[2] is None else (1, 2))

@@ -18,11 +18,11 @@ from itertools import product
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.scop.c_frontend.declarations.written_loops import keyword_of
 from polysched.scop.c_frontend.detection.bare_bodies import WORDS_AHEAD
 from polysched.scop.c_frontend.detection.left_loops import left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import LOOPS, SyntaxRegion, everything, place
-from polysched.scop.c_frontend.rewrites.counted_while import keyword_of
 from polysched.scop.c_frontend.text.directives import goes_with_loop, with_conditional_pragmas
 from polysched.scop.c_frontend.text.preprocess import SourceFile
 from polysched.scop.c_frontend.text.regions import TextRegion

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from pycparser import c_ast
 
 from polysched.errors import PolyschedError, SourceLocation
+from polysched.scop.c_frontend.declarations.written_loops import named_loop
 from polysched.scop.c_frontend.parse import LOOPS, everything
 
 
@@ -28,7 +29,7 @@ def left_loops(node: c_ast.Node, is_own: Callable[[c_ast.Node], bool], taken: Se
         return
     if any(below in taken for below in everything(node)):
         if own := reasons.get(node):
-            yield _line(node, "is transformed inside only", own)
+            yield _line(node, "stays as it is, and loops inside it are transformed", own)
         for _, child in node.children():
             yield from left_loops(child, is_own, taken, reasons)
         return
@@ -52,8 +53,8 @@ def _deepest(node: c_ast.Node, reasons: Mapping[c_ast.Node, PolyschedError]) -> 
 def _line(loop: c_ast.Node, becomes: str, reason: PolyschedError | None) -> str:
     where = SourceLocation(str(loop.coord.file), int(loop.coord.line))
     if reason is None:
-        return f"{where}: the loop {becomes}: it is no statement of a block"
-    return left_line(where, f"the loop {becomes}", reason)
+        return f"{where}: {named_loop(loop)} {becomes}: it is no statement of a block"
+    return left_line(where, f"{named_loop(loop)} {becomes}", reason)
 
 
 def left_line(where: SourceLocation, becomes: str, reason: PolyschedError) -> str:

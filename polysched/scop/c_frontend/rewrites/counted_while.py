@@ -8,38 +8,11 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.declarations.written_loops import For, ForInside, ForOfDo, keyword_of, loop_text
+from polysched.scop.c_frontend.parse import LOOPS, everything
 from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import counted_down, one_less, replaced, touches
 from polysched.scop.c_frontend.rewrites.endless import with_condition
-
-
-class For(c_ast.For):  # type: ignore[misc]
-    """A `for` that stands in the text as another loop; syntax trees are walked by the names of classes."""
-
-    keyword = "while"
-
-
-class ForOfDo(For):
-    """One that stands there as `do`."""
-
-    keyword = "do"
-
-
-class ForInside(For):
-    """One that is only a part of what stands there, so that it can make no region."""
-
-    keyword = ""
-
-
-ForOfDo.__name__ = ForInside.__name__ = "For"
-
-
-def keyword_of(node: c_ast.Node) -> str | None:
-    """The word that a loop or condition begins with in the text; None for other statements."""
-    if isinstance(node, For):
-        return node.keyword
-    return {c_ast.For: "for", c_ast.If: "if", c_ast.While: "while", c_ast.DoWhile: "do"}.get(type(node))
 
 
 def counted_loops(items: Sequence[c_ast.Node], before: Sequence[c_ast.Node] = ()) -> tuple[c_ast.Node, ...]:
@@ -66,6 +39,7 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
     if isinstance(node, c_ast.Compound):
         node.block_items = list(counted_loops(node.block_items or ()))
         return node
+    head = loop_text(node) if isinstance(node, LOOPS) else ""
     rewrite_bodies(node, lambda below: (_rewritten(below, ()),))
     loop = with_condition(node)
     made: c_ast.Node | None = None
@@ -75,9 +49,18 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
         made = _do(_stepping_last(loop), before)
     elif isinstance(loop, c_ast.For):
         made = loop
-    if isinstance(made, For) and made.keyword:
-        made.keyword = keyword_of(node) or ""
+    if made is not None and made is not loop:
+        _name(made, keyword_of(node) or "", head)
     return made or node
+
+
+def _name(made: c_ast.Node, keyword: str, head: str) -> None:
+    """Tell a loop, or the one in a block, how it stands in the text."""
+    if isinstance(made, For) and made.keyword:
+        made.keyword = keyword
+    for part in (made, *block(made)):
+        if isinstance(part, For) and not part.head:
+            part.head = head
 
 
 def _counted(node: c_ast.While | c_ast.DoWhile, test: c_ast.Node) -> c_ast.For | None:

@@ -30,20 +30,21 @@ def test_nothing_is_said_where_every_loop_is_in_a_region(caplog: pytest.LogCaptu
 def test_a_loop_beside_a_region_is_told_with_its_reason(
         caplog: pytest.LogCaptureFixture, loop: str, reason: str) -> None:
     (line,) = told(caplog, f"{FOUND}\n{loop}")
-    assert line.startswith("in.c:4: the loop stays as it is: ")
+    assert line.startswith(f"in.c:4: the `{loop.split(' ')[0]}` loop stays as it is: ")
     assert reason in line
     assert "\n" not in line
 
 
 def test_a_nest_is_told_once_with_the_reason_of_its_innermost_loop(caplog: pytest.LogCaptureFixture) -> None:
     (line,) = told(caplog, f"{FOUND}\nfor (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    printf(\"x\");")
-    assert line == ("in.c:4: the loop stays as it is: line 6: a call whose result is not used must have side effects "
-                    "(`printf(\"x\")`)")
+    assert line == ("in.c:4: the `for` loop stays as it is: line 6: a call whose result is not used must have side "
+                    "effects (`printf(\"x\")`)")
 
 
 def test_a_loop_around_regions_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
     (line,) = told(caplog, f"for (int t = 0; t < n; t++) {{\n  printf(\"x\");\n  {FOUND}\n}}")
-    assert line.startswith("in.c:3: the loop is transformed inside only: line 4: a call whose result is not used")
+    assert line.startswith("in.c:3: the `for` loop stays as it is, and loops inside it are transformed: line 4: a "
+                           "call whose result is not used")
 
 
 def test_every_loop_is_told_where_nothing_is_found(caplog: pytest.LogCaptureFixture) -> None:
@@ -55,9 +56,9 @@ def test_every_loop_is_told_where_nothing_is_found(caplog: pytest.LogCaptureFixt
 def test_a_block_that_a_macro_writes_as_a_loop_is_none(caplog: pytest.LogCaptureFixture) -> None:
     assert told(caplog, f"{FOUND}\n#define CHECK(x) do {{ printf(\"%d\", x); }} while (0)\nCHECK(n);\n") == []
     (line,) = told(caplog, f"{FOUND}\n#define ALL(x) do {{ while (x) printf(\"x\"); }} while (0)\nALL(a[0]);\n")
-    assert line.startswith("in.c:5: the loop stays as it is: ")
+    assert line.startswith("in.c:5: the `while` loop stays as it is: ")
 
 
 def test_a_label_in_front_of_a_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
     (line,) = told(caplog, f"{FOUND}\nif (n > 7) goto out;\nn = n / 2;\nout:\n{FOUND}")
-    assert line == "in.c:7: the loop stays as it is: a label stands in front of the loop"
+    assert line == "in.c:7: the `for` loop stays as it is: a label stands in front of the loop"
