@@ -23,7 +23,7 @@ from polysched.scop.scop import Scop, Statement
 Iterators: TypeAlias = Mapping[str, Linear]
 
 
-MOST_ROUNDS = 3
+MOST_ROUNDS = LIMITS.most_rounds
 """Quotients of a dividend that the innermost loop does not move, which comparisons tell apart."""
 
 
