@@ -194,3 +194,11 @@ def test_few_rows_walk_no_more_pages_than_the_first_tlb_knows(
     assert plan.shape.in_place
     assert plan.edges == edges
     assert plan.order == ((1,) if edges[2] is None else (1, 2))
+
+
+@pytest.mark.parametrize(("m", "n", "k", "copied"), [(16, 1024, 1024, False), (64, 3136, 256, True)])
+def test_rows_beside_an_operand_in_place_are_copied_where_they_leave_the_first_cache(
+        m: int, n: int, k: int, copied: bool) -> None:
+    text = emit(tiled_product(m, n, k)[1], options=EmitOptions(vector_bits=512)).text
+    assert "B_panel" not in text
+    assert ("A_panel" in text) == copied
