@@ -79,6 +79,10 @@ class TilingLimits:
         100_000, unit="isl operations",
         source="for one access; those of the tests' kernels take less than a tenth of it")
 
+    # footprints/traffic.py
+    kept_footprints: int = constant(
+        1 << 16, unit="footprints", source="of boxes; a search asks for that of the same box again and again")
+
     # planning/block_orders.py
     largest_panel_bytes: int = constant(
         1 << 21, unit="bytes", source="of memory for a packed operand of one tile; which cache keeps it the models say")
