@@ -88,6 +88,7 @@ class Kernel:
         direct = self._calls.direct_for(signature_of(args)) if by_place else None
         if direct is not None and (passed := direct[1].values_for(args)) is not None:
             self._last, self.fallback_reason = direct[0], None
+            self.choice = direct[2]
             return direct[1].run(passed, args)
         values = self._bound(args, kwargs)
         try:
@@ -101,13 +102,13 @@ class Kernel:
             return self._plain(str(reason), args, kwargs)
         if sizes is None:
             return self.function(*args, **kwargs)
-        self.fallback_reason = None
+        self.fallback_reason, code = None, found
         if self.options.safe:
             self.choice = self._chosen(found, values, sizes)
             if self.choice.code is Code.PYTHON:
                 return self.function(*args, **kwargs)
-            found = found.as_written if self.choice.code is Code.AS_WRITTEN else found
-        call = found.prepare(values, sizes)
+            code = found.as_written if self.choice.code is Code.AS_WRITTEN else found
+        call = code.prepare(values, sizes)
         try:
             call.run()
         except REASONS_TO_FALL_BACK as reason:   # code for sizes that an instruction does not fit; nothing has run
@@ -115,15 +116,15 @@ class Kernel:
                 raise
             return self._plain(str(reason), args, kwargs)
         call.copy_back()
-        if not self.options.safe:
-            self._keep_direct(found, sizes, values)
+        self._keep_direct(found, code, sizes, values)
         return call.returned()
 
-    def _keep_direct(self, found: Specialisation, sizes: Mapping[str, int], values: Mapping[str, Any]) -> None:
-        """Remember how the next call with arguments like these goes straight to the code."""
+    def _keep_direct(self, found: Specialisation, code: Specialisation, sizes: Mapping[str, int],
+                     values: Mapping[str, Any]) -> None:
+        """Remember how the next call with arguments like these goes straight to the code that was chosen."""
         with self._lock:
-            self._calls.keep_direct(signature_of(values.values()), found, lambda: found.direct(
-                values, sizes, OuterNames(self.function, found.python.captured)))
+            self._calls.keep_direct(signature_of(values.values()), found, lambda: code.direct(
+                values, sizes, OuterNames(self.function, found.python.captured)), self.choice)
 
     def _called(self, values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
         """The specialisation and the sizes of a call, as of an earlier one with arguments like these."""

@@ -16,6 +16,7 @@ import numpy as np
 from polysched.kernel.limits import LIMITS
 
 if TYPE_CHECKING:
+    from polysched.kernel.choosing import Choice
     from polysched.kernel.direct_calls import DirectCall
     from polysched.kernel.specialisation import Specialisation
 
@@ -56,7 +57,7 @@ class KnownCalls:
     """Per signature the specialisation and the sizes that calls with it have; the oldest goes."""
 
     found: dict[Signature, tuple[Specialisation, dict[str, int]]] = field(default_factory=dict)
-    direct: dict[Signature, tuple[Specialisation, DirectCall] | None] = field(default_factory=dict)
+    direct: dict[Signature, tuple[Specialisation, DirectCall, Choice | None] | None] = field(default_factory=dict)
 
     def look_up(self, signature: Signature | None) -> tuple[Specialisation, dict[str, int]] | None:
         """What an earlier call with this signature ran."""
@@ -71,14 +72,14 @@ class KnownCalls:
         self.found[signature] = found, sizes
         self.direct.pop(signature, None)
 
-    def direct_for(self, signature: Signature | None) -> tuple[Specialisation, DirectCall] | None:
-        """The code that a call with this signature, all arguments by their places, goes straight to, and how."""
+    def direct_for(self, signature: Signature | None) -> tuple[Specialisation, DirectCall, Choice | None] | None:
+        """What a call with this signature, all arguments by their places, goes straight to, how, and as what choice."""
         return None if signature is None else self.direct.get(signature)
 
     def keep_direct(self, signature: Signature | None, found: Specialisation,
-                    call: Callable[[], DirectCall | None]) -> None:
+                    call: Callable[[], DirectCall | None], choice: Choice | None) -> None:
         """Remember how the next call with this signature goes straight to its code, if it can."""
         known = self.look_up(signature)
         if signature is not None and known is not None and known[0] is found and signature not in self.direct:
             made = call()
-            self.direct[signature] = None if made is None else (found, made)
+            self.direct[signature] = None if made is None else (found, made, choice)

@@ -11,6 +11,7 @@ import pytest
 import polysched
 import polysched.kernel
 from polysched.errors import PolyschedError, UsageError
+from polysched.kernel.choosing import Code
 from polysched.kernel.scop_function import ScopFunction
 from polysched.scop.expression import axis, compute, loop, placeholder, scalar, symbols, update
 
@@ -111,6 +112,20 @@ def test_straight_calls_see_arrays_that_overlap_and_names_that_change(monkeypatc
     y = np.zeros(8)
     kernel(y, np.ones(8))
     np.testing.assert_array_equal(y, np.full(8, -2.0))
+
+
+def test_safe_kernels_go_straight_to_the_code_that_was_chosen(direct_only: Callable[[], None]) -> None:
+    kernel, x = polysched.kernel.kernel(safe=True)(shift), np.arange(60_000.0)
+    kernel(np.zeros(50_000), x, 2, 0.5)
+    choice = kernel.choice
+    assert choice is not None
+    assert choice.code is not Code.PYTHON, "loops of Python are slower"
+    kernel.choice = None
+    direct_only()
+    y = np.ones(50_000)
+    kernel(y, x, 2, 3.0)
+    np.testing.assert_array_equal(y, 1 + 3 * x[2:50_002])
+    assert kernel.choice is choice
 
 
 @pytest.fixture
