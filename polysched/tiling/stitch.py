@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -113,24 +114,47 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
     values = {**assumed_values(scop), **(parameters or {})}
     tree = from_isl(schedule.tree)
     found: list[CodePlan] = []
-    for step in _candidates(schedule, values):
+    whole = _Whole(scop, values)
+    for step in _candidates(schedule, whole):
         try:
             own = images(schedule.dependences, tree, step.dominant, step.sizes)
         except UsageError:
             continue
         if len(own) < len(scop.statements) or any(100 * i.recomputed(values) > step.most_again for i in own):
             continue
-        found.append(_projected(scop, step, own, values, target))
+        found.append(_projected(whole, step, own, target))
     return tuple(sorted(found, key=lambda p: (p.seconds, -prod(p.step.sizes))))
 
 
-def _candidates(schedule: Schedule, values: Mapping[str, int]) -> Iterator[Stitch]:
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """What all candidates of a program have in common."""
+
+    scop: Scop
+    values: Mapping[str, int]
+
+    @cached_property
+    def instances(self) -> dict[str, int]:
+        """Per statement."""
+        return {s.name: _count(s.domain, self.values) for s in self.scop.statements}
+
+    @cached_property
+    def array_bytes(self) -> dict[str, int]:
+        """The elements of arrays that the program touches, by their box."""
+        touched: dict[str, int] = {}
+        for access in (a for s in self.scop.statements for a in s.accesses):
+            count = _count(access.relation.range(), self.values)
+            touched[access.array] = max(count, touched.get(access.array, 0))
+        return {a.name: touched.get(a.name, 0) * a.dtype.bytes for a in self.scop.arrays}
+
+
+def _candidates(schedule: Schedule, whole: _Whole) -> Iterator[Stitch]:
     """Dominant statements, those with the most instances first, and edges of one or two of their loops."""
     scop = schedule.scop
     read = {d.source for d in schedule.dependences.pairs
             if d.kind is DependenceKind.FLOW and d.source != d.sink}
     last = sorted((s for s in scop.statements if s.name not in read),
-                  key=lambda s: _count(s.domain, values), reverse=True)
+                  key=lambda s: whole.instances[s.name], reverse=True)
     for statement in last[:LIMITS.most_dominant]:
         for edge in _edges(1, 2):
             yield Stitch(dominant=statement.name, sizes=(edge,))
@@ -158,14 +182,14 @@ def _operations(statement: Statement) -> int:
                       isinstance(part, (Binary, Unary, Call))))
 
 
-def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping[str, int],
-               target: Target) -> CodePlan:
+def _projected(whole: _Whole, step: Stitch, own: tuple[Image, ...], target: Target) -> CodePlan:
     """A candidate with its cost."""
+    scop, values = whole.scop, whole.values
     again = {i.statement: i.recomputed({**values}) for i in own if i.again}
-    operations = sum(int(_count(s.domain, values) * (1 + again.get(s.name, 0.0))) * _operations(s)
+    operations = sum(int(whole.instances[s.name] * (1 + again.get(s.name, 0.0))) * _operations(s)
                      for s in scop.statements)
-    lasting = sum(_array_bytes(scop, a.name, values) for a in scop.arrays if not a.is_temporary)
-    scratch, spilled = _scratch(scop, own, values, target)
+    lasting = sum(whole.array_bytes[a.name] for a in scop.arrays if not a.is_temporary)
+    scratch, spilled = _scratch(whole, own, target)
     tiles = _count(own[0].tiles.range(), values)
     for image in own:
         tiles = max(tiles, _count(image.tiles.range(), values))
@@ -183,17 +207,10 @@ def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping
                     binding=max(named, key=named.__getitem__))
 
 
-def _array_bytes(scop: Scop, name: str, values: Mapping[str, int]) -> int:
-    """The elements of an array that the program touches, by their box."""
-    array = scop.array(name)
-    touched = [a.relation.range() for s in scop.statements for a in s.accesses if a.array == name]
-    return max((_count(t, values) for t in touched), default=0) * array.dtype.bytes
-
-
-def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], target: Target) -> tuple[int, int]:
+def _scratch(whole: _Whole, own: tuple[Image, ...], target: Target) -> tuple[int, int]:
     """Bytes of temporaries that a tile keeps, and what goes to memory because they exceed a core's own cache."""
-    by_name = {i.statement: i for i in own}
-    kept, whole = 0, 0
+    scop, values, by_name = whole.scop, whole.values, {i.statement: i for i in own}
+    kept, every = 0, 0
     for array in (a for a in scop.arrays if a.is_temporary):
         boxes = [0]
         for statement in scop.statements:
@@ -202,9 +219,9 @@ def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], targ
                 middle = _middle_tile(fix_parameters(tiles.range(), {**values}))
                 boxes.append(_count(tiles.intersect_range(middle).domain().apply(access.relation), values))
         kept += max(boxes) * array.dtype.bytes
-        whole += _array_bytes(scop, array.name, values)
+        every += whole.array_bytes[array.name]
     fits = kept <= target.costs.usable_share * target.last_private.size_bytes
-    return kept, 0 if fits else 2 * whole
+    return kept, 0 if fits else 2 * every
 
 
 def _middle_tile(numbers: isl.Set) -> isl.Set:
