@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 from polysched.experiment import Report
 from polysched.graph import load
 from polysched.model import CompiledModel, compile_graph
-from polysched.model.verification import by_onnxruntime, differences
+from polysched.model.verification import by_onnxruntime, differences, rested
 from polysched.target.build_cache import ENVIRONMENT
 
 LENGTHS = (1, 4, 16, 64, 128, 256, 512, 1024, 2048)
@@ -156,19 +156,22 @@ def _compiled(name: str, proto: onnx.ModelProto, file: Path, threads: int,
 
 
 def _in_turn(runs: Mapping[str, Run], arrays: Arrays) -> dict[str, float]:
-    """The median seconds of a call, each round every way one after the other."""
-    started = time.perf_counter()
-    for run in runs.values():
-        run(arrays)
-    repeats = max(1, round(SHORTEST * len(runs) / (time.perf_counter() - started)))
+    """The median seconds of a call, each round every way one after the other, when the others' threads sleep."""
+    repeats = {way: max(1, round(SHORTEST / _seconds_of(run, arrays, 1))) for way, run in runs.items()}
     found: dict[str, list[float]] = {way: [] for way in runs}
     for _ in range(ROUNDS):
         for way, run in runs.items():
-            started = time.perf_counter()
-            for _ in range(repeats):
-                run(arrays)
-            found[way].append((time.perf_counter() - started) / repeats)
+            found[way].append(_seconds_of(run, arrays, repeats[way]))
     return {way: statistics.median(times) for way, times in found.items()}
+
+
+def _seconds_of(run: Run, arrays: Arrays, repeats: int) -> float:
+    """Seconds of a call, of several on end."""
+    rested(run, arrays)
+    started = time.perf_counter()
+    for _ in range(repeats):
+        run(arrays)
+    return (time.perf_counter() - started) / repeats
 
 
 def length_rows(case: str, values: Mapping[str, Any]) -> list[list[str]]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -113,13 +114,15 @@ def output_beside(arguments: argparse.Namespace, what: str) -> str | None:
 
     Raises
     ------
-    UsageError : both are to go there.
+    UsageError : both are to go there, or to one file.
     """
     if arguments.output == arguments.json == STANDARD:
         raise UsageError(f"the {what} and the JSON cannot both go to the standard output", hint="name a file with -o")
     if arguments.output is None and arguments.json != STANDARD:
         return STANDARD
     output: str | None = arguments.output
+    if output and arguments.json and os.path.realpath(output) == os.path.realpath(arguments.json):
+        raise UsageError(f"the {what} and the JSON have one name", where=output, hint="give another with --json")
     return output
 
 

@@ -7,9 +7,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.conventions import STANDARD, add_json, output_beside
 from polysched.cli.options import add_preprocessing
-from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
+from polysched.cli.shown.output import prepared
 from polysched.cli.values import positive
 from polysched.errors import UsageError
 
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("database", metavar="FILE.db", help="as `polysched tune --database` makes it")
     parser.add_argument("others", metavar="NAME|FILE", nargs="*",
                         help="show: of which programs; replay: the C file; verify: C files; merge: what to add")
-    parser.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT,
-                        help="of replay and export (default: -, standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="of replay and export (default: -, standard output, unless the JSON goes there)")
     parser.add_argument("--threads", type=positive, metavar="N",
                         help="replay: the record for so many OpenMP threads (default: all cores)")
     add_preprocessing(parser)
@@ -109,10 +109,9 @@ def _replay(arguments: argparse.Namespace) -> tuple[Any, str]:
     from polysched.search.lookup import replayed_region
     if len(arguments.others) != 1:
         raise UsageError("replay takes one C file")
-    with prepared(arguments.output) as output:
+    with prepared(output_beside(arguments, "C")) as output:
         made = transform_file(arguments.others[0], _options(arguments), region=replayed_region)
-        assert output is not None
-        if not (arguments.output == STANDARD_OUTPUT and arguments.json == STANDARD):
+        if output is not None:
             output.write(made.text)
     return [{"region": r.scop.name, "database": r.looked_up, "text": r.text} for r in made.regions], ""
 
@@ -148,10 +147,9 @@ def _merge(arguments: argparse.Namespace) -> tuple[Any, str]:
 def _export(arguments: argparse.Namespace) -> tuple[Any, str]:
     """Every record as a line of JSON, in an order that does not change."""
     from polysched.search.exchange import lines_of
-    with _opened(arguments) as database, prepared(arguments.output) as output:
+    with _opened(arguments) as database, prepared(output_beside(arguments, "export")) as output:
         lines = list(lines_of(database))
-        assert output is not None
-        if not (arguments.output == STANDARD_OUTPUT and arguments.json == STANDARD):
+        if output is not None:
             output.write("".join(f"{line}\n" for line in lines))
     return [json.loads(line) for line in lines], ""
 

@@ -29,8 +29,8 @@ examples:
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
 percentages of them. --calibrate measures what the models assume instead: the start of a team of threads, a barrier,
-the start of a row, multiply-adds, an allocation, a line out of each cache. While other programs use the cores both are
-refused (exit code 3): the figures would be wrong"""
+the start of a row, multiply-adds, an allocation, a line out of each cache, how many cores saturate memory. While other
+programs use the cores both are refused (exit code 3): the figures would be wrong"""
 
 GIGA = 1e9
 

@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--likely", type=likely_sizes, action=OncePerName, default=[], metavar="NAME=VALUE,...",
                         help="values that a size which stays open probably has: kernels get a code per value, and the "
                              "driver chooses by size; --verify compares at each of them")
-    parser.add_argument("-o", dest="output", metavar="DIR", help="write C source with a program that reads .npy files")
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        help="write C source with a program that reads .npy files")
     parser.add_argument("--save", metavar="FILE.so", help="write a shared object, a C header and the weights beside it")
     parser.add_argument("--plan", metavar="FILE", help="write the plan: kernels, bytes, and why they are not fewer; a "
                         "picture where FILE ends in .svg or .html, else text; - is standard output")

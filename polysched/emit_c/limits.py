@@ -103,6 +103,10 @@ class EmitLimits:
         1 << 12, unit="questions and places",
         source="kept with their answers: those of some dozen codes of a program")
 
+    # loop_ir/subscript_cases.py
+    most_rounds: int = constant(
+        3, unit="quotients", source="of a subscript that goes round, `(i + 2 * n - 1) % n`; each is a comparison")
+
     # nests/contraction.py
     crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
     most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")
@@ -241,6 +245,8 @@ class EmitLimits:
     # vector_code/tile_code.py
     most_unrolled_sums: int = constant(8, unit="iterations", source="of a loop of a sum that is unrolled")
     most_unrolled_points: int = constant(512, unit="copies", source="of a body that unrolling loops of sums may make")
+    narrowest_overlap_bits: int = constant(
+        128, unit="bits", source="of vectors that overlap: a register of SSE or NEON; for less, compilers take scalars")
 
     # vector_code/transposition.py
     most_transposed_blocks: int = constant(2, unit="blocks", source="whose transposition one tile holds in registers")

@@ -163,7 +163,7 @@ def _separation(context: PassContext, most_bytes: int) -> Separation:
                           most_bytes=most_bytes) if wanted else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
-                      scatters=printer.scatters)
+                      scatters=printer.scatters, registers=printer.options.registers)
 
 
 def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
@@ -185,7 +185,8 @@ def _neighbouring_rows(loops: Node, context: PassContext) -> Node:
 def _vectorisation(context: PassContext) -> Vectorisation:
     printer = context.code
     return Vectorisation(taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
-                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names))
+                         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names),
+                         twice=printer.may_run_twice)
 
 
 def _summed_rows(loops: Node, context: PassContext) -> Node:

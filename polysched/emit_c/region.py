@@ -306,6 +306,11 @@ class RegionPrinter:
         """Lanes of the vectors of a tile that has a form."""
         return self._tile_code(tile, Facts(context=self.scop.context)).lanes
 
+    def may_run_twice(self, tile: RegisterTile) -> bool:
+        """Whether points of a tile that has a form may be computed twice."""
+        code = self._tile_code(tile, Facts(context=self.scop.context))
+        return code.may_run_twice(code.lanes)
+
     def reads_beyond(self, tile: RegisterTile) -> int | None:
         """How many elements behind its own a loop over vectors, which has a form, reads for the next vector.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +13,7 @@ from polysched.errors import UsageError
 from polysched.mesh.limits import LIMITS
 from polysched.scop.shown import Shown
 from polysched.target.constant import constant
-from polysched.target.json_record import read_record
+from polysched.target.json_record import place_of, read_json, read_record
 
 _SIZE = re.compile(r"(\d+)x(\d+)")
 
@@ -101,10 +98,9 @@ def read_target(text: str) -> MeshTarget:
     if size:
         return MeshTarget(rows=int(size[1]), columns=int(size[2]))
     try:
-        value = json.loads(sys.stdin.read() if text == "-" else Path(text).read_text(encoding="utf-8"))
-        return read_record(MeshTarget, value)
+        return read_record(MeshTarget, read_json(text))
     except OSError as error:
         raise UsageError("a mesh is ROWSxCOLUMNS, or a JSON file that can be read", witness=f"{text}: {error.strerror}",
                          hint="--mesh 16x16") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError("the file is no mesh", where=text, witness=str(error)) from None
+        raise UsageError("the file is no mesh", where=place_of(text), witness=str(error)) from None

@@ -18,6 +18,7 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
+from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
 from polysched.model.kernels import (
@@ -35,7 +36,7 @@ from polysched.model.likely import LikelySizes, likely_sizes, sampled_sizes
 from polysched.model.limits import LIMITS
 from polysched.model.running import RunningModel
 from polysched.model.saving import Parts, save, write_source
-from polysched.model.sizes import given_arrays, sizes_of
+from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
@@ -75,6 +76,7 @@ class CompiledModel:
         self.options = options
         self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
+        self._arguments = Arguments(graph)
         self._kept: dict[tuple[int, ...], _Ready] = {}
         self._running = threading.Lock()   # one arena: calls of several threads take turns
 
@@ -247,8 +249,7 @@ class CompiledModel:
         ------
         UnsupportedGraphError : an input is missing or has another type.
         """
-        given = given_arrays(self.graph, inputs)
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of(inputs)
         ready = self._ready(tuple(sizes.values()))
         arena = np.empty(len(ready.arena), np.uint8)
         first = -arena.ctypes.data % ALIGNMENT
@@ -295,8 +296,7 @@ class CompiledModel:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs for arrays of the inputs, for names that are no identifiers."""
-        given = given_arrays(self.graph, inputs)
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of(inputs)
         with self._running:
             outputs = self._outputs(sizes)
             self._call(given, outputs, sizes, None)
@@ -313,8 +313,7 @@ class CompiledModel:
         ------
         UnsupportedGraphError : an input is missing or has another type.
         """
-        given = given_arrays(self.graph, {**(inputs or {}), **more})
-        sizes = sizes_of(self.graph, given)
+        given, sizes = self._arguments.of({**(inputs or {}), **more})
         self.prepare()
         with self._running:
             outputs = self._outputs(sizes)
@@ -338,7 +337,7 @@ class CompiledModel:
         flags : of the outputs, or nothing.
         """
         self.last_sizes, ready = sizes, self._ready(tuple(sizes.values()))
-        arena = ready.arena.ctypes.data
+        arena = address_of(ready.arena)
         status = self._function(_pointers(list(given.values())), _pointers(list(outputs.values())),
                                 self._places_of_constants, ready.sizes, ready.offsets, arena + -arena % ALIGNMENT,
                                 flags)
@@ -389,4 +388,4 @@ class _Ready:
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:
-    return (ctypes.c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))
+    return (ctypes.c_void_p * max(len(arrays), 1))(*map(address_of, arrays))

@@ -71,7 +71,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     fusion : `greedy` puts elementwise nodes with the producers that only they use into one kernel; `cost` also takes
         sums, products and normalisations into one loop over tiles, and runs independent kernels in one parallel
         region, where the plan of least cost has them so; `auto` is `cost` where fusion by dominators is not better by
-        the model, sizes are known and nodes are few.
+        the model, sizes are known or have likely values, of which the largest counts, and nodes are few.
     measure_plans : compile the best few plans by cost and the greedy one, compare each with the interpreter, and keep
         the one that ran fastest here (`CompiledModel.race` says all times); the fusion counts for nothing.
     inputs : arrays for which plans are compared and timed; random ones unless given.
@@ -89,7 +89,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
     if fusion not in FUSIONS:
         raise UsageError("nodes are fused greedily or by cost", witness=f"fusion={fusion!r}",
                          hint=f"one of {', '.join(FUSIONS)}")
-    likely_sizes(bound, likely)
+    sizes_for_costs = {name: values[-1] for name, values in likely_sizes(bound, likely).items()}
     if measure_plans:
         if stored != "float32":
             raise UsageError("plans are measured of float32 models", witness=f"stored={stored!r}",
@@ -97,7 +97,7 @@ def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,
         return measured(bound, chosen, inputs)
     by_cost = chosen if chosen.device is None else None   # no model runs on a device, which is said below
     kept = bound if stored == "float32" else mixed_precision(standard(bound), stored)
-    plan = planned(kept, chosen.target(), options=by_cost, fusion=fusion)
+    plan = planned(kept, chosen.target(), options=by_cost, fusion=fusion, sizes=sizes_for_costs)
     return CompiledModel(bound, plan, chosen, likely=likely)
 
 

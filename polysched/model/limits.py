@@ -65,6 +65,10 @@ class ModelLimits:
     rounds: int = constant(
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 
+    rest_seconds: float = constant(
+        0.03, unit="seconds", source="ahead of timed calls: threads of libgomp's teams spin for 300,000 turns, 5 to "
+                                     "20 ms, if nothing else is set; those of ONNX Runtime stop earlier")
+
     # onnx_backend.py
     most_specialisations: int = constant(
         32, unit="models", source="kept per CompiledModel for different sizes and steering values")

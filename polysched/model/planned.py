@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from polysched.model.kernels import why_alone
 from polysched.model.limits import LIMITS
 from polysched.model.stitched import stitched_program
 from polysched.pipeline.options import PipelineOptions
+from polysched.scop.assumptions import ASSUMED
 from polysched.target import Target, build_cache
 from polysched.target.one_line import whole
 
@@ -36,7 +37,7 @@ VERDICTS, VERDICT = "verdicts", "verdict.json"
 
 
 def planned(graph: Graph, target: Target | None = None, *, options: PipelineOptions | None = None,
-            fusion: Fusion = "cost") -> Plan:
+            fusion: Fusion = "cost", sizes: Mapping[str, int] | None = None) -> Plan:
     """The plan of a graph: after the standard passes its nodes are grouped.
 
     Parameters
@@ -46,11 +47,12 @@ def planned(graph: Graph, target: Target | None = None, *, options: PipelineOpti
     fusion : `greedy`: elementwise nodes take their producers; `cost`: nodes are grouped by cost (`fusion_plan`), each
         kernel of several stages in one loop over tiles, and kernels with equal fragments side by side; `auto`: by cost
         where that is not worse than fusion by dominators by the model, else greedily.
+    sizes : for which costs count, of those that stay open.
     """
     typed = prepared(graph, target)
-    regions = partial(planned, target=target, options=options, fusion=fusion)
+    regions = partial(planned, target=target, options=options, fusion=fusion, sizes=sizes)
     if options is not None and fusion != "greedy":
-        by_cost = planned_by_cost(typed, options) if fusion == "cost" else by_default(typed, options)
+        by_cost = (planned_by_cost if fusion == "cost" else by_default)(typed, options, sizes)
         if isinstance(by_cost, FusionPlan):
             return as_plan(*online_or_whole(typed, by_cost, options), regions=regions)
         made = greedily(typed, regions=regions)
@@ -76,31 +78,41 @@ def greedily(typed: Graph, *, regions: Callable[[Graph], Plan]) -> Plan:
     return other if other.arena.bytes <= made.arena.bytes else made
 
 
-def by_default(graph: Graph, options: PipelineOptions) -> FusionPlan | str:
-    """The plan by cost where fusion by dominators is not better by the model, else why not; empty for open sizes.
+def by_default(graph: Graph, options: PipelineOptions, sizes: Mapping[str, int] | None = None) -> FusionPlan | str:
+    """The plan by cost where fusion by dominators is not better by the model, else why not.
+
+    Empty where there is nothing to plan, or where an open size has no value for which costs count.
 
     Parameters
     ----------
     graph : with types.
+    sizes : for which costs count, of those that are open.
     """
-    if graph.symbols or not graph.nodes:
+    own = {name: size for name, size in (sizes or {}).items() if name in graph.symbols}
+    if len(own) < len(graph.symbols) or not graph.nodes:
         return ""
     if options.database is not None:
         return "records of a database are of the kernels of the greedy rule"
     if len(graph.nodes) > LIMITS.most_nodes_by_cost:
         return f"{len(graph.nodes)} nodes, more than {LIMITS.most_nodes_by_cost}: fusion='cost' takes them"
     by_cost = fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options),
-                          refusal=partial(why_alone, options=options), judged=LIMITS.judged_by_default)
-    rule = seconds_of(graph, groups_by_dominators(graph), options.target())
+                          refusal=partial(why_alone, options=options), judged=LIMITS.judged_by_default, sizes=own)
+    rule = seconds_of(graph, groups_by_dominators(graph), options.target(), sizes=own)
     if by_cost.seconds > rule:
         return f"{by_cost.seconds:.1e} s by the model, {rule:.1e} s by dominators"
     return by_cost
 
 
-def planned_by_cost(graph: Graph, options: PipelineOptions) -> FusionPlan:
-    """Which nodes of a graph with types become one kernel, by cost; the pipeline judges kernels of several stages."""
+def planned_by_cost(graph: Graph, options: PipelineOptions, sizes: Mapping[str, int] | None = None) -> FusionPlan:
+    """Which nodes of a graph with types become one kernel, by cost; the pipeline judges kernels of several stages.
+
+    Parameters
+    ----------
+    sizes : for which costs count, of those that are open; a typical one else.
+    """
+    own = {name: (sizes or {}).get(name, ASSUMED.typical_size) for name in graph.symbols}
     return fusion_plan(graph, options.target(), judge=partial(stitched_verdict, options=options),
-                       refusal=partial(why_alone, options=options))
+                       refusal=partial(why_alone, options=options), sizes=own)
 
 
 def online_or_whole(typed: Graph, whole: FusionPlan, options: PipelineOptions) -> tuple[Graph, FusionPlan]:
@@ -150,11 +162,16 @@ def as_plan(typed: Graph, found: FusionPlan, *, regions: Callable[[Graph], Plan]
     return replace(other, refused=found.refused) if other.arena.bytes <= made.arena.bytes else made
 
 
-def stitched_verdict(fragment: Graph, options: PipelineOptions) -> Verdict:
+def stitched_verdict(fragment: Graph, sizes: Mapping[str, int], options: PipelineOptions) -> Verdict:
     """Whether a fragment of several stages becomes one loop over tiles, and how long that takes by the model.
 
     Verdicts are kept in the cache.
+
+    Parameters
+    ----------
+    sizes : of those that are open.
     """
+    options = replace(options, assumed=tuple(sorted(sizes.items()))) if sizes else options
     target = options.target()
     machine = whole(replace(target, features=frozenset())) + " ".join(sorted(target.features))
     key = build_cache.program_key({"fragment": to_text(fragment), "options": options.differences(), "target": machine})

@@ -11,6 +11,41 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.interpreter import check_input
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import Size
+from polysched.model.limits import LIMITS
+
+
+class Arguments:
+    """Checks the arrays of calls; what holds for some shapes and types is not found anew by the next call with them.
+
+    Parameters
+    ----------
+    graph : whose inputs they are.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._names = tuple(name for name, _ in graph.inputs)
+        self._known: dict[tuple[tuple[tuple[int, ...], np.dtype], ...], dict[str, int]] = {}
+
+    def of(self, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+        """The arrays in the order of the inputs, contiguous, and the values of the graph's symbols in their order.
+
+        Raises
+        ------
+        UnsupportedGraphError : an input is missing or has another type, or the arrays say no sizes.
+        """
+        arrays = [np.asarray(inputs[name]) for name in self._names if name in inputs]
+        key = tuple((array.shape, array.dtype) for array in arrays)
+        sizes = self._known.get(key) if len(arrays) == len(self._names) == len(inputs) else None
+        if sizes is None:
+            given = given_arrays(self._graph, inputs)
+            sizes = sizes_of(self._graph, given)
+            if len(self._known) >= LIMITS.most_sizes:
+                self._known = {}
+            self._known[key] = sizes
+            return given, dict(sizes)
+        return {name: array if array.flags.c_contiguous else np.ascontiguousarray(array)
+                for name, array in zip(self._names, arrays, strict=True)}, dict(sizes)
 
 
 def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:

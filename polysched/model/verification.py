@@ -242,7 +242,7 @@ def error(found: np.ndarray, right: np.ndarray) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """Two runs timed in alternation.
+    """Two runs timed in alternation, each behind a rest.
 
     Parameters
     ----------
@@ -257,18 +257,25 @@ class Times:
 
 
 def timed(ours: Run, other: Run, arrays: Arrays, *, rounds: int = 0) -> Times:
-    """Times of both, each round one after the other."""
-    pairs = []
-    for run in (ours, other):
-        run(arrays)
-    for _ in range(rounds or LIMITS.rounds):
-        pairs.append((_seconds(ours, arrays), _seconds(other, arrays)))
+    """Times of both, each round one after the other.
+
+    Threads of a team spin for a while behind a call, and would hold the cores that the other's team needs: each call
+    that is timed comes behind a rest, and one that is not timed.
+    """
+    pairs = [(_seconds(ours, arrays), _seconds(other, arrays)) for _ in range(rounds or LIMITS.rounds)]
     ratios = [b / a for a, b in pairs]
     low, _, high = statistics.quantiles(ratios, n=4)
     return Times(seconds=statistics.median(a for a, _ in pairs), ratio=statistics.median(ratios), interval=(low, high))
 
 
+def rested(run: Run, arrays: Arrays) -> None:
+    """One call, when the threads of all other runtimes in this process sleep."""
+    time.sleep(LIMITS.rest_seconds)
+    run(arrays)
+
+
 def _seconds(run: Run, arrays: Arrays) -> float:
+    rested(run, arrays)
     started = time.perf_counter()
     run(arrays)
     return time.perf_counter() - started

@@ -22,7 +22,7 @@ from polysched.pipeline.optimized import Optimized, spliced
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.promises import told_promises
 from polysched.pipeline.timing import timed
-from polysched.pipeline.unchanged import told_coarse, told_loops, told_unchanged, told_unmet
+from polysched.pipeline.unchanged import told_approximated, told_coarse, told_loops, told_unchanged, told_unmet
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
@@ -155,6 +155,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None, *,
     text = regions[0].scop.source.text
     refused = _told(refusals)
     for line in [*filter(None, map(told_unchanged, regions)), *filter(None, map(_told_promises, regions)),
+                 *filter(None, map(told_approximated, regions)),
                  *(line for r in regions for line in (*told_loops(r), *told_coarse(r), *told_unmet(r))),
                  *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)

@@ -26,7 +26,7 @@ from polysched.pipeline.timing import timed
 from polysched.pipeline.verified_replacements import BegunVerdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import Decision, decide
+from polysched.tensorize.decision import Decision, decide, may_gain
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.options import DEFAULT
@@ -98,6 +98,8 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     function = options.tensorize.function() or options.tensorize.unit()
     if function is not None:
         return with_calls_of(scop, source, function, options, given, emit)
+    if begun is None and not options.tensorize.is_asked and not may_gain(scop):   # as `instructions_for` of a region
+        return source, ()
     try:
         decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:

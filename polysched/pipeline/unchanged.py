@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
+from polysched.emit_c.vector_math.functions import approximated_functions
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role
@@ -100,6 +101,18 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
     where = SourceLocation(scop.source.path, min(statement.line for statement in scop.statements))
     return tuple(f"{where}: {line}; simpler subscripts or a smaller region are analysed faster"
                  for line in made.dependences.fallbacks)
+
+
+def told_approximated(made: Optimized) -> str | None:
+    """The line for functions of math.h whose results may differ from the C library's in the last places."""
+    region = made.scop.source
+    names = approximated_functions(made.source.preamble + made.source.text) if region is not None else ()
+    if region is None or not names:
+        return None
+    where = SourceLocation(region.path, min(statement.line for statement in made.scop.statements))
+    are = "is" if len(names) == 1 else "are"
+    return (f"{where}: {', '.join(names)} in vectors {are} within 4 units in the last place; --math libm has the bits "
+            "of the C library")
 
 
 def _has_gain(made: Optimized) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.target.constant import constants
 from polysched.target.costs import MAY_BE_NOTHING, SHIPPED
-from polysched.target.json_record import read_record
+from polysched.target.json_record import place_of, read_json, read_record
 from polysched.target.target import Target
 
 logger = logging.getLogger(__name__)
@@ -81,21 +79,21 @@ def read_calibrated(path: Path | str) -> Calibrated:
         the name of the cost.
     """
     try:
-        value = json.loads(sys.stdin.read() if str(path) == "-" else Path(path).read_text(encoding="utf-8"))
+        value = read_json(path)
     except (OSError, ValueError) as error:
-        raise UsageError("the costs of the machine cannot be read", where=str(path), witness=str(error),
+        raise UsageError("the costs of the machine cannot be read", where=place_of(path), witness=str(error),
                          hint=HINT) from error
     if not isinstance(value, dict) or value.get("format_version") != FORMAT_VERSION:
-        raise UsageError("the file holds no costs of a machine, or those of another version", where=str(path),
+        raise UsageError("the file holds no costs of a machine, or those of another version", where=place_of(path),
                          hint=HINT)
     try:
         found = read_record(Calibrated, {name: given for name, given in value.items() if name != "format_version"})
     except ValueError as error:
-        raise UsageError("the file holds no costs of a machine", where=str(path), witness=str(error),
+        raise UsageError("the file holds no costs of a machine", where=place_of(path), witness=str(error),
                          hint=HINT) from None
     _check(found, path)
     if found.disturbed:
-        logger.warning("%s: these costs were measured while other programs used the cores", path)
+        logger.warning("%s: these costs were measured while other programs used the cores", place_of(path))
     return found
 
 
@@ -106,7 +104,8 @@ def _check(found: Calibrated, path: Path | str) -> None:
     for name, number in [*((f.name, f.value) for f in found.figures), *rates]:
         least = 0.0 if name in MAY_BE_NOTHING else 1e-15
         if number < least:
-            raise UsageError("a cost is no positive number", where=str(path), witness=f"{name}: {number!r}", hint=HINT)
+            raise UsageError("a cost is no positive number", where=place_of(path), witness=f"{name}: {number!r}",
+                             hint=HINT)
         if name not in known and not name.startswith(("line_", "level ")):
-            raise UsageError("no such cost", where=str(path), witness=name,
+            raise UsageError("no such cost", where=place_of(path), witness=name,
                              hint=f"one of {', '.join(sorted(known))}")

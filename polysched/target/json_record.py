@@ -1,9 +1,15 @@
-"""`read_record`: a frozen record of JSON values; a value of another type than its field is refused with the field."""
+"""`read_record`: a frozen record of JSON values; a value of another type than its field is refused with the field.
+
+`read_json`: the value of a file, or of standard input.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 from sys import float_info
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,6 +19,26 @@ if TYPE_CHECKING:
 Record = TypeVar("Record", bound="DataclassInstance")
 
 LARGEST = float_info.max
+STANDARD_INPUT = "-"
+
+
+def read_json(name: str | Path) -> Any:
+    """The value of a JSON file; `-` is standard input.
+
+    Raises
+    ------
+    OSError, ValueError : it cannot be read, or is no JSON.
+    """
+    text = sys.stdin.read() if str(name) == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+
+
+def place_of(name: str | Path) -> str:
+    """How a message calls that file."""
+    return "<stdin>" if str(name) == STANDARD_INPUT else str(name)
 
 
 def read_record(kind: type[Record], value: object, *, at: str = "") -> Record:

@@ -119,8 +119,8 @@ class Target(OneLine):
     frequency_hz: float = 2.5e9
     ports: CorePorts = PORTS
     costs: Costs = SHIPPED
-    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
-    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)
+    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict, hash=False)
+    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.cores < 1:
@@ -129,6 +129,8 @@ class Target(OneLine):
             raise ValueError(f"frequency_hz: {self.frequency_hz!r} is no positive number")
         if self.vector_bits % 64:
             raise ValueError(f"{self.vector_bits} bits is no vector width")
+        if not self.caches:
+            raise ValueError("a target has at least one cache")
         if [c.level for c in self.caches] != sorted({c.level for c in self.caches}):
             raise ValueError("caches are listed once each, nearest first")
 
@@ -189,18 +191,17 @@ class Target(OneLine):
 
         Parameters
         ----------
-        level : 1 is nearest; the outermost cache where there are fewer levels, and nothing without caches.
+        level : 1 is nearest; the outermost cache where there are fewer levels.
         """
         return self._share_bytes(level, self.costs.kept_share)
 
     def _share_bytes(self, level: int, share: float) -> int:
-        caches = self.caches[:level]
-        return int(caches[-1].size_bytes * share) if caches else 0
+        return int(self.caches[:level][-1].size_bytes * share)
 
     @property
     def way_bytes(self) -> int:
         """Of the first cache: addresses that far apart share a set."""
-        return self.caches[0].way_bytes if self.caches else LIMITS.way_bytes
+        return self.caches[0].way_bytes
 
     @property
     def row_grid_bytes(self) -> int:
@@ -209,7 +210,7 @@ class Target(OneLine):
 
     @property
     def line_bytes(self) -> int:
-        return self.caches[0].line_bytes if self.caches else LINE_BYTES
+        return self.caches[0].line_bytes
 
     def peak_flops(self, element_bits: int, name: str | None = None) -> float:
         """Operations per second of one core: as measured, else a multiply and an add per lane and pipe."""

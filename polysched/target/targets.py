@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
-from polysched.target.json_record import read_record
+from polysched.target.json_record import place_of, read_json, read_record
 from polysched.target.target import Target, host
 
 TARGETS: Mapping[str, Callable[[], Target]] = {"host": host, "generic": Target}
 """How each is made, by name: `host` reads this machine, `generic` is a small x86-64 core."""
-
-STANDARD_INPUT = "-"
 
 
 def find_target(name: str) -> Target:
@@ -29,12 +24,12 @@ def find_target(name: str) -> Target:
     if name in TARGETS:
         return TARGETS[name]()
     try:
-        value = json.loads(sys.stdin.read() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8"))
+        value = read_json(name)
     except FileNotFoundError:
         raise UsageError(f"no target {name}", hint=f"one of {', '.join(TARGETS)}, or a JSON file") from None
     except (OSError, ValueError) as error:
-        raise UsageError("the target cannot be read", where=name, witness=str(error)) from None
-    return target_from_json(value, where=name)
+        raise UsageError("the target cannot be read", where=place_of(name), witness=str(error)) from None
+    return target_from_json(value, where=place_of(name))
 
 
 def target_to_json(target: Target) -> dict[str, Any]:

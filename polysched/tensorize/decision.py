@@ -22,14 +22,17 @@ from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.nest import loaded
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.instruction_choice import NO_INSTRUCTION, InstructionChoice, choice_of
+from polysched.tensorize.joining import with_joined
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
+from polysched.tensorize.matching.grouping import merged_dependences
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.options import DEFAULT, TensorizeOptions
 from polysched.tensorize.plan_candidates import candidate_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
+from polysched.tensorize.proofs.ideal import adds_in_any_order
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
@@ -132,12 +135,18 @@ def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: t
     if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
-    considered = options.considered()
+    considered = _worth_matching(options, sized=not missing)
     dependences = analyse(scop)
     found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
     found = [m.on(target) for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without
              and options.allows(m)]
     return _with_fewest_kept(found, why, options, target, outside, dependences, missing)
+
+
+def _worth_matching(options: TensorizeOptions, *, sized: bool) -> list[Intrinsic]:
+    """The instructions to look at, without those that `_split` would refuse."""
+    considered = options.considered()
+    return considered if sized or options.is_asked else [i for i in considered if adds_in_any_order(i)]
 
 
 def offered(scop: Scop, options: TensorizeOptions, target: Target) -> dict[str, tuple[InstructionChoice, ...]]:
@@ -265,7 +274,12 @@ def _split(candidate: Match, options: TensorizeOptions, target: Target, outside:
                 f"(--size {missing[0]}=N)")
     try:
         program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
-        return _for_all_sizes(program, dependences, missing, target) if missing else program
+        if not missing:
+            return program
+        merged = not same and candidate.fragment.others   # statements that are computed at once
+        program = _for_all_sizes(program, merged_dependences(candidate.fragment) if merged else dependences, missing,
+                                 target, dependences.scop)
+        return with_joined(program) if options.executes(candidate.intrinsic) else program   # emulators write in place
     except NotGeneralError as reason:
         return f"{candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"
     except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
@@ -319,15 +333,19 @@ def _in_words(refused: list[Refused], options: TensorizeOptions) -> Iterator[str
 
 
 def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing: tuple[str, ...],
-                   target: Target) -> TensorizedProgram:
+                   target: Target, given: Scop) -> TensorizedProgram:
     """The program whose nest computes every size from the least one on that pays; found by halving the sample sizes.
+
+    Parameters
+    ----------
+    given : the program as it was matched.
 
     Raises
     ------
     NotGeneralError : the match holds for its sample sizes only.
     """
     match = program.match
-    general = for_all_sizes(match, dependences, missing, gone=program.gone)
+    general = for_all_sizes(match, dependences, missing, gone=program.gone, given=given)
     if match.intrinsic.library:
         library_for_all_sizes(general, "f", program.scale)   # refuses what it cannot call
         return replace(program, general=general)

@@ -75,6 +75,11 @@ class TensorizeLimits:
     # emission/nest_c.py
     far_row_lines: int = constant(4, unit="lines", source="between rows that are fetched ahead one by one")
 
+    least_shares: int = constant(
+        2, unit="iterations", source="per thread of the loops that threads share, where sizes may be others")
+    unequal_shares: float = constant(
+        1.1, unit="1", source="the longest share of a thread over the mean; above, a further loop is shared")
+
     # emission/place.py
     long_stride_lines: int = constant(4, unit="lines", source="between elements that are packed for reuse")
     long_row_lines: int = constant(16, unit="lines", source="between rows of a tile that is packed for reuse")

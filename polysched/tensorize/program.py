@@ -19,6 +19,7 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
+from polysched.tensorize.emission.joined import Joined
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.matching.any_size import GeneralMatch
 from polysched.tensorize.matching.mapping import Match
@@ -52,6 +53,7 @@ class TensorizedProgram:
         sizes; a call is made where it takes fewer. 0 where `least_work` alone decides.
     outside : loops that are there already, around the whole program.
     around : loops that the program gets around the three parts, outermost first.
+    joined : statements that begin and end each block of the result, gone from the parts; the sums need no memory.
     carried : temporaries whose values pass from one iteration of these to another, or in or out of them.
     """
 
@@ -66,6 +68,7 @@ class TensorizedProgram:
     ordinary_cycles: float = 0.0
     outside: tuple[KeptLoop, ...] = ()
     around: tuple[LoopAround, ...] = ()
+    joined: Joined | None = None
     carried: frozenset[str] = frozenset()
 
     @property
@@ -88,6 +91,10 @@ class TensorizedProgram:
 
         around = tuple(replace(a, before=changed(a.before), after=changed(a.after)) for a in self.around)
         return replace(self, before=changed(self.before), after=changed(self.after), around=around)
+
+    def with_joined(self, joined: Joined) -> TensorizedProgram:
+        """The program with these statements in the nest, and nothing ahead of it and behind it."""
+        return replace(self, before=None, after=None, joined=joined)
 
     @property
     def gone(self) -> tuple[str, ...]:

@@ -11,22 +11,21 @@ Source: Z. Zheng et al., "AStitch", ASPLOS 2022, section 4; "FusionStitching", a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling import steps
-from polysched.scheduling.primitives.images import Image, assumed_values, images
+from polysched.scheduling.primitives.images import Image, assumed_values, images, loops_around
 from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scheduling.schedule import Schedule
-from polysched.scheduling.tree.loop_tree import from_isl
-from polysched.scop.body import Binary, Call, Unary, statement_expressions, walk
+from polysched.scheduling.tree.loop_tree import LoopTree, from_isl
+from polysched.scop.body import Binary, Call, IteratorRef, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target, host
@@ -114,47 +113,24 @@ def code_plans(schedule: Schedule, target: Target | None = None, *,
     values = {**assumed_values(scop), **(parameters or {})}
     tree = from_isl(schedule.tree)
     found: list[CodePlan] = []
-    whole = _Whole(scop, values)
-    for step in _candidates(schedule, whole):
+    for step in _candidates(schedule, tree, values, target.cores):
         try:
             own = images(schedule.dependences, tree, step.dominant, step.sizes)
         except UsageError:
             continue
         if len(own) < len(scop.statements) or any(100 * i.recomputed(values) > step.most_again for i in own):
             continue
-        found.append(_projected(whole, step, own, target))
+        found.append(_projected(scop, step, own, values, target))
     return tuple(sorted(found, key=lambda p: (p.seconds, -prod(p.step.sizes))))
 
 
-@dataclass(frozen=True, eq=False)
-class _Whole:
-    """What all candidates of a program have in common."""
-
-    scop: Scop
-    values: Mapping[str, int]
-
-    @cached_property
-    def instances(self) -> dict[str, int]:
-        """Per statement."""
-        return {s.name: _count(s.domain, self.values) for s in self.scop.statements}
-
-    @cached_property
-    def array_bytes(self) -> dict[str, int]:
-        """The elements of arrays that the program touches, by their box."""
-        touched: dict[str, int] = {}
-        for access in (a for s in self.scop.statements for a in s.accesses):
-            count = _count(access.relation.range(), self.values)
-            touched[access.array] = max(count, touched.get(access.array, 0))
-        return {a.name: touched.get(a.name, 0) * a.dtype.bytes for a in self.scop.arrays}
-
-
-def _candidates(schedule: Schedule, whole: _Whole) -> Iterator[Stitch]:
+def _candidates(schedule: Schedule, tree: LoopTree, values: Mapping[str, int], cores: int) -> Iterator[Stitch]:
     """Dominant statements, those with the most instances first, and edges of one or two of their loops."""
     scop = schedule.scop
     read = {d.source for d in schedule.dependences.pairs
             if d.kind is DependenceKind.FLOW and d.source != d.sink}
     last = sorted((s for s in scop.statements if s.name not in read),
-                  key=lambda s: whole.instances[s.name], reverse=True)
+                  key=lambda s: _count(s.domain, values), reverse=True)
     for statement in last[:LIMITS.most_dominant]:
         for edge in _edges(1, 2):
             yield Stitch(dominant=statement.name, sizes=(edge,))
@@ -163,6 +139,29 @@ def _candidates(schedule: Schedule, whole: _Whole) -> Iterator[Stitch]:
                 yield Stitch(dominant=statement.name, sizes=edges)
             for edge in _edges(1, 2)[:-1]:   # few rows of one matrix, whose values on the way are long rows
                 yield Stitch(dominant=statement.name, sizes=(1, edge))
+        for sizes in _equal_parts(_lengths(tree, statement, values), cores):
+            yield Stitch(dominant=statement.name, sizes=sizes)
+
+
+def _lengths(tree: LoopTree, statement: Statement, values: Mapping[str, int]) -> list[int]:
+    """Iterations of the first two loops around a statement; none where it stands in several places."""
+    try:
+        around = list(loops_around(tree.root, statement))[:2]
+    except UsageError:
+        return []
+    return [_count(isl.Map.from_pw_aff(f).intersect_domain(statement.domain).range(), values) for f in around]
+
+
+def _equal_parts(lengths: Sequence[int], cores: int) -> Iterator[tuple[int, ...]]:
+    """Edges of tiles of equal length, a few for each core, along one of the first two loops.
+
+    Others leave a short tile at the end, whose blocks are cut off.
+    """
+    for k, length in enumerate(lengths):
+        for parts in (cores * 2 ** n for n in range(LIMITS.most_parts_per_core.bit_length())):
+            edge = -(-length // parts)
+            if edge > 1 and edge & (edge - 1) and edge <= LIMITS.largest_stitched_edge:
+                yield (*lengths[:k], edge)
 
 
 def _count(points: isl.Set, values: Mapping[str, int]) -> int:
@@ -177,28 +176,62 @@ def _count(points: isl.Set, values: Mapping[str, int]) -> int:
     return size
 
 
+def _rows_of_tiles(numbers: isl.Set, values: Mapping[str, int]) -> int:
+    """Iterations of the loop that runs on threads: the outermost one over tiles that has more than one."""
+    own = fix_parameters(numbers, {**values})
+    for k in range(own.dim(isl.dim_type.set)):
+        rows = _count(own.project_out(isl.dim_type.set, k + 1, own.dim(isl.dim_type.set) - k - 1).project_out(
+            isl.dim_type.set, 0, k), {})
+        if rows > 1:
+            return rows
+    return _count(own, {})
+
+
 def _operations(statement: Statement) -> int:
-    return max(1, sum(1 for e in statement_expressions(statement.body) for part in walk(e) if
-                      isinstance(part, (Binary, Unary, Call))))
+    computed = sum(isinstance(part, (Binary, Unary, Call)) for e in statement_expressions(statement.body)
+                   for part in walk(e))
+    return max(1, computed + sum(item.op is not None for item in assignments(statement.body)))
 
 
-def _projected(whole: _Whole, step: Stitch, own: tuple[Image, ...], target: Target) -> CodePlan:
+def _cut_rows(statement: Statement, values: Mapping[str, int], lanes: int) -> float:
+    """What lanes that short rows leave idle cost a sum, as a share of its operations; 0 where they are idle alone, too.
+
+    A kernel of such a sum alone computes all rows of an image as one (`collapse_rows`), which a tile by rows forbids.
+    What is left of a row takes two shorter vectors, or one.
+    """
+    target = next(iter(statement.writes), None)
+    if target is None or len(target.subscripts) < 2 or all(item.op is None for item in assignments(statement.body)):
+        return 0.0
+    last = target.subscripts[-1]
+    own = [a for a in statement.accesses if any(part in walk(e) for e in a.subscripts for part in walk(last)
+                                                if isinstance(part, IteratorRef))]
+    if any(a.subscripts[-2:] != target.subscripts[-2:] for a in own):
+        return 0.0
+    whole, rest = divmod(_count(target.relation.range().project_out(
+        isl.dim_type.set, 0, target.relation.dim(isl.dim_type.out) - 1), values), lanes)
+    vectors = whole + min(2, rest.bit_count())
+    return max(0.0, vectors * lanes / max(1, whole * lanes + rest) - 1.0)
+
+
+def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping[str, int],
+               target: Target) -> CodePlan:
     """A candidate with its cost."""
-    scop, values = whole.scop, whole.values
     again = {i.statement: i.recomputed({**values}) for i in own if i.again}
-    operations = sum(int(whole.instances[s.name] * (1 + again.get(s.name, 0.0))) * _operations(s)
+    operations = sum(int(_count(s.domain, values) * (1 + again.get(s.name, 0.0))) * _operations(s)
                      for s in scop.statements)
-    lasting = sum(whole.array_bytes[a.name] for a in scop.arrays if not a.is_temporary)
-    scratch, spilled = _scratch(whole, own, target)
-    tiles = _count(own[0].tiles.range(), values)
-    for image in own:
-        tiles = max(tiles, _count(image.tiles.range(), values))
+    lasting = sum(_array_bytes(scop, a.name, values) for a in scop.arrays if not a.is_temporary)
+    scratch, spilled = _scratch(scop, own, values, target)
+    most = max((i.tiles.range() for i in own), key=lambda numbers: _count(numbers, values))
+    tiles, rows = _count(most, values), _rows_of_tiles(most, values)
     moved = lasting + spilled
-    threads = max(1, min(target.cores, tiles))
-    memory = moved / (target.bandwidth(0) * threads)
+    threads = max(1, min(target.cores, rows))
+    busy = rows / ceil(rows / threads) if rows else 1.0
+    memory = moved / (target.bandwidth(0) * busy)
     width = max(a.dtype.bits for a in scop.arrays)
-    arithmetic = operations / (target.peak_flops(width) * threads)
-    starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / threads
+    cut = sum(int(_count(s.domain, values) * _operations(s) * _cut_rows(s, values, target.lanes(width)))
+              for s in scop.statements)
+    arithmetic = (operations + cut) / (target.peak_flops(width) * busy)
+    starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / busy
               + target.costs.team_seconds(threads))
     unhidden = (1 - target.costs.hidden_share) * min(memory, arithmetic)
     named = {"memory": memory, "arithmetic": arithmetic, "tiles": starts}
@@ -207,10 +240,17 @@ def _projected(whole: _Whole, step: Stitch, own: tuple[Image, ...], target: Targ
                     binding=max(named, key=named.__getitem__))
 
 
-def _scratch(whole: _Whole, own: tuple[Image, ...], target: Target) -> tuple[int, int]:
+def _array_bytes(scop: Scop, name: str, values: Mapping[str, int]) -> int:
+    """The elements of an array that the program touches, by their box."""
+    array = scop.array(name)
+    touched = [a.relation.range() for s in scop.statements for a in s.accesses if a.array == name]
+    return max((_count(t, values) for t in touched), default=0) * array.dtype.bytes
+
+
+def _scratch(scop: Scop, own: tuple[Image, ...], values: Mapping[str, int], target: Target) -> tuple[int, int]:
     """Bytes of temporaries that a tile keeps, and what goes to memory because they exceed a core's own cache."""
-    scop, values, by_name = whole.scop, whole.values, {i.statement: i for i in own}
-    kept, every = 0, 0
+    by_name = {i.statement: i for i in own}
+    kept, whole = 0, 0
     for array in (a for a in scop.arrays if a.is_temporary):
         boxes = [0]
         for statement in scop.statements:
@@ -219,9 +259,9 @@ def _scratch(whole: _Whole, own: tuple[Image, ...], target: Target) -> tuple[int
                 middle = _middle_tile(fix_parameters(tiles.range(), {**values}))
                 boxes.append(_count(tiles.intersect_range(middle).domain().apply(access.relation), values))
         kept += max(boxes) * array.dtype.bytes
-        every += whole.array_bytes[array.name]
+        whole += _array_bytes(scop, array.name, values)
     fits = kept <= target.costs.usable_share * target.last_private.size_bytes
-    return kept, 0 if fits else 2 * every
+    return kept, 0 if fits else 2 * whole
 
 
 def _middle_tile(numbers: isl.Set) -> isl.Set:

@@ -302,7 +302,7 @@ def test_a_full_standard_output_is_refused(scaling: Path) -> None:
 
 
 def test_two_things_on_the_standard_output_are_refused(tmp_path: Path, scaling: Path) -> None:
-    done = polysched("c2c", "scaling.c", "--json", "-", folder=tmp_path)
+    done = polysched("c2c", "scaling.c", "--json", "-", "-o", "-", folder=tmp_path)
     assert is_refusal(done)
     assert "the C and the JSON cannot both go to the standard output" in done.stderr
     assert done.stdout == ""

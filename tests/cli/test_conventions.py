@@ -120,6 +120,7 @@ def test_shared_spellings_mean_the_same_everywhere():
                 for _, a in actions(spelling)} == {
             (size, "NAME=VALUE", "_AppendAction")}
     assert {a.help for _, a in actions("--cc")} == {COMPILER_HELP}
+    assert {tuple(a.option_strings) for _, a in actions("-o")} == {("-o", "--output")}
     assert {(a.metavar, a.default) for _, a in actions("--target")} == {("NAME|FILE", "host")}
     for spelling in ("--size", "--assume", "--json", "--target", "--cc"):
         assert len(list(actions(spelling))) > 2
@@ -245,6 +246,10 @@ def test_json_takes_the_place_of_what_goes_to_standard_output(tmp_path):
         refused = polysched(command, "in.c", "--json", "-", "-o", "-", folder=tmp_path)
         assert is_refusal(refused)
         assert "cannot both go to the standard output" in refused.stderr
+        refused = polysched(command, "in.c", "--json", "./a.svg", "-o", "a.svg", folder=tmp_path)
+        assert is_refusal(refused)
+        assert "have one name" in refused.stderr
+        assert not (tmp_path / "a.svg").exists()
 
 
 def test_the_costs_of_a_machine_may_be_standard_input(tmp_path):

@@ -26,6 +26,7 @@ def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None
     assert options_for(tiled).team_iterations > EmitOptions().team_iterations
     assert emit(tiled).loops == emit(tiled, options=options_for(tiled)).loops
     assert options_for(replace(tiled, options=None)) == EmitOptions()
+    assert hash(EmitOptions()) == hash(EmitOptions())
 
 
 def test_a_source_is_its_text_and_one_line_inside_others() -> None:

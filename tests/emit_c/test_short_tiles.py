@@ -105,3 +105,38 @@ def test_a_window_is_unrolled_where_its_loop_would_cost_something(bits: int, reg
     assert expected in sums
     assert '__asm__ volatile("" : : : "memory");' in sums
     assert ("(volatile" in sums) == expected.endswith("3")
+
+
+WINDOWS = """void f(float Y[6][5][{wide}], float X[6][9][{wide} + 4], float W[6][5][5]) {{
+#pragma scop
+  for (int c = 0; c < 6; c++)
+    for (int y = 0; y < 5; y++)
+      for (int x = 0; x < {wide}; x++)
+        for (int r = 0; r < 5; r++)
+          for (int s = 0; s < 5; s++)
+            Y[c][y][x] += X[c][y + r][x + s] * W[c][r][s];
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize(("wide", "columns"), [
+    (5, {5}), (7, {7}), (10, {10}), (14, {14}), (28, {16, 8, 4}), (46, {32, 14}), (31, {31}), (45, {32, 13})])
+def test_short_rows_of_windows_are_computed_in_vectors_that_overlap(
+        wide: int, columns: set[int], tmp_path: Path) -> None:
+    """Each channel has windows of its own: operands in lanes lie in no panel, so a tile has the row's length."""
+    target, text = Target(vector_bits=512, vector_registers=32, cores=2), WINDOWS.format(wide=wide)
+    source = emit(tile(pluto_of(text), TilingOptions(target=target)),
+                  options=EmitOptions(vector_bits=512, vector_registers=32))
+    assert {tile.edges[-1].count for tile in blocks(source.loops)} == columns
+    lanes = {1 << min(4, count.bit_length() - 1) for count in columns}
+    assert {int(n) for n in re.findall(r"polysched_f32x(\d+) Y_", source.text)} == lanes, source.text
+    rng = np.random.default_rng(wide)
+    start, image, weights = (rng.standard_normal(s).astype(np.float32) for s in (
+        (6, 5, wide), (6, 9, wide + 4), (6, 5, 5)))
+    results = []
+    for function in (load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f):
+        result = start.copy()
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
+        results.append(result.tobytes())
+    assert results[0] == results[1], source.text

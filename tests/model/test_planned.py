@@ -56,7 +56,7 @@ def test_by_default_kernels_are_by_cost_where_dominators_are_not_better(monkeypa
     options = PipelineOptions()
     assert len(planned(SOFTMAX, host(), options=options, fusion="auto").kernels) == 1
     assert len(planned(SOFTMAX, host(), options=options, fusion="greedy").kernels) == 4
-    monkeypatch.setattr(module, "seconds_of", lambda graph, groups, target: 0.0)
+    monkeypatch.setattr(module, "seconds_of", lambda graph, groups, target, sizes: 0.0)
     worse = planned(SOFTMAX, host(), options=options, fusion="auto")
     assert names(worse) == names(planned(SOFTMAX, host(), options=options, fusion="greedy"))
     assert any(what == "a plan by cost" and "by dominators" in why for what, why in worse.refused)
@@ -72,15 +72,16 @@ def test_records_and_large_graphs_keep_the_greedy_rule(monkeypatch: pytest.Monke
     assert "5 nodes, more than 2" in large
     open_size = from_text("graph f(x: float32[N, 4]) { let y = Softmax(x; axis=-1) return y }")
     assert by_default(prepared(open_size), PipelineOptions()) == ""
+    assert by_default(prepared(open_size), PipelineOptions(), {"M": 7}) == ""
 
 
 def test_a_verdict_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path))
     fragment = prepared(SOFTMAX)
-    first = stitched_verdict(fragment, PipelineOptions())
+    first = stitched_verdict(fragment, {}, PipelineOptions())
     assert first.seconds > 0
     monkeypatch.setattr(module, "stitched_program", None)
-    assert stitched_verdict(fragment, PipelineOptions()) == first
+    assert stitched_verdict(fragment, {}, PipelineOptions()) == first
 
 
 def test_early_outputs_of_plans_by_cost_come_early() -> None:
@@ -101,9 +102,9 @@ def test_products_of_bytes_are_not_stitched_since_instructions_may_compute_them(
       let y = Cast(p; to="float32")
       return y
     }""")
-    assert "an instruction may compute its product of bytes" in stitched_verdict(fragment, PipelineOptions()).reason
+    assert "an instruction may compute its product of bytes" in stitched_verdict(fragment, {}, PipelineOptions()).reason
     plain = PipelineOptions(tensorize=None)
-    assert "instruction" not in stitched_verdict(fragment, plain).reason
+    assert "instruction" not in stitched_verdict(fragment, {}, plain).reason
 
 
 def test_a_softmax_over_long_rows_is_in_blocks_where_that_is_cheaper() -> None:
@@ -123,3 +124,31 @@ def test_a_softmax_over_long_rows_is_in_blocks_where_that_is_cheaper() -> None:
         assert [n.op for n in found.nodes] == [n.op for n in taken.nodes]
         assert any("softmax" in what and "by the model" in why for what, why in plan.refused)
     assert in_blocks(prepared(SOFTMAX, host()), host()) is None
+
+
+OPEN = """graph f(q: float32[3, N, 8], k: float32[3, 8, N], v: float32[3, N, 8]) {
+  let s = MatMul(q, k)
+  let p = Softmax(s; axis=-1)
+  let y = MatMul(p, v)
+  return y
+}"""
+
+
+@pytest.mark.parametrize(("fusion", "sizes", "kernels"), [
+    ("auto", None, 6), ("auto", {"N": 64}, 1), ("cost", None, 1), ("greedy", {"N": 64}, 6)])
+def test_kernels_of_open_sizes_are_by_the_cost_at_likely_ones(fusion: module.Fusion, sizes: dict[str, int] | None,
+                                                              kernels: int) -> None:
+    plan = planned(from_text(OPEN), host(), options=PipelineOptions(), fusion=fusion, sizes=sizes)
+    assert len(plan.kernels) == kernels
+
+
+@pytest.mark.parametrize("likely", [{"N": (1, 32)}, {"N": 7}])
+def test_a_stitched_kernel_is_right_at_all_sizes(likely: dict) -> None:
+    graph = from_text(OPEN)
+    model = compile_graph(graph, likely=likely)
+    assert len(model.plan.kernels) == 1
+    for n in (1, 2, 7, 16, 33, 130):
+        rng = np.random.default_rng(n)
+        inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in (
+            ("q", (3, n, 8)), ("k", (3, 8, n)), ("v", (3, n, 8)))}
+        np.testing.assert_allclose(model.run(inputs)["y"], interpret(graph, inputs)["y"], rtol=2e-5, atol=1e-6)

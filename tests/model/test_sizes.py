@@ -8,7 +8,8 @@ import pytest
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.model import compile_graph
-from polysched.model.sizes import sizes_of
+from polysched.model.limits import LIMITS
+from polysched.model.sizes import Arguments, sizes_of
 
 GRAPH = """graph f(x: float32[N, 6], w: float32[6, 8], b: float32[8]) {
   const axes: int64[1] = [1]
@@ -201,3 +202,41 @@ def test_indices_that_reach_beyond_open_data_are_refused() -> None:
         [0, 0], [2, 2], [4, 4]]
     with pytest.raises(UnsupportedGraphError, match="larger than the data that it goes over"):
         model.run({"x": np.ones((2, 2), np.float32), "i": i})
+
+
+PAIR = from_text("graph f(x: float32[N, 6], w: float32[6, 8]) { let y = MatMul(x, w) return y }")
+
+
+def test_arrays_that_differ_from_those_of_the_last_call_are_checked() -> None:
+    """Shapes and types that were right once are not checked again; nothing else is taken for them."""
+    arguments, x, w = Arguments(PAIR), np.zeros((3, 6), np.float32), np.ones((6, 8), np.float32)
+    for _ in range(2):
+        given, sizes = arguments.of({"w": w, "x": x})
+        assert list(given) == ["x", "w"]
+        assert np.shares_memory(given["x"], x)
+        assert sizes == {"N": 3}
+    assert arguments.of({"x": np.zeros((5, 6), np.float32), "w": w})[1] == {"N": 5}
+    for wrong, message in (({"x": x.astype(np.float64), "w": w}, "is float32"), ({"x": x}, "'w' is missing"),
+                           ({"x": x, "w": w, "z": w}, "no input 'z'"), ({"x": w, "w": x}, "is float32"),
+                           ({"x": x.tolist(), "w": w}, "is float32"), ({"x": x, "z": w}, "no input 'z'"),
+                           ({"x": np.zeros((0, 6), np.float32), "w": w}, "size N is 0")):
+        with pytest.raises(UnsupportedGraphError, match=message):
+            arguments.of(wrong)
+
+
+def test_arrays_with_gaps_are_copied_by_every_call() -> None:
+    arguments, w = Arguments(PAIR), np.asfortranarray(np.arange(48, dtype=np.float32).reshape(6, 8))
+    for rows in (2, 2, 3):
+        x = np.arange(24 * rows, dtype=np.float32).reshape(rows, 24)[:, ::4]
+        given, sizes = arguments.of({"x": x, "w": w})
+        assert all(a.flags.c_contiguous for a in given.values())
+        assert np.array_equal(given["x"], x)
+        assert np.array_equal(given["w"], w)
+        assert sizes == {"N": rows}
+
+
+def test_what_is_kept_of_calls_is_bounded() -> None:
+    arguments = Arguments(PAIR)
+    for rows in range(1, 3 * LIMITS.most_sizes):
+        assert arguments.of({"x": np.zeros((rows, 6), np.float32), "w": np.ones((6, 8), np.float32)})[1] == {"N": rows}
+        assert len(arguments._known) <= LIMITS.most_sizes

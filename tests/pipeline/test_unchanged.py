@@ -28,6 +28,23 @@ def test_a_region_that_stays_as_it_is_is_told(
     assert lines == ([f"{source}:4: the loops stay as they are: {reason}"] if reason else [])
 
 
+@pytest.mark.parametrize(("body", "told"), [
+    ("a[i] = cos(b[i]) + exp(a[i]) + sqrt(b[i]) + fabs(a[i]);",
+     "cos, exp in vectors are within 4 units in the last place; --math libm has the bits of the C library"),
+    ("a[i] = log(b[i]);",
+     "log in vectors is within 4 units in the last place; --math libm has the bits of the C library"),
+    ("a[i] = floor(b[i]) + fmax(a[i], 0.0);", None),
+])
+def test_functions_that_round_otherwise_than_the_c_library_are_told(
+        tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str, told: str | None) -> None:
+    source = tmp_path / "in.c"
+    source.write_text(f"#include <math.h>\n{HEAD}{body}\n#pragma endscop\n}}\n")
+    with caplog.at_level(logging.WARNING):
+        transform_file(source)
+        transform_file(source, PipelineOptions(math="libm"))
+    assert [record.getMessage() for record in caplog.records] == ([f"{source}:5: {told}"] if told else [])
+
+
 def test_a_loop_that_is_left_early_is_told_without_names_that_the_file_does_not_have(
         tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = tmp_path / "in.c"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from polysched.target.json_record import read_record
+from polysched.target.json_record import place_of, read_json, read_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +58,14 @@ def test_a_wrong_value_is_refused_with_its_place(given, problem):
         read_record(Whole, given, at="")
     with pytest.raises(ValueError, match=r"whole\[7\]"):
         read_record(Whole, given, at="whole[7]")
+
+
+def test_json_of_a_file_and_of_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text("[1]")
+    monkeypatch.setattr("sys.stdin", io.StringIO("[2]"))
+    assert (read_json(tmp_path / "a.json"), read_json("-")) == ([1], [2])
+    assert (place_of("a.json"), place_of("-")) == ("a.json", "<stdin>")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    for name in ("deep.json", "a"):
+        with pytest.raises((ValueError, OSError)):
+            read_json(tmp_path / name)

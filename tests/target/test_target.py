@@ -132,7 +132,8 @@ def test_shares_of_caches_are_counted_from_the_core() -> None:
                      costs=Costs(kept_share=0.5, usable_share=0.75))
     assert [machine.kept_bytes(level) for level in (1, 2, 3)] == [24 << 10, 1 << 20, 1 << 20]
     assert machine.usable_bytes(1) == 36 << 10
-    assert Target(caches=()).kept_bytes(1) == 0
+    with pytest.raises(ValueError, match="at least one cache"):
+        Target(caches=())
 
 
 def test_rows_share_sets_by_the_ways_of_the_first_cache() -> None:
@@ -140,9 +141,16 @@ def test_rows_share_sets_by_the_ways_of_the_first_cache() -> None:
         return Target(caches=(CacheLevel(level=1, size_bytes=size, ways=ways),))
     assert machine(48 << 10, 12).row_grid_bytes == machine(32 << 10, 8).row_grid_bytes == 1024
     assert machine(128 << 10, 8).row_grid_bytes == 4096
-    assert machine(64 << 10, 0).row_grid_bytes == Target(caches=()).row_grid_bytes == 1024, "ways that nobody names"
+    assert machine(64 << 10, 0).row_grid_bytes == 1024, "ways that nobody names"
     assert machine(512, 8).row_grid_bytes == 64, "a line at least"
 
 
 def test_sums_in_flight_keep_all_pipes_busy() -> None:
     assert CorePorts(fma_pipes=3, fma_latency_cycles=5).sums_in_flight == 15
+
+
+def test_equal_machines_have_one_hash() -> None:
+    measured = Target(peak_flop_per_second={"float32": 1e9}, bandwidth_bytes_per_second={0: 1e9})
+    assert hash(measured) == hash(replace(measured))
+    assert measured != Target()
+    assert len({measured, Target(), Target()}) == 2

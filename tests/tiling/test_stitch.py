@@ -100,3 +100,79 @@ void f(float x[16][65536], float y[16][65536]) {
 def test_few_rows_of_long_ones_are_candidates():
     sizes = {plan.step.sizes for plan in code_plans(scheduled(LONG), MACHINE)}
     assert {(1, 1), (1, 8), (1, 32)} <= sizes
+
+
+ROWS = """
+void f(float x[{rows}][64], float y[{rows}][64]) {{
+  float e[{rows}][64];
+#pragma scop
+  for (int i = 0; i < {rows}; i++)
+    for (int j = 0; j < 64; j++)
+      e[i][j] = x[i][j] * x[i][j];
+  for (int i = 0; i < {rows}; i++)
+    for (int j = 0; j < 64; j++)
+      y[i][j] = e[i][63 - j];
+#pragma endscop
+}}
+"""
+
+
+def plans_of(rows):
+    return {plan.step.sizes: plan for plan in code_plans(scheduled(ROWS.format(rows=rows)), MACHINE)}
+
+
+def test_threads_wait_for_the_one_with_more_tiles():
+    """Three tiles are two for one of two threads, which takes as long as four would."""
+    plans, team = plans_of(768), MACHINE.costs.team_seconds(2)
+    work = {size: plans[size,].seconds - team for size in (128, 64)}
+    assert plans[128,].tiles == 6
+    assert work[128] == pytest.approx(work[64], rel=0.01)
+    uneven, even = plans_of(384)[128,], plans_of(512)[128,]
+    assert (uneven.tiles, even.tiles) == (3, 4)
+    assert uneven.seconds - team == pytest.approx(even.seconds - team, rel=0.02)
+
+
+def test_tiles_of_equal_length_are_candidates():
+    """28 rows are two tiles of 14, or four of 7, or eight of 4; a power of two would leave a short tile."""
+    assert {(14,), (7,)} <= plans_of(28).keys()
+    assert not {(14,), (7,)} & plans_of(32).keys()
+
+
+def test_an_update_counts_as_an_operation_of_its_own():
+    text = ("void f(int n, float x[n], float y[n]) {{\n#pragma scop\n  for (int i = 0; i < n; i++)\n    {}\n"
+            "#pragma endscop\n}}")
+    plain, added = (code_plans(scheduled(text.format(body)), MACHINE)[0] for body in (
+        "y[i] = x[i] * x[i];", "y[i] += x[i] * x[i];"))
+    assert added.operations == 2 * plain.operations
+
+
+PRODUCT = """
+void f(float x[128][8][{columns}], float w[128][128], float y[128][8][{columns}], float b[8][{columns}]) {{
+  float e[128][8][{columns}];
+#pragma scop
+  for (int c = 0; c < 128; c++)
+    for (int i = 0; i < 8; i++)
+      for (int j = 0; j < {columns}; j++)
+        e[c][i][j] = 2.0f * x[c][i][j];
+  for (int k = 0; k < 128; k++)
+    for (int i = 0; i < 8; i++)
+      for (int j = 0; j < {columns}; j++)
+        for (int c = 0; c < 128; c++)
+          y[k][i][j] += w[k][c] * {read};
+#pragma endscop
+}}
+"""
+
+
+def test_sums_along_short_rows_that_would_be_one_row_alone_cost_idle_lanes():
+    """Two vectors of 8 lanes for 14 columns take as long as 32 columns would; not where rows are no neighbours."""
+    machine = Target(cores=2, vector_bits=512)
+
+    def seconds(columns, read="e[c][i][j]"):
+        plan = code_plans(scheduled(PRODUCT.format(columns=columns, read=read)), machine)[0]
+        assert plan.binding == "arithmetic"
+        return (plan.seconds - machine.costs.team_seconds(2)) / columns
+
+    assert 1.7 < seconds(14) / seconds(16) < 2.5
+    assert seconds(32) == pytest.approx(seconds(16), rel=0.1)
+    assert seconds(14, "e[c][7 - i][j]") == pytest.approx(seconds(16, "e[c][7 - i][j]"), rel=0.2)

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, OncePerName, add_json, add_target, chosen_device, size
-from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
+from polysched.cli.conventions import STANDARD, OncePerName, add_json, add_target, chosen_device, output_beside, size
+from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import named_object
 from polysched.errors import UsageError
 
@@ -32,8 +32,8 @@ order of its program ids is refused with two of them and the element"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("program", metavar="MODULE:NAME", help="the function; modules of the current folder are found")
-    parser.add_argument("-o", "--output", metavar="OUT", default=STANDARD_OUTPUT,
-                        help="the text (default: -, standard output)")
+    parser.add_argument("-o", "--output", metavar="OUT",
+                        help="the text (default: -, standard output, unless the JSON goes there)")
     parser.add_argument("--type", action="append", default=[], metavar="[NAME=]TYPE",
                         help="the element type of an argument, without NAME of all that are not named, may be "
                              "repeated (default: float64)")
@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_triton = arguments.target == TRITON
     if arguments.compile and not is_triton:
         raise UsageError("--compile is for --target triton", hint="NVRTC compiles CUDA when a program runs")
-    if arguments.output == arguments.json == STANDARD:
-        arguments.output = None   # the JSON has the text
+    arguments.output = output_beside(arguments, "text")
     with prepared(arguments.output) as output, prepared(arguments.json) as report:
         program = _program(arguments)
         constants = dict(arguments.constant)

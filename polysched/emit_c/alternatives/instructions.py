@@ -124,6 +124,7 @@ def _of_nest(program: TensorizedProgram, name: str, found: Dispatch, *, parallel
     """The nest around the instruction as a function, and what packs operands ahead of it."""
     options = EmissionOptions(
         parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
+        joined=program.joined,
         keep=tuple(dict.fromkeys((*program.preparations, *kept_operands(program.match, constant)))))
     if program.general is None:
         emitted, fits = emit_match(program.match, name, options), ""
@@ -230,8 +231,9 @@ def _preparations(program: TensorizedProgram, emitted: Emitted,
 
 def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
     """The temporaries of a region that the instruction uses, or several parts, or iterations of loops around."""
-    scop = program.match.fragment.scop
-    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in _shared(program))
+    scop, joined = program.match.fragment.scop, program.joined
+    sums = {joined.last.sums} if joined is not None and joined.last is not None else set()   # they have no memory
+    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in _shared(program) - sums)
 
 
 def _shared(program: TensorizedProgram) -> set[str]:

@@ -28,7 +28,8 @@ from polysched.emit_c.loop_ir.names import taken_names
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part
-from polysched.tensorize.software.fragment import Fragment, statement_fragment
+from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.several import at_sizes
 from polysched.tensorize.software.surroundings import inside_loops
 
 EXPORTED = "#pragma GCC visibility push(default)\n"
@@ -169,8 +170,8 @@ def at_other_sizes(check: ReplacementCheck, program: TensorizedProgram, given: S
 
 def _at(program: TensorizedProgram, values: Mapping[str, int]) -> Match:
     """The match of code for all sizes at some of them."""
-    fragment = program.match.fragment
-    there = fragment if values == fragment.sizes else statement_fragment(fragment.scop, fragment.statement, values)
+    fragment, tables = program.match.fragment, bool(program.match.intrinsic.contraction.tables)
+    there = fragment if values == fragment.sizes else at_sizes(fragment, values, tables=tables)
     assert there is not None
     return replace(program.match, fragment=there)
 

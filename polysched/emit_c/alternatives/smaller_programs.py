@@ -24,7 +24,7 @@ from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.program import TensorizedProgram, part, tensorize
-from polysched.tensorize.software.fragment import statement_fragment
+from polysched.tensorize.software.several import at_sizes
 
 MOST_WORK = LIMITS.most_check_work
 BLOCKS_KEPT = LIMITS.blocks_kept
@@ -83,7 +83,7 @@ def _inside(program: TensorizedProgram, sizes: dict[str, int]) -> dict[str, int]
 def _work_at(program: TensorizedProgram, sizes: Mapping[str, int]) -> float:
     """Iterations of the matched statement; without bound where it is no statement at these sizes."""
     fragment = program.match.fragment
-    there = statement_fragment(fragment.scop, fragment.statement, sizes)
+    there = at_sizes(fragment, sizes, tables=bool(program.match.intrinsic.contraction.tables))
     return math.inf if there is None else there.work
 
 

@@ -25,8 +25,10 @@ class Temporary:
     kept : the dimensions of the array that the buffer has; the others have one value inside.
     bases : per kept dimension, the first subscript that occurs.
     extents : per kept dimension, the number of elements; empty for a buffer in `memory`.
-    memory : C name of memory from the heap with one part per thread, for kept dimensions in their full extent; empty
-        for a buffer on the stack.
+    memory : C name of memory from the heap with one part per thread, for kept dimensions in their full extent or as
+        `spans` says; empty for a buffer on the stack.
+    spans : per kept dimension of a buffer in `memory`, the number of elements, or 0 for the full extent; empty where
+        all have that.
     """
 
     array: str
@@ -35,6 +37,7 @@ class Temporary:
     bases: tuple[Linear, ...] = ()
     extents: tuple[int, ...] = ()
     memory: str = ""
+    spans: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -48,17 +51,19 @@ class Temporary:
 
 @dataclass(frozen=True)
 class Settled:
-    """A part of the subscripts of a statement that has two cases, of which one is known at a place.
+    """A part of the subscripts of a statement that has a few cases, of which one is known at a place.
 
     Parameters
     ----------
-    part : `e % p` where e is not negative and less than 2 p, or `a < b ? then : otherwise`; over the iterators of the
+    part : `e % p` of positive p and e that is not negative, or `a < b ? then : otherwise`; over the iterators of the
         statement, once those before it are settled.
-    holds : whether `e >= p`, or the condition; None where the remainder is a matter of a comparison.
+    value : the quotient of e by p; 1 where the condition holds, else 0; None where comparisons tell the quotient.
+    rounds : in that case, the number of quotients, from 0 on.
     """
 
     part: Binary | Select
-    holds: bool | None
+    value: int | None
+    rounds: int = 2
 
 
 @dataclass(frozen=True)

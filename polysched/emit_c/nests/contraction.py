@@ -62,9 +62,11 @@ def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Map
                                    buffer_bytes=buffer_bytes, lasting_bytes=lasting_bytes,
                                    memory="" if memory_name is None else memory_name(name),
                                    leaves=tuple(x for x in leaves if _accesses(dependences.scop, x.instance, name)))
-        found = contraction.place(loops, ())
-        if found is not None:
-            loops = found
+        for tried in (contraction, replace(contraction, full_rows=True), replace(contraction, memory="")):
+            found = tried.place(loops, ())
+            if found is None or _have_one_size(found, name):
+                loops = found or loops
+                break
     return _finished(loops, ())
 
 
@@ -100,13 +102,25 @@ def _locals(node: Node) -> Iterator[Local]:
     return (n for n in walk_nodes(node) if isinstance(n, Local))
 
 
+def _have_one_size(loops: Node, array: str) -> bool:
+    """Whether all buffers of an array in memory from the heap, of which there is one part per thread, are alike."""
+    found = {(t.kept, t.spans) for n in _locals(loops) for t in n.temporaries if t.array == array and t.memory}
+    return len(found) < 2
+
+
 def _accesses(scop: Scop, instance: StatementInstance, array: str) -> bool:
     return any(a.array == array for a in statement_at(scop, instance).accesses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Contraction:
-    """The search for the place of one array."""
+    """The search for the place of one array.
+
+    Parameters
+    ----------
+    memory : C name of memory with a part per thread; empty for none.
+    full_rows : buffers there have the full extent of the dimensions that they keep.
+    """
 
     array: Array
     called: str
@@ -116,6 +130,7 @@ class _Contraction:
     buffer_bytes: int
     lasting_bytes: int
     memory: str = ""
+    full_rows: bool = False
     cache: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
     def place(self, node: Node, around: tuple[For | Let, ...]) -> Node | None:
@@ -223,7 +238,7 @@ class _Contraction:
             yield self.cache[key]
 
     def _temporary(self, node: Node, around: tuple[For | Let, ...]) -> Temporary | None:
-        """The buffer that one execution of the node needs; None when it has no fixed size or is too large."""
+        """The buffer that one execution of the node needs; None where there is none, or it would be no smaller."""
         fixed = frozenset(v.variable for v in around)
         reached = list(self._subscripts(node))
         if any(forms is None for forms, _ in reached):
@@ -231,14 +246,31 @@ class _Contraction:
         spans = self._spans(node, fixed, [(forms, inside) for forms, inside in reached if forms is not None])
         kept, known = tuple(spans), tuple(span for span in spans.values() if span is not None)
         size = prod(extent for _, extent in known) * self.array.dtype.bytes
-        if len(known) == len(spans) and size <= (
-                self.lasting_bytes if _inside_one_thread(node, around) else self.buffer_bytes):
+        own = _inside_one_thread(node, around)
+        if len(known) == len(spans) and size <= (self.lasting_bytes if own else self.buffer_bytes):
             return Temporary(self.array.name, self.called, kept, tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
-        if not self.memory or len(kept) == len(self.array.extents) or any(
-                self.array.extents[dimension] is None for dimension in kept):
+        full = self.full_rows or not own or len(known) == len(spans) or size > self.lasting_bytes
+        return self._in_memory(dict.fromkeys(spans) if full else spans)
+
+    def _in_memory(self, spans: Mapping[int, tuple[Linear, int] | None]) -> Temporary | None:
+        """The buffer in memory with a part per thread; None where that is none, or no smaller than the array.
+
+        Parameters
+        ----------
+        spans : of each kept dimension, first value and number of values; None for the full extent.
+        """
+        kept = tuple(spans)
+        parts = [None if span == _whole(self.array.extents[k]) else span for k, span in spans.items()]
+        if not self.memory or any(part is None and self.array.extents[k] is None
+                                  for k, part in zip(kept, parts, strict=True)):
             return None
-        return Temporary(self.array.name, self.called, kept, (constant(0),) * len(kept), (), self.memory)
+        if not any(parts):
+            return None if len(kept) == len(self.array.extents) else Temporary(
+                self.array.name, self.called, kept, (constant(0),) * len(kept), (), self.memory)
+        return Temporary(self.array.name, self.called, kept,
+                         tuple(part[0] if part else constant(0) for part in parts), (), self.memory,
+                         spans=tuple(part[1] if part else 0 for part in parts))
 
     def _spans(self, node: Node, fixed: frozenset[str],
                reached: Sequence[_Reached]) -> dict[int, tuple[Linear, int] | None]:

@@ -55,6 +55,7 @@ class Vectorisation:
         where the vectors that it reads do not overlap from one iteration to the next.
     anchor : how far the element that the loop writes at its variable is from the next vector's boundary; None where
         iterations must not run twice.
+    twice : whether the points of a tile may be computed twice, wherever in memory they lie.
     """
 
     taken: TakenNames
@@ -62,6 +63,7 @@ class Vectorisation:
     calls: Callable[[Node], bool]
     beyond: Callable[[RegisterTile], int | None]
     anchor: Callable[[For, int], ToBoundary | None]
+    twice: Callable[[RegisterTile], bool]
 
 
 def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
@@ -158,10 +160,21 @@ def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation
 
 
 def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisation) -> Node:
-    """As `_cut`, of so many iterations: only the parts that there are."""
+    """As `_cut`, of so many iterations: only the parts that there are.
+
+    Where iterations may run twice and several parts are left, they are one vector that ends with the loop, or two of
+    fewer lanes where all are less than a vector.
+    """
     parts: list[Node] = []
     whole = max(0, length) // width
     done = whole * width
+    rest = max(0, length) % width
+    left = (rest // NARROWEST_TAIL).bit_count() + rest % NARROWEST_TAIL
+    if left > (1 if whole else 2) and (whole or rest >= NARROWEST_TAIL) and how.twice(one_vector(loop, width)):
+        start = lower + (length - width if whole else 0)
+        last = _tile(loop, Edge(variable=loop.variable, base=start, count=width if whole else length, simd=True))
+        ahead = _cut_known(loop, lower, done, width, how)
+        return block((ahead, last)) if whole else last
     if whole == 1:
         parts.append(_tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True)))
     elif whole:

@@ -6,7 +6,7 @@ the proof that no other access touches the element is an exact emptiness test.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, starmap
 
@@ -41,6 +41,29 @@ def promotion_levels(tile: RegisterTile, accesses: Sequence[TileAccess], facts: 
         if level is not None:
             levels[array] = level
     return levels
+
+
+def can_run_twice(tile: RegisterTile, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> bool:
+    """Whether points of a tile may be computed twice, one after the other or at once, with the same results.
+
+    Registers are read before any of them is written back; in memory, the tile may not read what it writes.
+
+    Parameters
+    ----------
+    levels : per array, the loop around which its elements live in registers.
+    """
+    in_memory = [a for a in accesses if not _is_held(tile, a, levels)]
+    written = {a.generic.array for a in in_memory if a.writes}
+    return not any(a.generic.array in written for a in in_memory if not a.writes)
+
+
+def _is_held(tile: RegisterTile, access: TileAccess, levels: Mapping[str, int]) -> bool:
+    """Whether all elements of an access live in registers while the inner loops run."""
+    level, forms = levels.get(access.generic.array), access.generic.subscripts
+    if level is None or forms is None:
+        return False
+    moving = frozenset(loop.variable for loop in tile.loops[level:])
+    return not any(depends_on(form, moving) for form in forms)
 
 
 def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts: Facts) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
@@ -58,6 +59,7 @@ class Separation:
     panels_for : which operands of a nest, of those that the schedule tree copies, are packed around a loop.
     lanes_of : lanes of a tile's vectors.
     scatters : whether a tile writes lanes that lie apart in memory.
+    registers : of vectors, how many there are.
     panels : what was packed further out.
     ahead : the edge along which the loop around the tiles runs.
     copies : what the schedule tree copies around one of the loops outside.
@@ -68,6 +70,7 @@ class Separation:
     panels_for: PanelsFor
     lanes_of: LanesOf
     scatters: Scatters
+    registers: int
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
     copies: tuple[Copy, ...] = ()
@@ -242,7 +245,7 @@ def _of_full_rows(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]],
 def _cut_off(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], conditions: Sequence[Comparison],
              spans: Sequence[tuple[Linear, Linear]], facts: Facts, how: Separation) -> Node | None:
     """All points without padded tiles: full rows where the conditions hold, and one row after the other elsewhere."""
-    many = _columns(nest, tuple(r.edge for r in nest.ranges), wholes[-1], spans[-1], facts)
+    many = _columns(nest, tuple(r.edge for r in nest.ranges), wholes[-1], spans[-1], facts, how)
     if many is None or not conditions:
         return many
     one = _row_by_row(nest, (*wholes[-1], *_crossing(nest.ranges[-1])), spans, facts, how)
@@ -264,7 +267,7 @@ def _row_by_row(nest: RegisterNest, whole: tuple[Comparison, ...], spans: Sequen
     upper = extreme("min", [spans[-1][1], *last.cross_uppers])
     crosses = bool(last.cross_lowers or last.cross_uppers)
     end = how.taken.fresh(f"{last.edge.variable}_row_end")
-    one = _columns(nest, (*single, last.edge), whole, (lower, variable(end) if crosses else upper), facts)
+    one = _columns(nest, (*single, last.edge), whole, (lower, variable(end) if crosses else upper), facts, how)
     if one is None:
         return None
     if crosses:
@@ -322,10 +325,13 @@ def _on_copy(tile: Node | None, facts: Facts, how: Separation) -> Node | None:
 
 
 def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],
-             facts: Facts) -> Node | None:
+             facts: Facts, how: Separation) -> Node | None:
     main = _build(nest, edges, facts)
     if main is None or not whole:
         return main
+    short = _short_row(nest, edges, whole, facts, how)
+    if short is not None:
+        return If(junction("&&", whole), main, short)
     lower, upper = span
     smaller: list[Node] = []
     width = 1 << ((edges[-1].count - 1).bit_length() - 1) if edges[-1].count > 1 else 1
@@ -343,6 +349,24 @@ def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Compariso
     start = upper - of_atom(Remainder(upper - lower, 2 * width)) if smaller else lower
     smaller.append(For(name, start, upper, 1, single))
     return If(junction("&&", whole), main, block(tuple(smaller)))
+
+
+def _short_row(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], facts: Facts,
+               how: Separation) -> RegisterTile | None:
+    """A tile of the columns that the end of their loop leaves, in vectors that overlap.
+
+    None where their number is not known, or where halves, quarters, ... of whole vectors are no more: they need fewer
+    registers at a time.
+    """
+    count = points_left(nest.ranges[-1], facts.given(whole[0].negation())) if len(whole) == 1 else 0
+    if count.bit_count() < 2 or not edges[-1].simd:
+        return None
+    tile = _build(replace(nest, ahead=None), (*edges[:-1], replace(edges[-1], count=count)), facts)
+    if not isinstance(tile, RegisterTile) or not how.has_form(tile, facts):
+        return None
+    vectors = -(-count // how.lanes_of(tile))
+    fit = (prod(edge.count for edge in edges[:-1]) + 1) * vectors < how.registers
+    return tile if fit and vectors < count.bit_count() else None
 
 
 def _build(nest: RegisterNest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:

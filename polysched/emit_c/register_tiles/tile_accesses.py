@@ -67,10 +67,19 @@ class Point:
 
 
 def points(edges: Sequence[Edge], lanes: int) -> tuple[Point, ...]:
-    """The points of a tile in the order of its loops; the simd edge advances by whole vectors."""
-    ranges = [range(0, edge.count, lanes if edge.simd else 1) for edge in edges]
+    """The points of a tile in the order of its loops; the simd edge advances by whole vectors.
+
+    Where these do not divide it, the last vector ends at the end of the edge and overlaps the one before.
+    """
+    ranges = [_starts(edge, lanes if edge.simd else 1) for edge in edges]
     names = [edge.variable for edge in edges]
     return tuple(Point(tuple(zip(names, offsets, strict=True))) for offsets in product(*ranges))
+
+
+def _starts(edge: Edge, step: int) -> list[int]:
+    """The first points of the vectors along an edge."""
+    last = max(0, edge.count - step)
+    return [min(start, last) for start in range(0, edge.count, step)]
 
 
 def iterators_at(scop: Scop, instance: StatementInstance, point: Point) -> dict[str, Linear]:

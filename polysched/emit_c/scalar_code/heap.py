@@ -124,7 +124,8 @@ def part_of_thread(scop: Scop, temporary: Temporary, *, line_bytes: int) -> str:
 
 def _extents(scop: Scop, temporary: Temporary) -> tuple[str, ...]:
     texts = extent_texts(scop, scop.array(temporary.array))
-    return tuple(texts[dimension] for dimension in temporary.kept)
+    spans = temporary.spans or (0,) * len(temporary.kept)
+    return tuple(str(span) if span else texts[k] for k, span in zip(temporary.kept, spans, strict=True))
 
 
 def _elements(scop: Scop, temporary: Temporary, line_bytes: int) -> str:

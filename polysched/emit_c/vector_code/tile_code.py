@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
@@ -27,7 +27,7 @@ from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, Statement
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
-from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
+from polysched.emit_c.register_tiles.accumulators import TileAccess, can_run_twice, offset_name, promotion_levels
 from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
 from polysched.emit_c.register_tiles.tile_accesses import (
     Lanes,
@@ -117,7 +117,7 @@ class TileCode:
         """
         lanes = self.lanes
         accesses = self.accesses(lanes)
-        levels = promotion_levels(self.tile, [a for a in accesses if not self.is_own(a)], self.facts)
+        levels = self.levels(lanes)
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
@@ -154,7 +154,7 @@ class TileCode:
         count : of all rows.
         """
         accesses = self.accesses(self.lanes)
-        cut = self._cut(accesses, promotion_levels(self.tile, accesses, self.facts))
+        cut = self._cut(accesses, self.levels(self.lanes))
         rows, columns = self.tile.edges
         whole = replace(rows, count=count)
         return replace(cut, around=True, tile=replace(self.tile, edges=(whole, columns), within=tuple(
@@ -167,7 +167,11 @@ class TileCode:
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes of every vector: as many as fit for the widest type and divide the simd edge."""
+        """Lanes of every vector: as many as fit for the widest type.
+
+        They divide the simd edge, or the last vector overlaps the one before: 14 points are two vectors of 8 lanes
+        instead of seven of 2.
+        """
         edge = next((edge for edge in self.tile.edges if edge.simd), None)
         if edge is None or not self.vector_bits:
             if edge is not None:
@@ -176,12 +180,36 @@ class TileCode:
         dtypes = set(self.dtypes())
         if not all(has_vectors(dtype) for dtype in dtypes):
             raise NotVectorised("an element type has no vector form")
-        lanes = self.vector_bits // max(dtype.bits for dtype in dtypes)
-        while lanes > 1 and edge.count % lanes:
-            lanes //= 2
+        bits = max(dtype.bits for dtype in dtypes)
+        widest = min(self.vector_bits // bits, 1 << edge.count.bit_length() - 1)
+        lanes = gcd(widest, edge.count)
+        if lanes < widest and widest * bits >= LIMITS.narrowest_overlap_bits and self.may_run_twice(lanes):
+            return widest
         if lanes == 1:
             raise NotVectorised("the simd edge is too short for a vector")
         return lanes
+
+    def may_run_twice(self, lanes: int) -> bool:
+        """Whether points may be computed twice, as those are that two vectors share.
+
+        Parameters
+        ----------
+        lanes : of vectors that divide the edge.
+        """
+        if self.tile.within or self.tile.partials or self.tile.past_caches:
+            return False
+        accesses = [a for a in self.accesses(lanes) if not self.is_own(a)]
+        return can_run_twice(self.tile, accesses, self.levels(lanes))
+
+    def levels(self, lanes: int) -> dict[str, int]:
+        """Per written array that lives in registers: the loop around which it does.
+
+        Vectors that overlap hold the same points twice; elements are told apart by shorter ones, which do not.
+        """
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        while edge is not None and edge.count % lanes:
+            lanes //= 2
+        return promotion_levels(self.tile, [a for a in self.accesses(lanes) if not self.is_own(a)], self.facts)
 
     def dtypes(self) -> Iterable[DType]:
         """The types of all values that are computed."""

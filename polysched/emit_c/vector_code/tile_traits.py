@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
-from polysched.emit_c.register_tiles.accumulators import promotion_levels
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import has_vectors
@@ -16,10 +15,8 @@ from polysched.scop.body import Cast, Select, assignments, walk
 
 def holds_elements(code: TileCode) -> bool:
     """Whether some element that is not a variable already lives in a register around all loops of the tile."""
-    accesses = [a for a in code.accesses(code.lanes) if not code.is_own(a)]
-    levels = promotion_levels(code.tile, accesses, code.facts)
     return any(level == 0 and not code.scop.array(array).c_element.isidentifier()
-               for array, level in levels.items())
+               for array, level in code.levels(code.lanes).items())
 
 
 def scatters(code: TileCode) -> bool:

@@ -9,6 +9,7 @@ of the C library, lane by lane.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from polysched.emit_c.loop_ir.names import TakenNames
@@ -46,12 +47,20 @@ _PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_ta
                       "sine_core"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
+_DEFINED = re.compile(r"^#define polysched_(\w+?)_f(32|64)\(", re.MULTILINE)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
 
 
 def has_vector_function(function: str) -> bool:
     """Whether a function, by its C name (`expf`, `exp`), has a vector form here."""
     return _meaning(function) is not None
+
+
+def approximated_functions(text: str) -> tuple[str, ...]:
+    """The C functions, of those that emitted code defines, whose results may differ from the C library's."""
+    names = ({*programs_f32.PROGRAMS} | {*programs_f64.PROGRAMS}) - _PRIVATE
+    found = (f"{name}f" if bits == "32" else name for name, bits in _DEFINED.findall(text) if name in names)
+    return tuple(dict.fromkeys(found))
 
 
 def _meaning(function: str) -> tuple[str, DType] | None:

@@ -14,7 +14,7 @@ Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.errors import PolyschedError
@@ -45,7 +45,8 @@ class Verdict:
     seconds: float = 0.0
 
 
-Judge = Callable[[Graph], Verdict]
+Judge = Callable[[Graph, Mapping[str, int]], Verdict]
+"""Of a fragment, and values of its open sizes for which its time counts."""
 Refusal = Callable[[Graph], str]
 
 
@@ -92,35 +93,37 @@ def _operators(group: Group | Beside) -> str:
 
 def fusion_plan(graph: Graph, target: Target | None = None, *, judge: Judge | None = None,
                 refusal: Refusal | None = None, patterns: bool = True,
-                judged: int = LIMITS.most_judged) -> FusionPlan:
+                judged: int = LIMITS.most_judged, sizes: Mapping[str, int] | None = None) -> FusionPlan:
     """The cheapest cover of a graph by patterns.
 
     Parameters
     ----------
-    graph : with types, of known sizes; where one is open, elementwise producers alone are fused.
+    graph : with types.
     judge : what decides whether several stages are one kernel; without one, all are taken.
     refusal : why kernels of a fragment do not share a parallel region, or nothing; without it, all do.
     patterns : grow some; else the plan is that of elementwise producers alone.
     judged : how many patterns at most; then the plan is of those that were.
+    sizes : for which costs are counted; where another one is open, elementwise producers alone are fused.
     """
-    return fusion_plans(graph, target, judge=judge, refusal=refusal, patterns=patterns, judged=judged, count=1)[0]
+    return fusion_plans(graph, target, judge=judge, refusal=refusal, patterns=patterns, judged=judged, count=1,
+                        sizes=sizes)[0]
 
 
 def fusion_plans(graph: Graph, target: Target | None = None, *, judge: Judge | None = None,
                  refusal: Refusal | None = None, patterns: bool = True, judged: int = LIMITS.most_judged,
-                 count: int = LIMITS.most_plans) -> tuple[FusionPlan, ...]:
+                 count: int = LIMITS.most_plans, sizes: Mapping[str, int] | None = None) -> tuple[FusionPlan, ...]:
     """The cheapest covers, the best first; with several, the last one is that of elementwise producers alone.
 
     Parameters
     ----------
-    graph, judge, refusal, patterns, judged : see `fusion_plan`.
+    graph, judge, refusal, patterns, judged, sizes : see `fusion_plan`.
     count : how many at most.
     """
     inferred = infer(graph)
     greedy = partition(graph, inferred)
-    if graph.symbols:
+    if not (sizes or {}).keys() >= set(graph.symbols):
         return (FusionPlan(groups=greedy, seconds=0.0, bytes_moved=0, bytes_apart=0, bytes_compulsory=0),)
-    maker = Patterns(graph, inferred, target or host())
+    maker = Patterns(graph, inferred, target or host(), sizes or {})
     apart = [maker.pattern(tuple(sorted(maker.places[id(n)] for n in g.nodes))) for g in greedy]
     bytes_apart = sum(p.bytes_moved for p in apart)
 
@@ -137,15 +140,17 @@ def fusion_plans(graph: Graph, target: Target | None = None, *, judge: Judge | N
     return tuple(made(chosen, optimal, search.reasons()) for chosen, optimal in search.best(apart, count))
 
 
-def seconds_of(graph: Graph, groups: Iterable[Sequence[int]], target: Target | None = None) -> float:
+def seconds_of(graph: Graph, groups: Iterable[Sequence[int]], target: Target | None = None, *,
+               sizes: Mapping[str, int] | None = None) -> float:
     """What other groups of a graph's nodes cost at the speed of light.
 
     Parameters
     ----------
-    graph : with types, of known sizes.
+    graph : with types.
     groups : places of nodes.
+    sizes : of the graph that are open.
     """
-    maker = Patterns(graph, infer(graph), target or host())
+    maker = Patterns(graph, infer(graph), target or host(), sizes or {})
     return sum(maker.pattern(tuple(sorted(nodes))).seconds for nodes in groups)
 
 
@@ -213,8 +218,13 @@ class _Search:
                 return found.patterns
 
     def widened(self, chosen: Sequence[Pattern]) -> bool:
-        """Try patterns of a cover, and those of the greedy rule, side by side; whether there are new candidates."""
+        """Try patterns of a cover, and those of the greedy rule, side by side; whether there are new candidates.
+
+        The sizes of kernels that share a region are known.
+        """
         new = False
+        if self.maker.graph.symbols:
+            return new
         whole = {p.nodes: p for p in (*self.first.values(), *chosen)}
         for tried in (list(chosen), list(whole.values())):
             for pattern, reason in side_by_side(self.maker, tried, self.why_apart):
@@ -239,14 +249,14 @@ class _Search:
         if self.judge is None or len(pattern.nodes) == 1:
             return Verdict()
         try:
-            fragment = self.maker.fragment(pattern.nodes)
+            fragment, sizes = self.maker.counted(pattern.nodes)
         except PolyschedError as error:
             return Verdict(error.problem)
         if not has_stages(fragment):
             return Verdict()
-        text = to_text(fragment)
+        text = f"{to_text(fragment)} {sorted(sizes.items())}"
         if text not in self.known:
-            self.known[text] = self.judge(fragment)
+            self.known[text] = self.judge(fragment, sizes)
         return self.known[text]
 
     def take(self, pattern: Pattern, verdict: Verdict) -> None:

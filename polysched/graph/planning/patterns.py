@@ -8,8 +8,8 @@ Source: Z. Zheng et al., "FusionStitching", arXiv 2009.10924, section 5 (pattern
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import isqrt
 
 from polysched.errors import PolyschedError
@@ -49,11 +49,13 @@ class Patterns:
     Parameters
     ----------
     graph : with types.
+    sizes : for which costs are counted, of those that are open.
     """
 
     graph: Graph
     inferred: Inferred
     target: Target
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.places = {id(n): place for place, n in enumerate(self.graph.nodes)}
@@ -156,8 +158,7 @@ class Patterns:
         return sum((1 if o in seen else 2) * self._bytes(o) for k in nodes[:-1] for o in self.graph.nodes[k].outputs)
 
     def _bytes(self, name: str) -> int:
-        own = self.inferred.types[name]
-        return int(own.elements) * own.dtype.bytes
+        return self._elements(name) * self.inferred.types[name].dtype.bytes
 
     @property
     def compulsory(self) -> int:
@@ -170,7 +171,7 @@ class Patterns:
     def pattern(self, nodes: Nodes) -> Pattern:
         """Some nodes with their cost."""
         last = operator_of(self.graph.nodes[nodes[-1]])
-        if self.graph.symbols or (last.view and len(nodes) == 1):
+        if not self.sizes.keys() >= set(self.graph.symbols) or (last.view and len(nodes) == 1):
             return Pattern(nodes=nodes, bytes_moved=0, seconds=0.0)
         moved = sum(map(self._bytes, self._seen(nodes)))
         operations = sum(self._operations(k) for k in nodes)
@@ -191,14 +192,14 @@ class Patterns:
         node = self.graph.nodes[place]
         made = max((self._elements(o) for o in node.outputs if o), default=0)
         if node.op == "MatMul":
-            return 2 * made * int(self.inferred.types[node.inputs[0]].shape[-1])
+            return 2 * made * int(self.inferred.types[node.inputs[0]].shape[-1].bound(self.sizes))
         read = sorted((self._elements(i) for i in node.inputs if i), reverse=True)
         if operator_of(node).kind is Kind.OUTPUT_FUSABLE and len(read) > 1:
             return 2 * isqrt(read[0] * read[1] * made)
         return max([made, *read])
 
     def _elements(self, name: str) -> int:
-        return int(self.inferred.types[name].elements)
+        return int(self.inferred.types[name].bound(self.sizes).elements)
 
     def group(self, pattern: Pattern) -> Group | Beside:
         """A pattern as what becomes a step of a plan."""
@@ -218,7 +219,17 @@ class Patterns:
         ------
         UnsupportedGraphError : no kernel computes them.
         """
-        return fragment_of(self.graph, self._group(nodes), self.inferred)[0]
+        return self.counted(nodes)[0]
+
+    def counted(self, nodes: Nodes) -> tuple[Graph, dict[str, int]]:
+        """Some nodes as a graph of their own, and the values of its open sizes for which costs are counted.
+
+        Raises
+        ------
+        UnsupportedGraphError : no kernel computes them.
+        """
+        fragment, _, symbols = fragment_of(self.graph, self._group(nodes), self.inferred)
+        return fragment, {f"n{k}": self.sizes[name] for k, name in enumerate(symbols) if name in self.sizes}
 
     def kernel(self, pattern: Pattern) -> Graph | None:
         """The fragment of a pattern that is one kernel; None where it is a view, copies, sizes, or control flow."""

@@ -143,7 +143,7 @@ def _domain(scop: Scop, name: str, tiles: isl.Map) -> isl.Map:
 def _tile_numbers(scop: Scop, tree: LoopTree, dominant: str, sizes: Sequence[int]) -> isl.Map:
     """`{ D[i] -> [t] }` of the outermost loops that move the dominant statement."""
     statement = scop.statement(dominant)
-    around = list(_loops_around(tree.root, statement))
+    around = list(loops_around(tree.root, statement))
     if not sizes or len(sizes) > len(around):
         raise UsageError(f"{len(sizes)} tile sizes for {dominant}, which stands in {len(around)} loops",
                          hint="give one size for each of its outermost loops, 1 to all of them")
@@ -157,7 +157,7 @@ def _tile_numbers(scop: Scop, tree: LoopTree, dominant: str, sizes: Sequence[int
     return numbers
 
 
-def _loops_around(node: Node, statement: Statement) -> Iterable[isl.PwAff]:
+def loops_around(node: Node, statement: Statement) -> Iterable[isl.PwAff]:
     """The functions of the loops that move a statement, outermost first.
 
     Raises
@@ -172,7 +172,7 @@ def _loops_around(node: Node, statement: Statement) -> Iterable[isl.PwAff]:
                 if any(aff.involves_dims(isl.dim_type.in_, d, 1) for _, aff in function.get_pieces()
                        for d in range(statement.depth)):
                     yield function
-            yield from _loops_around(node.child, statement)
+            yield from loops_around(node.child, statement)
         case Ordered():
             own = [child for keep, child in node.branches
                    if not isl.UnionSet.from_set(statement.domain).intersect(keep).is_empty()]
@@ -180,9 +180,9 @@ def _loops_around(node: Node, statement: Statement) -> Iterable[isl.PwAff]:
                 raise UsageError(f"instances of {statement.name} stand in {len(own)} places of the tree",
                                  hint="stitch before other steps take its loops apart")
             if own:
-                yield from _loops_around(own[0], statement)
+                yield from loops_around(own[0], statement)
         case Filter() | Mark():
-            yield from _loops_around(node.child, statement)
+            yield from loops_around(node.child, statement)
         case Leaf():
             return
 

@@ -52,6 +52,8 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
     """
     plan = make_plan(sample, emulated=options.emulated, unroll=options.unroll, target=options.target,
                      parallel=options.parallel, choice=options.choice, growth=GROWTH)
+    if options.joined is not None:   # a block is computed whole before its end
+        plan = replace(plan, loops=tuple(replace(x, tile=0) if x.reduction else x for x in plan.loops))
     at_sample, plan = plan, general_plan(plan, general.match, emulated=options.emulated)
     emitted = emit_match(general.match, name, replace(options, plan=plan))
     return GeneralCode(emitted=emitted, fits=_fits(

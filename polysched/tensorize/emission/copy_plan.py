@@ -8,7 +8,7 @@ the digits within the tile).  Places whose coordinate is past its count are padd
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.scop.body import Load
@@ -78,10 +78,12 @@ class CopyPlan:
         return next((s for a, s in zip(self.axes, self.strides, strict=True) if a.name == name), 0)
 
 
-def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]) -> CopyPlan | None:
+def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop], *,
+               rows: bool = False) -> CopyPlan | None:
     """One dense block per execution, in the order in which the nest visits them; unrolled parts innermost.
 
-    None when fused loops do not lie at one distance in memory, or a subscript of the operand mixes dimensions.
+    With `rows` the unrolled part of each loop lies inside of its blocks.  None when fused loops do not lie at one
+    distance in memory, or a subscript of the operand mixes dimensions.
     """
     subscripts = operand_subscripts(match, operand)
     steps = match.fragment.memory_steps[held.reference]
@@ -103,14 +105,27 @@ def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop])
             weights[tile.name] = (len(coordinates), match.extent(g))
         digits |= {name: (len(coordinates), weight) for name, weight in digit_weights(match, g).items()}
         coordinates.append(Coordinate(count=match.fused_extent(g), step=step))
-    axes = [Axis(name=loop.name, coordinate=weights[loop.name][0], weight=weights[loop.name][1] * loop.unroll,
-                 extent=loop.blocks) for loop in mine]
-    axes += [Axis(name=f"u_{loop.name}", coordinate=weights[loop.name][0], weight=weights[loop.name][1],
-                  extent=loop.unroll) for loop in mine if loop.unroll > 1]
+    axes = _axes_of_loops(mine, weights, rows=rows)
     axes += [Axis(name=f"d_{name}", coordinate=digits[name][0], weight=digits[name][1], extent=extent)
              for name, extent in subscripts if name]
     return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=first_element(match, held),
                     moving=moving_terms(match, held))
+
+
+def _axes_of_loops(mine: Sequence[NestLoop], weights: Mapping[str, tuple[int, int]], *, rows: bool) -> list[Axis]:
+    """The axes of blocks and of their unrolled parts, as of `block_copy`.
+
+    Parameters
+    ----------
+    weights : per loop its coordinate, and how many positions one iteration moves.
+    """
+    blocks = [Axis(name=loop.name, coordinate=weights[loop.name][0], weight=weights[loop.name][1] * loop.unroll,
+                   extent=loop.blocks) for loop in mine]
+    inside = [[Axis(name=f"u_{loop.name}", coordinate=weights[loop.name][0], weight=weights[loop.name][1],
+                    extent=loop.unroll)] * (loop.unroll > 1) for loop in mine]
+    if rows:
+        return [axis for block, parts in zip(blocks, inside, strict=True) for axis in (block, *parts)]
+    return [*blocks, *(axis for parts in inside for axis in parts)]
 
 
 def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]) -> CopyPlan | None:

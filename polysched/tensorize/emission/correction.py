@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from polysched.scop.body import Expr, Load, walk
+from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
@@ -33,15 +33,10 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
                   *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
                   *kept_parameters(match)]
     lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
-    terms: list[str] = []
-    for label, value, offset in _summed(correction):
+    for label, value, _ in _summed(correction):
+        lines += [f"{kind} *restrict ps_{label} = {_memory(match, value, kind, parallel=parallel)};"]
         lines += _sums(match, label, value, kind, parallel=parallel)
-        at = _position(match, _kept(match, value))
-        terms.append(f"({kind}){value_c(match, offset, dtype)} * ps_{label}[{at}]")
-    if correction.left_offset is not None and correction.right_offset is not None:
-        count = math.prod(fragment.loop(n).extent for n in reduction_loops(fragment))
-        both = [f"({kind}){value_c(match, e, dtype)}" for e in (correction.left_offset, correction.right_offset)]
-        terms.append(" * ".join([f"({kind}){count}u", *both]))
+    terms = correction_terms(match, correction)
     element = element_c(match, match.result)
     written = _near_last(match, match.result, [n for n in _inner(match) if n not in reduction_loops(fragment)])
     body = f"{element} = ({C_NAMES[dtype.name]})(({kind}){element} + {' + '.join(terms)});"
@@ -50,6 +45,56 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     lines += _nest(match, written, body, lanes="#pragma omp simd" if apart else "")
     lines += [f"free(ps_{label});" for label, _, _ in _summed(correction)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def correction_terms(match: Match, correction: Correction, named: Callable[[str], str] = str) -> list[str]:
+    """What is added to an element, over the sums of the operands.
+
+    Parameters
+    ----------
+    named : the variable for a loop of the program.
+    """
+    fragment, dtype = match.fragment, match.fragment.update.dtype
+    kind = f"uint{dtype.bits}_t"
+    terms = [f"({kind}){value_c(match, offset, dtype)} * ps_{label}[{_position(match, _kept(match, value), named)}]"
+             for label, value, offset in _summed(correction)]
+    if correction.left_offset is not None and correction.right_offset is not None:
+        count = math.prod(fragment.loop(n).extent for n in reduction_loops(fragment))
+        both = [f"({kind}){value_c(match, e, dtype)}" for e in (correction.left_offset, correction.right_offset)]
+        terms.append(" * ".join([f"({kind})({count})", *both]))
+    return terms
+
+
+def is_constant(correction: Correction) -> bool:
+    """Whether the offsets are numbers."""
+    offsets = [e for e in (correction.left_offset, correction.right_offset) if e is not None]
+    return not any(isinstance(x, Load | IteratorRef | ParameterRef) for e in offsets for x in walk(e))
+
+
+def sums_c(match: Match, correction: Correction, name: str, *, parallel: bool) -> str:
+    """A function `NAME(sums..., arrays...)` that adds up the operands, for code that starts from what they correct."""
+    dtype = match.fragment.update.dtype
+    kind = f"uint{dtype.bits}_t"
+    types = {a: C_NAMES[match.fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
+    lines = [line for label, value, _ in _summed(correction)
+             for line in _sums(match, label, value, kind, parallel=parallel)]
+    parameters = [*(f"{kind} *restrict ps_{label}" for label, _, _ in _summed(correction)),
+                  *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
+                  *kept_parameters(match)]
+    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def sums_memory(match: Match, correction: Correction, *, parallel: bool) -> dict[str, str]:
+    """The declarations of the sums, by the names of these."""
+    kind = f"uint{match.fragment.update.dtype.bits}_t"
+    return {f"ps_{label}": f"{kind} *ps_{label} = {_memory(match, value, kind, parallel=parallel)};"
+            for label, value, _ in _summed(correction)}
+
+
+def _memory(match: Match, value: Expr, kind: str, *, parallel: bool) -> str:
+    """Zeros, one per sum."""
+    elements = math.prod(match.fragment.loop(n).extent for n in _kept(match, value))
+    return f"ps_zeros({elements} * sizeof({kind}), {int(parallel)})"
 
 
 def _summed(correction: Correction) -> Iterator[tuple[str, Expr, Expr]]:
@@ -100,14 +145,12 @@ def _near_last(match: Match, value: Expr, loops: list[str]) -> list[str]:
 
 
 def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -> Iterator[str]:
-    """An array with the sum of a value over the reduction, per iteration of the other loops that it knows.
+    """Lines that fill an array with the sums of a value over the reduction, one per iteration of its other loops.
 
     Elements are read as they lie: where rows of memory hold elements of different sums, `STRIP` sums are added to at a
     time.  Threads have sums of their own: what distinguishes them is outermost.
     """
     kept, loops = _kept(match, value), _loops_of_sum(match, value)
-    elements = math.prod(match.fragment.loop(n).extent for n in kept)
-    yield f"{kind} *restrict ps_{label} = ps_zeros({elements} * sizeof({kind}), {int(parallel)});"
     added = f"({kind}){value_c(match, value, match.fragment.update.dtype)}"
     team = ["#pragma omp parallel for"] if parallel and kept else []
     if loops and loops[-1] in kept:
@@ -136,11 +179,11 @@ def _strips(match: Match, label: str, loops: list[str], kept: list[str], added: 
     yield "} }"
 
 
-def _position(match: Match, loops: Iterable[str]) -> str:
+def _position(match: Match, loops: Iterable[str], named: Callable[[str], str] = str) -> str:
     text = "0"
     for name in loops:
         loop = match.fragment.loop(name)
-        text = f"({text}) * {loop.extent} + ({name} - {loop.lower})"
+        text = f"({text}) * {loop.extent} + ({named(name)} - {loop.lower})"
     return text
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
@@ -14,7 +14,9 @@ from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.semantics import C_NAMES
-from polysched.tensorize.emission.correction import correction_arrays, correction_c
+from polysched.tensorize.emission.addresses import in_place_argument, operand_type
+from polysched.tensorize.emission.correction import correction_arrays, correction_c, sums_c, sums_memory
+from polysched.tensorize.emission.joined import Joined, corrected_in_blocks, joined_arguments
 from polysched.tensorize.emission.nest import (
     content_of,
     kept_arguments,
@@ -22,11 +24,12 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
     size_arguments,
 )
-from polysched.tensorize.emission.nest_c import nest_c, operand_type
-from polysched.tensorize.emission.packing import pack_c, result_arrays, unpack_c
+from polysched.tensorize.emission.nest_c import nest_c
+from polysched.tensorize.emission.packing import map_c, pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import is_general, same
 
 ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 {{
@@ -61,6 +64,7 @@ class EmissionOptions(OneLine):
     zero : results start at zero instead of what memory holds, which is then not read.
     keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
         the function itself no longer packs it; one that lies right as it is needs no preparation.
+    joined : statements that begin and end each block of the result, whose array is not touched.
     """
 
     emulated: bool = False
@@ -71,6 +75,7 @@ class EmissionOptions(OneLine):
     target: Target | None = None
     zero: bool = False
     keep: tuple[str, ...] = ()
+    joined: Joined | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,14 +127,14 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
     plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
                                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
-    arrays = _arrays(match)
-    packed = [p for p in plan.places if p.packed]
+    zero = chosen.zero or match.starts_anew
+    chosen = replace(chosen, joined=corrected_in_blocks(plan, chosen.joined, zero=zero, emulated=chosen.emulated))
+    arrays = _arrays(match, chosen.joined)
+    packed = _packed(plan, chosen.joined)
     parts = _copies_c(plan, name, packed, chosen)
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.starts_anew))
-    if match.assignment.correction is not None:
-        parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
-                                  parallel=chosen.parallel and not match.overlapping))
+                        zero=zero, joined=chosen.joined))
+    parts += _correction_c(match, name, chosen)
     parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE
@@ -138,9 +143,34 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
     preparations = tuple(f"{name}_prepare_{p.operand}({', '.join([*operand_sources(match, p.operand), *first])})"
                          for p in packed if p.operand in chosen.keep)
-    return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match),
+    return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match, chosen.joined),
                    preparations=preparations, headers=headers, shared=prelude, emulator=emulator,
                    text="\n".join(parts), flags=() if chosen.emulated else match.intrinsic.isa.flags)
+
+
+def _packed(plan: Plan, joined: Joined | None) -> list[Place]:
+    """The operands with buffers; sums that a last statement uses have none."""
+    return [p for p in plan.places if p.packed and not (_ends(joined) and p.operand in plan.match.written)]
+
+
+def _ends(joined: Joined | None) -> bool:
+    """Whether a last statement uses the sums, which then have no array."""
+    return joined is not None and joined.last is not None
+
+
+def _in_blocks(options: EmissionOptions) -> bool:
+    """Whether blocks start from the correction."""
+    return options.joined is not None and options.joined.correction is not None
+
+
+def _correction_c(match: Match, name: str, options: EmissionOptions) -> list[str]:
+    """The function that corrects the result, or that adds up what blocks start from."""
+    correction = match.assignment.correction
+    if correction is None:
+        return []
+    if _in_blocks(options):
+        return [sums_c(match, correction, f"{name}_sums", parallel=options.parallel)]
+    return [correction_c(match, correction, f"{name}_correct", parallel=options.parallel and not match.overlapping)]
 
 
 def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
@@ -149,6 +179,8 @@ def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionO
     unread = match.written if options.zero or match.starts_anew else frozenset()
     filled = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in options.keep)
               for p in packed if p.operand not in unread]
+    filled += [map_c(plan, p.operand, f"{name}_map_{p.operand}") for p in packed
+               if p.in_place is not None and p.in_place.copied and p.operand not in options.keep]
     return filled + [unpack_c(plan, p.operand, f"{name}_unpack_{p.operand}", zero=options.zero)
                      for p in packed if p.operand in match.written]
 
@@ -160,14 +192,17 @@ def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
     return [f"    {name}_unpack_{operand}({words});" for operand, words in handed.items()]
 
 
-def _written_arrays(match: Match) -> tuple[str, ...]:
+def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
+    if joined is not None and joined.last is not None:
+        return joined.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
-def _arrays(match: Match) -> tuple[str, ...]:
+def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [fragment.statement.access(fragment.target).array]
+    found = [*joined.arrays] if joined is not None and joined.last is not None else [
+        fragment.statement.access(fragment.target).array, *(joined.arrays if joined is not None else ())]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -177,7 +212,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
               options: EmissionOptions) -> str:
     """Packs into buffers that stay for the next call of the same thread, runs the nest, writes back."""
     match, fragment = plan.match, plan.match.fragment
-    written = _written_arrays(match)
+    written = _written_arrays(match, options.joined)
     kinds = [C_NAMES[fragment.scop.array(a).dtype.name] for a in arrays]
     parameters = ", ".join(f"{'' if a in written else 'const '}{kind} *{a}"
                            for a, kind in zip(arrays, kinds, strict=True))
@@ -188,27 +223,84 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     if packed and size_arguments(match):
         lines += _made_anew_c(plan, name, packed)
     for p in packed:
-        if p.operand in options.keep:
-            lines.append(f"    {operand_type(plan, p.operand)} *packed_{p.operand} = {name}_kept_{p.operand};")
-            continue
-        kind, buffer = operand_type(plan, p.operand), f"{name}_buffer_{p.operand}"
-        declared = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
-        lines += [*declared, f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
-                  f"    {kind} *packed_{p.operand} = {buffer};"]
-        if p.operand not in match.written or not (options.zero or match.starts_anew):
-            sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
-            lines.append(f"    {name}_pack_{p.operand}({sources});")
-    arguments = []
-    for p in plan.places:
-        held = content_of(match, p.operand)
-        arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
-            [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
-    lines.append(f"    {name}_nest({', '.join([*arguments, *size_arguments(match)])});")
-    lines += _stored_c(match, name, packed)
-    if match.assignment.correction is not None:
+        lines += _packed_c(plan, name, p, options)
+    lines += [*_sums_made(match, name, options), f"    {name}_nest({', '.join(_handed(plan, packed, options))});",
+              *(f"    free({x});" for x in _sums_of(match, options)), *_stored_c(match, name, packed)]
+    if match.assignment.correction is not None and not _in_blocks(options):
         lines.append(
             f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
+
+
+def _handed(plan: Plan, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
+    """What the nest gets: operands, arrays of joined statements, distances, sizes."""
+    match, joined = plan.match, options.joined
+    arguments = [_address(plan, p) for p in plan.places if not (_ends(joined) and p.operand in match.written)]
+    arguments += joined_arguments(match, joined, inside=False) if joined is not None else ()
+    return [*arguments, *(text for p in packed for text in _steps(p)), *size_arguments(match)]
+
+
+def _sums_of(match: Match, options: EmissionOptions) -> dict[str, str]:
+    """The declarations of the sums that blocks start from, by their names."""
+    correction = match.assignment.correction
+    if correction is None or not _in_blocks(options):
+        return {}
+    return sums_memory(match, correction, parallel=options.parallel)
+
+
+def _sums_made(match: Match, name: str, options: EmissionOptions) -> list[str]:
+    """Their memory, and the call that fills it."""
+    made = _sums_of(match, options)
+    handed = ", ".join([*made, *correction_arrays(match), *kept_arguments(match)])
+    return [*(f"    {line}" for line in made.values()), *([f"    {name}_sums({handed});"] if made else [])]
+
+
+def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> list[str]:
+    """The address of an operand's buffer, which is filled where the operand is not read from the program's array."""
+    match, operand, kind = plan.match, place.operand, operand_type(plan, place.operand)
+    buffer, flag = f"{name}_buffer_{operand}", in_place_argument(operand)
+    if operand in options.keep:
+        return [*([f"    const long {flag} = 0;"] if place.in_place is not None else []),
+                f"    {kind} *packed_{operand} = {name}_kept_{operand};"]
+    lines = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
+    filled = [f"if (!{buffer}) {buffer} = {_buffer_c(plan, place, options)};", f"packed_{operand} = {buffer};"]
+    if operand not in match.written or not (options.zero or match.starts_anew):
+        sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
+        filled.append(f"{name}_pack_{operand}({sources});")
+    lines.append(f"    {kind} *packed_{operand} = 0;")
+    if place.in_place is None:
+        return [*lines, *(f"    {line}" for line in filled)]
+    asked = " && ".join(place.in_place.conditions) or "1"
+    lines.append(f"    const long {flag} = {asked};")
+    if not place.in_place.copied:
+        return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in filled), "    }"]
+    whole = [_memory_c(plan, place, options, place.in_place.copied).join((f"if (!{buffer}) {buffer} = ", ";")),
+             filled[1], filled[-1].replace(f"{name}_pack_{operand}(", f"{name}_map_{operand}(")]
+    return [*lines, f"    if ({flag}) {{", *(f"        {line}" for line in whole), "    } else {",
+            *(f"        {line}" for line in filled), "    }"]
+
+
+def _address(plan: Plan, place: Place) -> str:
+    """Where the nest finds an operand."""
+    match, held, packed = plan.match, content_of(plan.match, place.operand), f"packed_{place.operand}"
+    there = place.in_place
+    base = [str(there.base)] if there is not None and (is_general(there.base) or there.base) else []
+    if there is not None and there.copied and base:
+        return f"{packed} + ({in_place_argument(place.operand)} ? {base[0]} : 0)"
+    if (there is not None and there.copied) or not isinstance(held, Load) or (place.packed and place.in_place is None):
+        return packed
+    array = [match.fragment.statement.access(held.reference).array, *moving_terms(match, held)]
+    return f"{in_place_argument(place.operand)} ? {' + '.join([*array, *base])} : {packed}" if place.in_place \
+        else " + ".join(array)
+
+
+def _steps(place: Place) -> Iterator[str]:
+    """What the nest is told of an operand's distances, as `step_arguments` names it."""
+    flag, there = in_place_argument(place.operand), place.in_place
+    for loop, step in place.steps.items():
+        yield str(step) if there is None or same(step, there.steps[loop]) else f"{flag} ? {there.steps[loop]} : {step}"
+    if there is not None and there.shifted:
+        yield flag
 
 
 def _made_anew_c(plan: Plan, name: str, packed: list[Place]) -> list[str]:
@@ -230,9 +322,14 @@ def operand_sources(match: Match, operand: str) -> list[str]:
 
 
 def _buffer_c(plan: Plan, place: Place, options: EmissionOptions) -> str:
+    """Memory of an operand's buffer."""
+    return _memory_c(plan, place, options, place.elements)
+
+
+def _memory_c(plan: Plan, place: Place, options: EmissionOptions, elements: int) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-    return f"ps_zeros({place.elements * width}, {int(options.parallel)})"
+    return f"ps_zeros({elements * width}, {int(options.parallel)})"
 
 
 def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]) -> list[str]:

@@ -5,22 +5,43 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from polysched.tensorize.conformance.conformance import fill_in
-from polysched.tensorize.description.semantics import C_NAMES, Variable
+from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.emission.addresses import (
+    further_arguments,
+    moved_blocks,
+    operand_type,
+    pointer,
+    row_multiples,
+    row_pointer,
+    row_pointers,
+    unknown_steps,
+)
 from polysched.tensorize.emission.blocking import pressure
-from polysched.tensorize.emission.nest import NestLoop, loaded, size_arguments
-from polysched.tensorize.emission.place import Place, edge_counts
+from polysched.tensorize.emission.joined import (
+    Joined,
+    begun_block,
+    ended_block,
+    joined_arguments,
+    joined_functions,
+    joined_parameters,
+)
+from polysched.tensorize.emission.nest import NestLoop, loaded
+from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, block_cases
+from polysched.tensorize.emission.result_blocks import ResultBlock, block_of_results, ragged_helpers
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import fetched_ahead
 
-EDGE = "ps_edge"
 FAR_ROW_LINES = LIMITS.far_row_lines
+LEAST_SHARES = LIMITS.least_shares
+UNEQUAL_SHARES = LIMITS.unequal_shares
 
 
-def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
+def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool, joined: Joined | None = None) -> str:
     """A static function of the operands' addresses that runs the whole nest.
 
     What threads execute of the loop that they share is a function of its own: clang's outlined parallel regions have
@@ -29,19 +50,36 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     Parameters
     ----------
     zero : results start at zero; what memory holds does not count.
+    joined : statements that begin and end each block of results.
     """
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
-    shared = heads[:_first_shared(plan) + 1] if parallel and len(heads) > len([*_tile_heads(plan)]) else []
-    operands = [*(_parameter(plan, p) for p in plan.places),
-                *(f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match))]
+    shared = heads[:_first_shared(plan) + _shared_loops(plan)] if parallel and len(heads) > len(
+        [*_tile_heads(plan)]) else []
+    operands = [*(_parameter(plan, p) for p in _read_places(plan, joined)),
+                *(joined_parameters(plan.match, joined) if joined is not None else ()),
+                *(f"long {argument} __attribute__((unused))" for argument in further_arguments(plan))]
     rest = [head for _, head in heads[len(shared):]]
     if shared:
-        functions, body = _part_and_team(plan, name, shared, rest, operands, emulated=emulated, zero=zero)
+        functions, body = _part_and_team(plan, name, shared, rest, operands, emulated=emulated, zero=zero,
+                                         joined=joined)
     else:
-        functions, body = [], _alone(plan, rest, emulated=emulated, zero=zero)
-    ragged = [] if emulated else [*_ragged_helpers([case for _, case in block_cases(plan)], name)]
+        functions, body = [], _alone(plan, rest, emulated=emulated, zero=zero, joined=joined)
+    ragged = [] if emulated else [*_helpers(plan, name, joined)]
     return "\n".join([*ragged, *functions, f"static void {name}_nest({', '.join(operands)})", "{", *body, "}",
                       ""]).replace("{function}", name)
+
+
+def _read_places(plan: Plan, joined: Joined | None) -> list[Place]:
+    """The places of the operands whose addresses the nest gets."""
+    return [p for p in plan.places if joined is None or joined.last is None or p.operand not in plan.match.written]
+
+
+def _helpers(plan: Plan, name: str, joined: Joined | None) -> Iterator[str]:
+    """The functions for blocks of results."""
+    if joined is None or joined.last is None:
+        yield from ragged_helpers(plan, name)
+    for number, (_, case) in enumerate(block_cases(plan)):
+        yield from joined_functions(case, joined, name, number) if joined is not None else ()
 
 
 def _first_shared(plan: Plan) -> int:
@@ -49,17 +87,30 @@ def _first_shared(plan: Plan) -> int:
     return 0 if plan.handed_out else sum(may_exceed(loop.tiles, 1) for loop in plan.loops)
 
 
-def _alone(plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool) -> list[str]:
+def _shared_loops(plan: Plan) -> int:
+    """How many loops threads share, from that one on: more where the first ones have too few iterations for them."""
+    cores, shares, loops = plan.match.target.cores, 1, 0
+    least = LEAST_SHARES * cores if is_general(*(loop.count for loop in plan.loops)) else 1
+    spatial = [x for x in plan.loops if not x.reduction and may_exceed(x.blocks, 1)]
+    for loop in spatial if not plan.handed_out else spatial[:1]:
+        shares, loops = shares * min(int(loop.tile or loop.blocks), int(loop.blocks)), loops + 1
+        if shares >= least and -(-shares // cores) * cores <= UNEQUAL_SHARES * shares:
+            return loops
+    return max(1, loops)
+
+
+def _alone(plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool, joined: Joined | None) -> list[str]:
     """The whole nest, between what the instruction asks for ahead of and behind its executions."""
     writer = _Lines()
     writer.put(*([] if emulated else plan.match.intrinsic.configure.splitlines()))
-    _block_c(writer, plan, heads, emulated=emulated, zero=zero)
+    _block_c(writer, plan, heads, emulated=emulated, zero=zero, joined=joined)
     writer.put(*_if_any("" if emulated else plan.match.intrinsic.finish))
     return writer.closed()
 
 
 def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], heads: Sequence[str],
-                   operands: Sequence[str], *, emulated: bool, zero: bool) -> tuple[list[str], list[str]]:
+                   operands: Sequence[str], *, emulated: bool, zero: bool,
+                   joined: Joined | None) -> tuple[list[str], list[str]]:
     """The functions that every thread calls, and the parallel region that shares the loop among them.
 
     Parameters
@@ -71,7 +122,7 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
     intrinsic = plan.match.intrinsic
     configure, finish = ("", "") if emulated else (intrinsic.configure, intrinsic.finish)
     part = _Lines()
-    _block_c(part, plan, heads, emulated=emulated, zero=zero)
+    _block_c(part, plan, heads, emulated=emulated, zero=zero, joined=joined)
     functions = [*_own_function(f"{name}_configure", configure), *_own_function(f"{name}_finish", finish),
                  f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
                  *part.closed(), "}", ""]
@@ -80,9 +131,12 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
     writer.put(*_if_any(configure and f"{name}_configure();"))
     for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
         how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
+        how += f" collapse({_shared_loops(plan)})" if _shared_loops(plan) > 1 else ""
         writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
         writer.open(head)
-    words = ", ".join([*(p.operand for p in plan.places), *size_arguments(plan.match), *(v for v, _ in shared)])
+    arrays = joined_arguments(plan.match, joined, inside=True) if joined is not None else []
+    words = ", ".join([*(p.operand for p in _read_places(plan, joined)), *arrays, *further_arguments(plan),
+                       *(v for v, _ in shared)])
     writer.put(f"{name}_part({words});")
     writer.close(len(shared))
     writer.put(*_if_any(finish and f"{name}_finish();"))
@@ -135,15 +189,17 @@ def _own_function(name: str, text: str) -> Iterator[str]:
         yield from (f"static void {name}(void)", "{", *(f"    {line}" for line in text.splitlines()), "}", "")
 
 
-def _block_c(writer: _Lines, plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool) -> None:
+def _block_c(writer: _Lines, plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool,
+             joined: Joined | None) -> None:
     """The loops that threads do not share, around the reductions and what is executed."""
     for head in heads:
         writer.open(head)
     reductions = [loop for loop in plan.loops if loop.reduction]
     cases = [("", plan)] if emulated else block_cases(plan)
-    for condition, case in cases:
+    for number, (condition, case) in enumerate(cases):
         writer.case(condition, first=case is cases[0][1], last=case is cases[-1][1])
-        before, body, after = _emulated(case, zero=zero) if emulated else _executed(case, zero=zero)
+        before, body, after = _emulated(case, zero=zero) if emulated else _executed(
+            case, number, zero=zero, joined=joined)
         writer.put(*before)
         for loop in reductions:
             writer.open(_for(loop))
@@ -186,11 +242,6 @@ class _Lines:
         return self.lines
 
 
-def operand_type(plan: Plan, operand: str) -> str:
-    """C type of an operand's elements."""
-    return C_NAMES[plan.match.intrinsic.parsed.operand(operand).dtype.name]
-
-
 def _for(loop: NestLoop) -> str:
     if not may_exceed(loop.tiles, 1):
         return f"for (long {loop.name} = 0; {loop.name} < {loop.blocks}; {loop.name}++) {{"
@@ -198,18 +249,6 @@ def _for(loop: NestLoop) -> str:
     if not divides(loop.tile, loop.blocks):
         end = f"({end} < {loop.blocks} ? {end} : {loop.blocks})"
     return f"for (long {loop.name} = {first}; {loop.name} < {end}; {loop.name}++) {{"
-
-
-def pointer(plan: Plan, place: Place, at: dict[str, int]) -> str:
-    """`B + t_k * 64 + 1024`: where an operand lies for one point of the unrolled loops."""
-    terms = [place.operand]
-    constant = place.base
-    for loop in plan.loops:
-        if plan.uses(place.operand, loop):
-            if may_exceed(loop.blocks, 1):
-                terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
-            constant += at.get(loop.name, 0) * place.unrolled_strides.get(loop.name, 0)
-    return " + ".join([*terms, *([str(constant)] if is_general(constant) or constant else [])])
 
 
 def _first_block(plan: Plan) -> str:
@@ -233,12 +272,18 @@ def _emulated(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     return before, [f"emulated_{plan.match.intrinsic.name}({', '.join(arguments)});"], []
 
 
-def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str]]:
-    """Loads of the accumulators, the unrolled executions, stores."""
+def _executed(plan: Plan, number: int, *, zero: bool, joined: Joined | None) -> tuple[list[str], list[str], list[str]]:
+    """Loads of the accumulators, the unrolled executions, stores.
+
+    Parameters
+    ----------
+    number : of the plan among those of the nest.
+    """
     intrinsic, outputs = plan.match.intrinsic, [v.name for v in plan.match.intrinsic.outputs]
     names = _Registers(plan)
-    before, after = _accumulators(plan, names, zero=zero)
-    body = [*_announced_results(plan, names), *_streamed_panels(plan)]
+    before, after = _accumulators(plan, names, number, zero=zero, joined=joined)
+    before = [*moved_blocks(plan), *before, *row_multiples(plan)]
+    body = [*unknown_steps(plan), *row_pointers(plan), *_announced_results(plan, names), *_streamed_panels(plan)]
     points = list(_visited(plan, turning=bool(names.numbers)))
     needed = pressure(plan.match, plan.unrolled)[0]
     held: dict[str, tuple[str, str]] = {}   # what each register holds
@@ -253,7 +298,7 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
                 body += names.declare(operand, register)
                 place = plan.place(operand)
                 kind = intrinsic.operand(operand).register
-                body.append(fill_in(kind.load, register=register, pointer=pointer(plan, place, at),
+                body.append(fill_in(kind.load, register=register, pointer=row_pointer(plan, place, at),
                                     stride=str(place.row_stride_bytes)))
                 if kind.hold and needed < kind.count and len({names.name(operand, x) for x in points}) < len(points):
                     body.append(fill_in(kind.hold, register=register))
@@ -261,21 +306,41 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     return before, body, after
 
 
-def _accumulators(plan: Plan, names: _Registers, *, zero: bool) -> tuple[list[str], list[str]]:
+def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
+                  joined: Joined | None) -> tuple[list[str], list[str]]:
     """What makes the accumulators of all results ready, and what stores them."""
     intrinsic, first = plan.match.intrinsic, _first_block(plan)
-    before, after = [], []
-    for output, at in ((v.name, at) for v in intrinsic.outputs for at in names.points(v.name)):
-        register = names.name(output, at)
-        before += names.declare(output, register)
-        load, store = _accumulator(plan, output, register, at)
-        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
-        if zero and clear:
-            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
-        elif intrinsic.contraction.accumulates:
-            before.append(load)
-        after.append(store)
-    return before, after
+    before: list[str] = []
+    after: list[str] = []
+    drains: list[str] = []
+    for output in (v.name for v in intrinsic.outputs):
+        kind = intrinsic.operand(output).register
+        clears = zero and bool(kind.zero) and not (joined is not None and joined.begins)
+        reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
+        from_there, there = _blocks(plan, output, number, joined, reads)
+        before += [*there.before, *from_there.before]
+        drains += there.after
+        for at in names.points(output):
+            register = names.name(output, at)
+            before += names.declare(output, register)
+            load, store = (fill_in(t, register=register, pointer=x.pointer(at), stride=x.row_stride)
+                           for t, x in ((kind.load, from_there), (kind.store, there)))
+            if clears:
+                clear = fill_in(kind.zero, register=register)
+                before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
+            elif intrinsic.contraction.accumulates:
+                before.append(load)
+            after.append(store)
+    return before, [*after, *drains]
+
+
+def _blocks(plan: Plan, output: str, number: int, joined: Joined | None,
+            reads: str) -> tuple[ResultBlock, ResultBlock]:
+    """Where registers are loaded from, and where they are stored to."""
+    if joined is not None:
+        return begun_block(plan, joined, number), ended_block(plan, joined, number)
+    block = block_of_results(plan, output, number, reads=reads)
+    return replace(block, before=()), block
 
 
 def _visited(plan: Plan, *, turning: bool) -> Iterator[dict[str, int]]:
@@ -338,86 +403,6 @@ def _streamed_panels(plan: Plan) -> Iterator[str]:
         steps = math.prod(int(loop.tile or loop.blocks) for loop in reductions if plan.uses(operand.name, loop))
         yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_,
                                  target=plan.match.target)
-
-
-def _accumulator(plan: Plan, output: str, register: str, at: dict[str, int]) -> tuple[str, str]:
-    """C that loads and stores one accumulator; a tile past the program's elements goes through a small buffer."""
-    intrinsic = plan.match.intrinsic
-    place, kind = plan.place(output), intrinsic.operand(output).register
-    here = pointer(plan, place, at)
-    load, store = (fill_in(t, register=register, pointer=here, stride=str(place.row_stride_bytes))
-                   for t in (kind.load, kind.store))
-    if not place.ragged:
-        return load, store
-    inside, counts = [], []
-    for loop, extent, total in edge_counts(plan.match, place, list(plan.loops)):
-        tile = _iteration(loop, at) if loop else "0"
-        if may_exceed((loop.blocks * loop.unroll if loop else 1) * extent, total):
-            inside.append(f"{tile} < {total // extent}" if loop else f"{extent} <= {total}")
-        counts.append(f"{total} - ({tile}) * {extent}")
-    exists = " && ".join(_outside_whole(plan, place, at)) or "1"
-    whole = " && ".join([*inside, exists] if exists != "1" or not inside else inside)
-    edge = {"register": register, "pointer": EDGE, "stride": str(intrinsic.row_bytes(output))}
-    words = ", ".join([EDGE, here, exists, *counts, *size_arguments(plan.match)])
-    detour = f"{operand_type(plan, output)} {EDGE}[{intrinsic.parsed.operand(output).elements}] " \
-             "__attribute__((aligned(64)));"
-    fill, drain = (f"{{function}}{_edge(plan, output)}({words}, {back});" for back in (0, 1))
-    return (f"if ({whole}) {{ {load} }} else {{ {detour} {fill} {fill_in(kind.load, **edge)} }}",
-            f"if ({whole}) {{ {store} }} else {{ {detour} {fill_in(kind.store, **edge)} {drain} }}")
-
-
-def _outside_whole(plan: Plan, place: Place, at: dict[str, int]) -> Iterator[str]:
-    """Conditions for loops of the program that are unrolled past their last iteration."""
-    for loop in plan.loops:
-        if loop.group < 0 and plan.uses(place.operand, loop) and not divides(loop.unroll, loop.count):
-            yield f"{_iteration(loop, at)} < {loop.count}"
-
-
-def _iteration(loop: NestLoop, at: dict[str, int]) -> str:
-    """Which iteration of a loop an unrolled point is."""
-    inner = at.get(loop.name, 0)
-    if not may_exceed(loop.blocks, 1):
-        return str(inner)
-    return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll} + {inner}"
-
-
-def _edge(plan: Plan, output: str) -> str:
-    """The ending of the name of a result's helper."""
-    return "_edge" if output == plan.match.intrinsic.output.name else f"_edge_{output}"
-
-
-def _ragged_helpers(cases: Sequence[Plan], name: str) -> Iterator[str]:
-    """The helpers of all results that have tiles which are partly padding."""
-    for output in cases[0].match.intrinsic.outputs:
-        if any(case.place(output.name).ragged for case in cases):
-            yield from _ragged_helper(cases[0], output, name)
-
-
-def _ragged_helper(plan: Plan, output: Variable, name: str) -> list[str]:
-    """`NAME_edge`: the part of a result tile that exists, into a buffer or back."""
-    kind, shape = operand_type(plan, output.name), [int(e) for e in output.shape]
-    strides = _result_strides(plan, output.name)
-    counts = "".join(f"long n{i}, " for i in range(len(shape)))
-    counts += "".join(f"long {argument} __attribute__((unused)), " for argument in size_arguments(plan.match))
-    # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
-    unknown = ", ".join(f'"+r"(n{i})' for i in range(len(shape)))
-    lines = [f"static void {name}{_edge(plan, output.name)}({kind} *restrict tile, {kind} *restrict array, int exists, "
-             f"{counts}int back)", "{",
-             "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
-    for i, extent in enumerate(shape):
-        lines.append("    " * (i + 1) + f"for (long i{i} = 0; i{i} < {extent}; i{i}++)")
-    at = " + ".join(f"i{i} * {math.prod(shape[i + 1:])}" for i in range(len(shape))) or "0"
-    there = " + ".join(f"i{i} * {s}" for i, s in enumerate(strides)) or "0"
-    inside = " && ".join(["exists", *(f"i{i} < n{i}" for i in range(len(shape)))])
-    pad = "    " * (len(shape) + 1)
-    lines += [f"{pad}if (!({inside})) {{ if (!back) tile[{at}] = 0; }}",
-              f"{pad}else if (back) array[{there}] = tile[{at}];", f"{pad}else tile[{at}] = array[{there}];", "}", ""]
-    return lines
-
-
-def _result_strides(plan: Plan, output: str) -> list[int]:
-    layout = next(v for v in plan.match.layouts if v.operand == output)
-    return [s or 0 for s in layout.strides]
 
 
 class _Registers:

@@ -73,6 +73,23 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
 
+def map_c(plan: Plan, operand: str, name: str) -> str:
+    """A function that computes a function of every element of an array, in the array's own order."""
+    place, match = plan.place(operand), plan.match
+    source, held, variable = copied_element(match, operand), content_of(match, operand), \
+        match.intrinsic.parsed.operand(operand)
+    assert place.in_place is not None
+    assert source is not None
+    array, count = match.fragment.statement.access(source.reference).array, place.in_place.copied
+    parameters = [f"{C_NAMES[variable.dtype.name]} *restrict ps_to", f"const {_c(match, array)} *restrict {array}",
+                  *kept_parameters(match)]
+    least = match.target.team_iterations(match.costs.copied_element_cycles)
+    body = [*([f"#pragma omp parallel for simd if({count} >= {least})"] if plan.parallel else []),
+            f"for (long ps_at = 0; ps_at < {count}; ps_at++)",
+            f"    ps_to[ps_at] = {value_c(match, held, variable.dtype, element=lambda _: f'{array}[ps_at]')};"]
+    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
 def _team_of(plan: Plan) -> Target | None:
     return plan.match.target if plan.parallel else None
 

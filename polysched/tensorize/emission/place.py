@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from polysched.scop.body import Binary, Load, walk
 from polysched.tensorize.description.intrinsic import LoadMode
+from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.copy_plan import CopyPlan, block_copy, homes, operand_subscripts, window_copy
 from polysched.tensorize.emission.nest import (
     NestLoop,
@@ -20,10 +21,30 @@ from polysched.tensorize.emission.nest import (
 )
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
-from polysched.tensorize.software.sizes import divides, is_general
+from polysched.tensorize.software.sizes import divides, is_general, same
 
 LONG_STRIDE_LINES = LIMITS.long_stride_lines
 LONG_ROW_LINES = LIMITS.long_row_lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """The program's array as it lies, for those calls whose sizes let an operand be read there.
+
+    Parameters
+    ----------
+    conditions : C over the sizes, all of which have to hold.
+    steps : elements per iteration of each loop, by its name.
+    base : elements from the start.
+    copied : elements of the whole array, copied where the operand holds a function of each; 0 where it is read.
+    shifted : unrolled loops whose last block may have less iterations; there it starts earlier, and ends with the loop.
+    """
+
+    conditions: tuple[str, ...]
+    steps: Mapping[str, int]
+    base: int
+    shifted: frozenset[str]
+    copied: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +61,9 @@ class Place:
     row_stride_bytes : between rows of the operand, for tile registers.
     copy : how the buffer is filled; None in place, and where only the element-by-element copy describes it.
     ragged : in place although its last tiles reach past the program's elements; those go through a small buffer.
+    steps : of a buffer whose rows lie as those of the array: elements per iteration of each loop, which the nest gets
+        as arguments; empty where strides stand in the code.
+    in_place : the array, where calls may read it instead of the buffer.
     """
 
     operand: str
@@ -51,6 +75,8 @@ class Place:
     row_stride_bytes: int
     copy: CopyPlan | None = None
     ragged: bool = False
+    steps: Mapping[str, int] = field(default_factory=dict)
+    in_place: InPlace | None = None
 
 
 def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: bool) -> Place:
@@ -71,9 +97,94 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     source = copied_element(match, operand)
     if source is None or partial:
         return _packed(match, operand, mine, None)
+    if output or emulated:
+        return _packed(match, operand, mine, block_copy(match, operand, source, mine))
+    return _copied_input(match, operand, source, loops)
+
+
+def _copied_input(match: Match, operand: str, source: Load, loops: list[NestLoop]) -> Place:
+    """The buffer of an input that is copied element by element."""
+    mine = [loop for loop in loops if uses(match, operand, loop)]
     blocks = block_copy(match, operand, source, mine)
-    windowed = None if output or emulated else _smaller_window(match, operand, source, mine, blocks)
-    return _packed(match, operand, mine, blocks) if windowed is None else windowed
+    return _in_rows(match, operand, source, loops) or _smaller_window(match, operand, source, mine, blocks) \
+        or _packed(match, operand, mine, blocks)
+
+
+def _in_rows(match: Match, operand: str, source: Load, loops: list[NestLoop]) -> Place | None:
+    """A buffer whose rows are those of the array, for a group of elements that is repeated in every lane; else None.
+
+    Copying is fast, since neighbours stay neighbours, and where a call's sizes allow it the array itself is read: both
+    differ in the distance of rows only, which only the running program knows.
+    """
+    mine = [loop for loop in loops if uses(match, operand, loop)]
+    kind = match.intrinsic.operand(operand)
+    if kind.mode is not LoadMode.BROADCAST or not kind.register.c_type or not is_general(*(x.count for x in mine)):
+        return None
+    copy = block_copy(match, operand, source, mine, rows=True)
+    if copy is None or is_turned(copy) or not any(loop.reduction for loop in mine):
+        return None
+    rows = _packed(match, operand, mine, copy, rows=True)
+    return replace(rows, in_place=_readable(match, operand, source, loops, rows.elements))
+
+
+def _readable(match: Match, operand: str, held: Load, loops: list[NestLoop], most: int) -> InPlace | None:
+    """Where an operand may be read as it lies, and under which conditions on the sizes; None where at no sizes.
+
+    Parameters
+    ----------
+    most : elements of the buffer that would be filled instead.
+    """
+    mine = [loop for loop in loops if uses(match, operand, loop)]
+    copied = _copied_elements(match, operand, held)
+    if copied is None or not _lies_right(match, operand, held):
+        return None
+    conditions = [*_whole_groups(match, operand), *([] if same(copied, 0) else [f"{copied} <= {most}"])]
+    partial = [loop for loop in mine if not divides(loop.unroll, loop.count)]
+    shifted = frozenset(x.name for x in partial if _may_start_earlier(match, operand, x, loops))
+    conditions += [f"{x.count} >= {x.unroll}" if x.name in shifted else f"{x.count} % {x.unroll} == 0" for x in partial]
+    steps = {loop.name: _step(match, held, loop) for loop in mine}
+    direct = Place(operand=operand, packed=False, unrolled_strides=steps, base=first_element(match, held), elements=0,
+                   block_strides={loop.name: steps[loop.name] * loop.unroll for loop in mine},
+                   row_stride_bytes=match.intrinsic.row_bytes(operand))
+    if _walks_pages(match, operand, loops, direct):
+        return None
+    return InPlace(conditions=tuple(conditions), steps=steps, base=direct.base, shifted=shifted, copied=copied)
+
+
+def _copied_elements(match: Match, operand: str, held: Load) -> int | None:
+    """Elements of the array, where an operand holds a function of each; 0 of itself; None where they are not known."""
+    if content_of(match, operand) == held and held.dtype == match.intrinsic.parsed.operand(operand).dtype:
+        return 0
+    whole = match.fragment.extents(match.fragment.statement.access(held.reference).array)
+    return None if whole is None else math.prod(whole)
+
+
+def _whole_groups(match: Match, operand: str) -> Iterator[str]:
+    """Conditions under which executions need no padding of an operand."""
+    for g, part in enumerate(match.groups):
+        if operand in part.indexes and not divides(match.extent(g), match.fused_extent(g)):
+            yield f"{match.fused_extent(g)} % {match.extent(g)} == 0"
+
+
+def _lies_right(match: Match, operand: str, held: Load) -> bool:
+    """Whether elements of an array are neighbours in memory as the instruction reads an operand that holds them."""
+    subscripts = operand_subscripts(match, operand)
+    if subscripts is None or match.fragment.memory_steps[held.reference] is None:
+        return False
+    for at, (name, extent) in enumerate(subscripts):
+        group = next((g for g, part in enumerate(match.groups) if part.dimensions == (name,)), None)
+        step = group_step(match, held, group) if group is not None else None
+        if extent > 1 and (step is None or not same(step, math.prod(int(e) for _, e in subscripts[at + 1:]))):
+            return False
+    return True
+
+
+def _may_start_earlier(match: Match, operand: str, loop: NestLoop, loops: list[NestLoop]) -> bool:
+    """Whether the last block of a loop may repeat iterations: no other input knows the loop, results lie in place."""
+    others = [o.name for o in match.intrinsic.operands if o.name != operand and uses(match, o.name, loop)]
+    return loop.group < 0 and all(
+        o in match.written and not _is_cut_out(match, o) and not match.adds_at_the_end
+        and _direct(match, o, [x for x in loops if uses(match, o, x)], emulated=False) is not None for o in others)
 
 
 def _smaller_window(match: Match, operand: str, source: Load, mine: list[NestLoop],
@@ -151,21 +262,30 @@ def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Plac
     return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_LINES * line for step in steps))
 
 
-def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None) -> Place:
-    """A buffer with one block per point of the operand's loops, unrolled parts innermost."""
+def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None, *, rows: bool = False) -> Place:
+    """A buffer with one block per point of the operand's loops, unrolled parts innermost.
+
+    Parameters
+    ----------
+    rows : the unrolled part of a loop lies inside of its blocks instead.
+    """
     natural = match.intrinsic.row_bytes(operand)
     blocks: dict[str, int] = {}
     unrolled: dict[str, int] = {}
+    steps: dict[str, int] = {}
     size = match.intrinsic.parsed.operand(operand).elements
-    for loop in reversed(mine):
+    for loop in reversed(mine) if not rows else ():
         if loop.unroll > 1:
             unrolled[loop.name] = size
             size *= loop.unroll
     for loop in reversed(mine):
+        if rows:
+            steps[loop.name] = unrolled[loop.name] = size
+            size *= loop.unroll
         blocks[loop.name] = size
         size *= loop.blocks
     return Place(operand=operand, packed=True, block_strides=blocks, unrolled_strides=unrolled, base=0, elements=size,
-                 row_stride_bytes=natural, copy=copy)
+                 row_stride_bytes=natural, copy=copy, steps=steps)
 
 
 def _windowed(match: Match, operand: str, held: Load, mine: list[NestLoop], copy: CopyPlan) -> Place | None:

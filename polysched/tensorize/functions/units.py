@@ -122,7 +122,7 @@ def has_partial_sum(intrinsic: Intrinsic) -> bool:
     Where ranges exclude that anything is cut, it is matched as a sum; else a program that adds the same parts in the
     same variables is, as of a unit.
     """
-    if intrinsic.library or is_unit(intrinsic):
+    if intrinsic.library or intrinsic.contraction.tables or is_unit(intrinsic):
         return False
     return bool(intrinsic.contraction.limits) or any(
         a.storage is Storage.LOCAL for a in unit_function(intrinsic).variants[0].scop.arrays)

@@ -10,16 +10,18 @@ index it, and a window reads it where they say.  Anything else is no match for a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import IteratorRef, ParameterRef, walk
+from polysched.scop.body import IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
+from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
@@ -27,7 +29,7 @@ from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes, same
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,10 +39,12 @@ class GeneralFragment(Fragment):
     Parameters
     ----------
     inner_extents : per array its extents without the outermost.
+    whole_extents : per array all of them, where the outermost is affine in the sizes, too.
     points, around : the domain, and the box of all loops, over the parameters.
     """
 
     inner_extents: Mapping[str, tuple[int, ...]]
+    whole_extents: Mapping[str, tuple[int, ...]]
     points: isl.Set
     around: isl.Set
 
@@ -58,8 +62,12 @@ class GeneralFragment(Fragment):
         """No loop is kept outside."""
         return True
 
+    def extents(self, name: str) -> list[int] | None:
+        """All extents of an array; None where one is not known."""
+        return list(self.whole_extents[name]) if name in self.whole_extents else None
+
     def _extents(self, name: str) -> list[int] | None:
-        return list(self.inner_extents[name])
+        return list(self.inner_extents[name]) if name in self.inner_extents else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,12 +93,13 @@ class NotGeneralError(Exception):
 
 
 def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str], *,
-                  gone: Iterable[str] = ()) -> GeneralMatch:
+                  gone: Iterable[str] = (), given: Scop | None = None) -> GeneralMatch:
     """The match as one for all values of some parameters.
 
     Parameters
     ----------
     gone : statements that the match makes superfluous: they clear its result.
+    given : the program in which statements that are computed at once are still several.
 
     Raises
     ------
@@ -100,22 +109,24 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     scop = fragment.scop
     _refuse_special(match, dependences)
     context = _context(scop, fragment.sizes, unknown)
-    domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
+    domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
+    _prove_merged(fragment, given or scop, context, unknown)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops, around = _loops(fragment, domain, values)
+    _prove_whole_sums(match, loops)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
-    inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
-    temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
-    for name, found in temporaries.items():
-        conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
-    _prove_subscripts(fragment, domain, unknown, {loop.name for loop in loops if same(loop.extent, 1)})
+    inner = extents.of_all(1) | {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
+    temporaries = _temporaries(scop, extents, conditions)
+    tables = _tables(match, extents)
+    _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_order(match, dependences, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
-        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner, points=domain, around=around)
+        target=fragment.target, update=fragment.update, others=fragment.others, kept=(), inner_extents=inner,
+        points=domain, around=around, whole_extents=extents.of_all(0))
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
@@ -124,36 +135,63 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions, temporaries=temporaries)
 
 
+def _prove_merged(fragment: Fragment, given: Scop, context: isl.Set, unknown: Sequence[str]) -> None:
+    """Statements of the given program that are computed at once keep their order."""
+    def fix(relation: SetOrMap) -> SetOrMap:
+        return over(relation, fragment.sizes, unknown).intersect_params(context)
+
+    if fragment.others and not are_one_at_all_sizes(given, fragment, fix):
+        raise NotGeneralError("statements that are computed at once would change their order at some sizes")
+
+
+def _prove_whole_sums(match: Match, loops: Sequence[SoftwareLoop]) -> None:
+    """An execution that sums from zero holds the whole sum."""
+    told = match.fragment.loops_of(match.result)
+    added = [loop.name for loop in loops if is_general(loop.extent) and loop.name not in told]
+    if added and sums_from_zero(match.intrinsic):
+        raise NotGeneralError(f"one execution holds a whole sum, and the length of {added[0]} is not known")
+
+
+def _temporaries(scop: Scop, extents: _Extents, conditions: Conditions) -> dict[str, tuple[int, ...]]:
+    """Extents of the region's own arrays, for which there is memory."""
+    found = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
+    for name, known in found.items():
+        conditions.require(bytes_fit(known, scop.array(name).dtype.bytes))
+    return found
+
+
 def _refuse_special(match: Match, dependences: Dependences) -> None:
     fragment = match.fragment
-    reads = {a.array for a in fragment.statement.accesses if a.reference != fragment.target and not a.relation.is_equal(
-        fragment.statement.access(fragment.target).relation)}
     for found, why in (
             (bool(fragment.kept), "loops stay around the instruction"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered and not fragment.loops_of(match.result) >= {p.name for p in fragment.loops if p.extent > 1},
              "sums keep their order"),
-            (bool(fragment.others), "several results are computed at once"),
-            (bool(match.intrinsic.contraction.tables), "tables are copied whole"),
-            (sums_from_zero(match.intrinsic), "one execution holds a whole sum"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
              "several instances of the instruction access one element of an operand"),
-            (fragment.statement.access(fragment.target).array in reads, "the result's array is read elsewhere"),
+            (_reads_results_elsewhere(fragment), "the result's array is read elsewhere"),
             (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
              "operands are computed of iterators or sizes")):
         if found:
             raise NotGeneralError(why)
 
 
+def _reads_results_elsewhere(fragment: Fragment) -> bool:
+    """Whether the statement reads other elements of the arrays that it writes."""
+    results = [fragment.statement.access(r.target) for r in fragment.results]
+    return any(a.array in {r.array for r in results} and not any(
+        a.array == r.array and a.relation.is_equal(r.relation) for r in results) for a in fragment.statement.reads)
+
+
 def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> isl.Set:
     bounds = " and ".join(f"{n} >= {LEAST}" for n in unknown)
     own = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(unknown)}] -> {{ : {bounds} }}")
-    return _over(scop.context.params(), sizes, unknown).intersect_params(own)
+    return over(scop.context.params(), sizes, unknown).intersect_params(own)
 
 
-def _over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
+def over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
     """A set or map over the unknown parameters, the others at their values."""
     for at in reversed(range(relation.dim(isl.dim_type.param))):
         name = str(relation.get_dim_name(isl.dim_type.param, at))
@@ -251,28 +289,51 @@ class _Extents:
     context: isl.Set
     values: Mapping[str, int]
 
+    def of_all(self, first: int) -> dict[str, tuple[int, ...]]:
+        """Those of all arrays where they are affine."""
+        found = {}
+        for array in self.fragment.scop.arrays:
+            with suppress(NotGeneralError):
+                found[array.name] = self.of(array.name, first)
+        return found
+
     def of(self, name: str, first: int) -> tuple[int, ...]:
         """Those from one dimension on."""
         found = []
         for extent in self.fragment.scop.array(name).extents[first:]:
             form = None
             if extent is not None:
-                over = _over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
-                form = _affine(over.dim_max(0), self.context)
+                values = over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
+                form = _affine(values.dim_max(0), self.context)
             if form is None:
                 raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
             found.append(_number(form, self.values))
         return tuple(found)
 
 
-def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], still: Collection[str]) -> None:
+def _tables(match: Match, extents: _Extents) -> set[str]:
+    """The accesses of the instruction's tables, whose extents are known, since tables are copied whole."""
+    found = set()
+    for operand in match.intrinsic.contraction.tables:
+        for held in walk(match.contents[operand]):
+            if isinstance(held, Load):
+                access = match.fragment.statement.access(held.reference)
+                found.add(held.reference)
+                if is_general(*extents.of(access.array, 0)):
+                    raise NotGeneralError(f"the size of the table {access.array} is not known")
+    return found
+
+
+def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], tables: Collection[str],
+                      still: Collection[str]) -> None:
     """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own.
 
     Parameters
     ----------
+    tables : references of accesses that data decide.
     still : loops of one iteration, which move nothing.
     """
-    for access in fragment.statement.accesses:
+    for access in (a for a in fragment.statement.accesses if a.reference not in tables):
         if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
             raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
         indices = fragment.indices[access.reference]
@@ -287,7 +348,7 @@ def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str
 def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
               still: Collection[str]) -> bool:
     """Whether the relation has, for all sizes, the coefficients that were read at the sample sizes."""
-    relation = _over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
+    relation = over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
     if not relation.is_single_valued():
         return False
     reached = isl.PwMultiAff.from_map(relation).gist(relation.domain()).coalesce()
@@ -309,23 +370,24 @@ def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unkno
     """No dependence leads from the statement, or one behind it, back to it or ahead of it, at any size."""
     scop, sizes = match.fragment.scop, match.fragment.sizes
     names = [s.name for s in scop.statements]
-    own, target = match.fragment.statement.name, match.fragment.statement.access(match.fragment.target).array
+    own, statement = match.fragment.statement.name, match.fragment.statement
+    results = {statement.access(r.target).array for r in match.fragment.results}
     at = names.index(own)
     for pair in dependences.pairs:
         if not names.index(pair.source) >= at >= names.index(pair.sink):
             continue
-        if pair.source == pair.sink == own and pair.array == target:
+        if pair.source == pair.sink == own and pair.array in results:
             continue   # updates of one sum, whose order does not matter
-        if not _over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
+        if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
             raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
 
 
 def _prove_cleared(fragment: Fragment, name: str, domain: isl.Set, context: isl.Set, unknown: Sequence[str]) -> None:
     """The statement writes exactly the elements of the result, at every size."""
     statement, sizes = fragment.scop.statement(name), fragment.sizes
-    there = _over(statement.domain, sizes, unknown).intersect_params(context)
-    cleared = [_over(a.relation, sizes, unknown).intersect_domain(there).range() for a in statement.writes]
+    there = over(statement.domain, sizes, unknown).intersect_params(context)
+    cleared = [over(a.relation, sizes, unknown).intersect_domain(there).range() for a in statement.writes]
     target = fragment.statement.access(fragment.target)
-    result = _over(target.relation, sizes, unknown).intersect_domain(domain).range()
+    result = over(target.relation, sizes, unknown).intersect_domain(domain).range()
     if len(cleared) != 1 or not cleared[0].is_equal(result):
         raise NotGeneralError(f"{name} clears other elements than {fragment.statement.name} adds to, at some sizes")

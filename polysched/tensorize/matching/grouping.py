@@ -13,13 +13,14 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Assign, Expr, IteratorRef, rebuild
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import SetOrMap, fix_parameters
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.limits import LIMITS
@@ -29,6 +30,12 @@ from polysched.tensorize.software.renaming import fresh_name, named_set, renamed
 from polysched.tensorize.software.several import fragment_of_several
 
 MOST_GROUPS = LIMITS.most_groups
+
+
+class Fixing(Protocol):
+    """Sets and maps at some sizes."""
+
+    def __call__(self, relation: SetOrMap, /) -> SetOrMap: ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,26 +86,57 @@ def _ordered(fragment: Fragment, names: tuple[str, ...], wanted: list[int],
              dependences: Dependences) -> Iterator[Together]:
     """The results in every order that the widths allow."""
     if sorted(r.update.dtype.bits for r in fragment.results) == wanted:
-        own = {a.name for a in fragment.scop.arrays if a.is_temporary} & {
-            a.array for a in fragment.statement.accesses} - {
-            fragment.statement.access(r.target).array for r in fragment.results}
-        known = replace(dependences, pairs=tuple(p for p in dependences.pairs if p.array not in own))
+        known = _without_own(fragment, dependences)
         for order in itertools.permutations(fragment.results):
             yield Together(statements=names, fragment=fragment.of_results(order), dependences=known)
 
 
+def _without_own(fragment: Fragment, dependences: Dependences) -> Dependences:
+    """The dependences without those on temporaries that live inside of one instance."""
+    own = {a.name for a in fragment.scop.arrays if a.is_temporary} & {
+        a.array for a in fragment.statement.accesses} - {
+        fragment.statement.access(r.target).array for r in fragment.results}
+    return replace(dependences, pairs=tuple(p for p in dependences.pairs if p.array not in own))
+
+
+def merged_dependences(fragment: Fragment) -> Dependences:
+    """The memory-based dependences of the program in which statements are one."""
+    return _without_own(fragment, conflicts(fragment.scop))
+
+
+def are_one_at_all_sizes(scop: Scop, fragment: Fragment, fix: Fixing) -> bool:
+    """Whether the statements of a program that became one have the same iterations and keep their order at all sizes.
+
+    Parameters
+    ----------
+    fix : sets and maps over the sizes that are not known, at those that are allowed.
+    """
+    left = {s.name for s in fragment.scop.statements}
+    members = [s for s in scop.statements if s.name not in left]
+    if not members:
+        return fragment.scop is scop
+    found = _Groups(scop, {}, fix)
+    return all(found.same_loops(members[0], s) for s in members[1:]) and not found.lost(
+        fragment.scop, members, fragment.statement)
+
+
 @lru_cache(maxsize=4)
 def _groups(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> _Groups:
-    return _Groups(scop, dict(sizes))
+    values = dict(sizes)
+
+    def fix(relation: SetOrMap) -> SetOrMap:
+        return fix_parameters(relation, values)
+
+    return _Groups(scop, values, fix)
 
 
 class _Groups:
     """The statements of one program at its sizes, and what ties them."""
 
-    def __init__(self, scop: Scop, sizes: Mapping[str, int]) -> None:
-        self.scop, self.sizes = scop, sizes
+    def __init__(self, scop: Scop, sizes: Mapping[str, int], fix: Fixing) -> None:
+        self.scop, self.sizes, self.fix = scop, sizes, fix
         self.single = [s for s in scop.statements if len(s.body) == 1 and isinstance(s.body[0], Assign)]
-        self.domains = {s.name: fix_parameters(s.domain, sizes).set_tuple_name("S") for s in self.single}
+        self.domains = {s.name: fix(s.domain).set_tuple_name("S") for s in self.single}
         self.known: dict[tuple[str, ...], Together | str] = {}
 
     @cached_property
@@ -111,10 +149,11 @@ class _Groups:
         shown = [s for s in self.single if not self._is_local(s)]
         for chosen in itertools.combinations(shown, count):
             bits = sorted(b.dtype.bits for s in chosen for b in s.body if isinstance(b, Assign))
-            if bits == wanted and all(self._same_loops(chosen[0], s) for s in chosen[1:]):
+            if bits == wanted and all(self.same_loops(chosen[0], s) for s in chosen[1:]):
                 yield tuple(s.name for s in chosen)
 
-    def _same_loops(self, a: Statement, b: Statement) -> bool:
+    def same_loops(self, a: Statement, b: Statement) -> bool:
+        """Whether two statements have the same iterations, and any."""
         return a.depth == b.depth and not self.domains[a.name].is_empty() and bool(
             self.domains[a.name].is_equal(self.domains[b.name]))
 
@@ -132,7 +171,7 @@ class _Groups:
                     readers.setdefault(a.array, set()).add(s.name)
             one = self.scop.statement(names[0])
             more = {s.name for s in self.single if s.name not in mine and self._is_local(s)
-                    and self._same_loops(one, s) and all(readers.get(a.array, set()) <= mine for a in s.writes)
+                    and self.same_loops(one, s) and all(readers.get(a.array, set()) <= mine for a in s.writes)
                     and any(readers.get(a.array) for a in s.writes)}
             if not more:
                 return [s for s in self.scop.statements if s.name in mine]
@@ -151,7 +190,7 @@ class _Groups:
         one = _one_statement(members, name)
         for anchor in dict.fromkeys((members[-1].name, members[0].name)):
             scop = _moved(self.scop, members, one, anchor)
-            if not self._lost(scop, members, one):
+            if not self.lost(scop, members, one):
                 fragment = fragment_of_several(scop, one, self.sizes)
                 if fragment is None or len(fragment.results) != len(names):
                     return f"{words} do not write {len(names)} elements in one pattern"
@@ -159,7 +198,7 @@ class _Groups:
                                 dependences=conflicts(scop))
         return f"{words} cannot run one iteration after the other: conflicting accesses would change their order"
 
-    def _lost(self, scop: Scop, members: Sequence[Statement], one: Statement) -> bool:
+    def lost(self, scop: Scop, members: Sequence[Statement], one: Statement) -> bool:
         """Whether two accesses that conflict would change their order."""
         maps = scop.schedule.get_map().get_map_list()
         times = {m.get_tuple_name(isl.dim_type.in_): m for m in map(maps.get_at, range(maps.n_map()))}
@@ -168,11 +207,11 @@ class _Groups:
             if not {pair.source, pair.sink} & {*order}:
                 continue
             ends = [one.name if n in order else n for n in (pair.source, pair.sink)]
-            relation = fix_parameters(pair.relation, self.sizes)
+            relation = self.fix(pair.relation)
             relation = relation.set_tuple_name(isl.dim_type.in_, ends[0]).set_tuple_name(isl.dim_type.out, ends[1])
             if ends[0] == ends[1] and order.index(pair.source) < order.index(pair.sink):
                 relation = relation.subtract(isl.Map.identity(relation.get_space()))   # the body runs in their order
-            source, sink = (fix_parameters(times[n], self.sizes) for n in ends)
+            source, sink = (self.fix(times[n]) for n in ends)
             if not relation.is_subset(source.lex_lt_map(sink)):
                 return True
         return False

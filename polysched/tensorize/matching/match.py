@@ -43,7 +43,14 @@ from polysched.tensorize.preparing.ordering import (
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.correspondence import Correspondence, Grouped, shared_operands
-from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
+from polysched.tensorize.proofs.ideal import (
+    accumulates_sum,
+    adds_in_any_order,
+    multiplies,
+    overwrites,
+    sums_from_zero,
+    vanishes,
+)
 from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.proofs.sum_order import reordered, runs_in_order
@@ -365,8 +372,7 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
 
 def _is_ordered(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> bool:
     """Whether updates of one element keep their order."""
-    return intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
-        fragment.update.dtype.is_float and not numerics.reassociate)
+    return not adds_in_any_order(intrinsic) or (fragment.update.dtype.is_float and not numerics.reassociate)
 
 
 def _moving_tables(fragment: Fragment, intrinsic: Intrinsic, table: tuple[Assignment, ...]) -> dict[str, str]:

@@ -40,6 +40,11 @@ def sums_from_zero(intrinsic: Intrinsic) -> bool:
     return not intrinsic.contraction.accumulates and not overwrites(intrinsic) and accumulates_sum(intrinsic)
 
 
+def adds_in_any_order(intrinsic: Intrinsic) -> bool:
+    """Whether sums of integers may be taken in any order: nothing is done to them at the end."""
+    return intrinsic.contraction.finish is None and accumulates_sum(intrinsic)
+
+
 @lru_cache(maxsize=512)
 def accumulates_sum(intrinsic: Intrinsic) -> bool:
     """Whether the update is the old value plus something that does not depend on it, in the width of the result.

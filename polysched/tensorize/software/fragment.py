@@ -274,6 +274,10 @@ class Fragment:
             return None
         return [value_at(first[0], self.sizes), *inner]
 
+    def extents_inside(self, name: str) -> list[int] | None:
+        """Extents of an array without the outermost; None where one is not known."""
+        return self._extents(name)
+
     def _extents(self, name: str) -> list[int] | None:
         """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
         sizes: list[int] = []

@@ -17,6 +17,7 @@ from polysched.tensorize.software.fragment import (
     new_value,
     one_name_per_element,
     same_element,
+    statement_fragment,
 )
 
 
@@ -39,6 +40,18 @@ def fragment_of_several(scop: Scop, statement: Statement, sizes: Mapping[str, in
     loops = loops_of_domain(statement, domain)
     return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=loops,
                     target=results[0].target, update=results[0].update, others=tuple(results[1:]))
+
+
+def at_sizes(fragment: Fragment, sizes: Mapping[str, int], *, tables: bool) -> Fragment | None:
+    """The statement of a fragment at other sizes; None where it is none there.
+
+    Parameters
+    ----------
+    tables : as of `statement_fragment`.
+    """
+    if fragment.others:
+        return fragment_of_several(fragment.scop, fragment.statement, sizes)
+    return statement_fragment(fragment.scop, fragment.statement, sizes, tables=tables)
 
 
 def _own_arrays(scop: Scop, statement: Statement) -> set[str]:

@@ -14,7 +14,7 @@ from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.growing_work import grows
 from polysched.tiling.tree.light_iterations import team_iterations, times_as_many
 from polysched.tiling.tree.loops import has_loops
-from polysched.tiling.tree.position import Position, branch, inside, is_independent
+from polysched.tiling.tree.position import Position, branch, has_one_value, inside, is_independent
 
 
 def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:
@@ -25,9 +25,9 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     sequential one: the threads would meet at a barrier for too little work.  A lone outermost loop, and a loop inside
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
-    are two of them.  No loop around those over pieces of split tiles is, not even one over a single row of tiles.  An
-    outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops
-    of one iteration, and carries no dependence.
+    are two of them; around others, a loop of one iteration counts as none.  No loop around those over pieces of split
+    tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.  A loop is simd
+    when it is innermost, but for loops of one iteration, and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -58,11 +58,13 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
+    runs_once = depth == 0 and not innermost and has_one_value(position, member)
     lanes = options.simd and independent and (innermost or (mark.role is Role.POINT and _runs_once(position, band)))
     new = replace(mark, growing=False, simd=mark.simd or lanes)
-    if parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(band, mark, options):
+    if parallel > 0 and independent and _may_run_on_threads(band, mark, options) and (
+            depth == 0 if innermost else not runs_once):
         new = _on_threads(new, position, band, options, scop, depth=depth)
-    child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
+    child = _mark(inside(position, member), band.child, options, scop, depth=depth + (not runs_once),
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
 

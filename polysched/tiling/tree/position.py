@@ -100,6 +100,12 @@ def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
             and bool(position.unordered.is_subset(position.together(member, ordered=False))))
 
 
+def has_one_value(position: Position, member: isl.UnionPwAff) -> bool:
+    """All instances that arrive run in one iteration of this loop, whatever the parameters."""
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(position.domain).range()
+    return bool(values.lexmin().is_equal(values.lexmax()))
+
+
 def meets_in_pivot(position: Position, loops: tuple[isl.UnionPwAff, ...]) -> bool:
     """All that the last of some nested loops carries begins or ends in one iteration, whose number a loop around has.
 

@@ -12,6 +12,7 @@ import pytest
 import polysched
 from polysched.emit_c.loop_ir.loops import Local
 from polysched.emit_c.loop_ir.traversal import walk_nodes
+from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 from tests.emit_c.nodes import temporaries, vectors
@@ -145,6 +146,34 @@ def test_a_row_of_unknown_length_gets_a_part_of_memory_per_thread() -> None:
     text = made.text
     assert "double *t = t_parts + omp_get_thread_num() * " in text
     assert text.index("omp parallel for") < text.index("double *t = ") < text.index("t[j]")
+
+
+def test_rows_of_unknown_length_are_as_many_as_a_tile_has(tmp_path: Path) -> None:
+    """The part of a thread has 32 rows of n elements, whatever the array has."""
+    text = """void f(int n, float A[n][n], float B[n][n])
+{
+#pragma scop
+  float t[n][n];
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) t[i][j] = A[i][j] * 2.0f + A[i][0];
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
+    for (int k = 0; k < n; k++) B[i][j] += t[i][k] * A[k][j];
+#pragma endscop
+}
+"""
+    stitched = polysched.PipelineOptions(steps=(Stitch(dominant="S1", sizes=(32,)),), vector_bits=256)
+    made = polysched.optimize(from_c_text(text), stitched)
+    rows = temporaries(made.source.loops)["t"]
+    assert (rows.kept, rows.spans, rows.memory) == ((0, 1), (32, 0), "t_parts")
+    assert "((long)(32) * (long)(" in made.text
+    head, _, _ = text.partition("#pragma scop")
+    original, ours = load(text, tmp_path, strict=False).f, load(head + made.text + "}\n", tmp_path, strict=False).f
+    for n in (1, 2, 31, 32, 33, 70):
+        results = []
+        for function in (original, ours):
+            arrays = [np.random.default_rng(n).random((n, n)).astype(np.float32) for _ in range(2)]
+            function(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays[1].tobytes())
+        assert results[0] == results[1]
 
 
 def test_a_row_of_an_array_with_a_fixed_length_needs_no_memory_from_the_heap() -> None:

@@ -108,6 +108,34 @@ def test_of_a_known_number_of_iterations_only_the_parts_that_there_are(bits: int
     assert results[0] == results[1], source.text
 
 
+@pytest.mark.parametrize(("length", "parts"), [
+    (4, {4}), (5, {4, 1}), (6, {6}), (7, {7}), (8, {8}), (12, {4, 8}), (13, {13}), (14, {14}), (16, {16}), (17, {16}),
+    (30, {16}), (44, {16}), (47, {16})])
+def test_what_is_left_of_known_lengths_is_in_vectors_that_overlap(length: int, parts: set[int], tmp_path: Path) -> None:
+    """Of a local array, too, of which no boundary in memory is known."""
+    text = f"""void f(float A[3][{length}], float B[3][{length}]) {{
+#pragma scop
+  for (int i = 0; i < 3; i++) {{
+    float t[{length}];
+    for (int j = 0; j < {length}; j++)
+      t[j] = B[i][j] * B[i][j];
+    for (int j = 0; j < {length}; j++)
+      A[i][j] = t[{length - 1} - j] - t[j];
+  }}
+#pragma endscop
+}}
+"""
+    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off", parallel=False))
+    source = emit(tiled, options=EmitOptions(vector_bits=512))
+    assert set(lengths(source.loops)) | ({1} & parts) == parts, loop_text(source.loops)
+    results = []
+    for function in (load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f):
+        arrays = [np.random.default_rng(k).standard_normal((3, length)).astype(np.float32) for k in range(2)]
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+        results.append(arrays[0].tobytes())
+    assert results[0] == results[1], source.text
+
+
 @pytest.mark.parametrize(("body", "twice"), [
     ("A[i][j] = B[i][j];", True), ("A[i][j] = B[i][j] < 0.0f ? B[i][j + 1] : K[i][j];", True),
     ("A[i][j] += B[i][j];", False), ("A[i][j] = A[i][j + 1] + B[i][j];", False)])

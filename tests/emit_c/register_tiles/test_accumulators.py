@@ -8,7 +8,12 @@ import pytest
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Linear, constant, extreme, variable
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, RegisterTile, StatementInstance
-from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
+from polysched.emit_c.register_tiles.accumulators import (
+    TileAccess,
+    can_run_twice,
+    offset_name,
+    promotion_levels,
+)
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 
 I_, J, K, L, N = (variable(x) for x in "ijkln")
@@ -82,3 +87,22 @@ def test_names_of_registers_say_how_far_they_are_from_the_first() -> None:
     assert offset_name("C", Reach("C", (I_ + 2, J + 8), Lanes.UNIT, 8), origin, 5) == "C_2_8"
     assert offset_name("C", Reach("C", (I_ - 1, J), Lanes.UNIT, 8), origin, 5) == "C_5"
     assert offset_name("C", Reach("C", (K, J), Lanes.UNIT, 8), origin, 5) == "C_5"
+
+
+OTHER = (access(I_, J, array="D", writes=True), access(I_, J, array="D"))
+MOVING = (access(I_, J + K * 8, writes=True), access(I_, J + K * 8))
+
+
+@pytest.mark.parametrize(("accesses", "levels", "twice"), [
+    (SUM, {"C": 0}, True),                        # read from registers
+    (SUM, {}, False),                             # read from memory, where the first result would be
+    (SUM[:1], {}, True),                          # written only
+    ((*SUM[:1], *OPERANDS), {}, True),
+    ((*SUM, *OTHER), {"C": 0}, False),
+    ((*SUM, *OTHER), {"C": 0, "D": 1}, True),
+    (MOVING, {"C": 0}, False),                    # C lives in registers, but not these elements
+    ((*SUM, *MOVING[:1]), {"C": 0}, True),
+])
+def test_points_may_be_computed_twice_where_memory_that_they_write_is_not_read(
+        accesses: tuple[TileAccess, ...], levels: dict[str, int], twice: bool) -> None:
+    assert can_run_twice(tile(loop("k")), accesses, levels) == twice

@@ -127,3 +127,11 @@ def test_a_tile_on_a_copy_is_whole_where_all_points_are_instances() -> None:
     whole = tuple((e.base, e.base + e.count) for e in (ROWS, LANES))
     assert is_whole(RegisterTile((), (ROWS, LANES), body, within=whole))
     assert not is_whole(RegisterTile((), (ROWS, LANES), body, within=(whole[0], (LANES.base, constant(9)))))
+
+
+@pytest.mark.parametrize(("count", "lanes", "starts"), [
+    (8, 4, [0, 4]), (14, 8, [0, 6]), (7, 4, [0, 3]), (28, 16, [0, 12]), (40, 16, [0, 16, 24]), (3, 2, [0, 1]),
+    (2, 4, [0])])
+def test_the_last_vector_ends_where_the_edge_ends(count: int, lanes: int, starts: list[int]) -> None:
+    made = points((ROWS, Edge("j", variable("j"), count, True)), lanes)
+    assert [dict(point.offsets)["j"] for point in made] == starts * 2

@@ -30,17 +30,40 @@ def test_a_vector_that_rows_share_is_read_once() -> None:
     assert printed(PRODUCT, SUMS).count("&B[k][j]") == 1
 
 
-@pytest.mark.parametrize(("edge", "lanes"), [(8, 4), (4, 4), (6, 2), (2, 2)])
-def test_lanes_divide_the_edge(edge: int, lanes: int) -> None:
-    tile = f"with register_tile(loops=(), edges=(edge(j, 0, {edge}, simd=True), )):\n    S0(i, j)"
-    assert tile_code(COPY, tile).lanes == lanes
+ROW = "with register_tile(loops=(), edges=(edge(j, 0, {edge}, simd=True), )):\n    S0(i, j)"
 
 
-def test_an_edge_that_no_vector_divides_has_no_form() -> None:
-    tile = "with register_tile(loops=(), edges=(edge(j, 0, 3, simd=True), )):\n    S0(i, j)"
+@pytest.mark.parametrize(("edge", "lanes"), [(8, 4), (7, 4), (6, 4), (5, 4), (4, 4), (2, 2)])
+def test_vectors_overlap_where_none_of_full_width_divides_the_edge(edge: int, lanes: int) -> None:
+    assert tile_code(COPY, ROW.format(edge=edge)).lanes == lanes
+
+
+@pytest.mark.parametrize(("edge", "lanes"), [(8, 4), (6, 2), (4, 4), (2, 2)])
+@pytest.mark.parametrize("body", ["A[i][j] += B[i][j];", "A[i][j] = A[i][j] * B[i][j];", "A[i][j] = A[i + 1][j];"])
+def test_lanes_divide_the_edge_where_memory_is_read_that_is_written(body: str, edge: int, lanes: int) -> None:
+    """A point in two vectors would be computed from its own result."""
+    assert tile_code(printer_of(ROWS + body), ROW.format(edge=edge)).lanes == lanes
+
+
+def test_sums_in_registers_may_overlap() -> None:
+    """All are read before the first is written back."""
+    lines = printed(PRODUCT, SUMS.replace("8*q, 8", "7*q, 7")).splitlines()
+    loop = next(k for k, line in enumerate(lines) if line.startswith("for (long k"))
+    end = lines.index("}")
+    assert [line.split(" = ")[1] for line in lines[2:loop]] == [
+        f"*(polysched_f32x4 *)&A[i{row}][j{column}];" for row in ("", " + 1") for column in ("", " + 3")]
+    assert len(lines[end + 1:]) == 4
+    assert all(line.startswith("*(polysched_f32x4 *)&A[i") for line in lines[end + 1:])
+
+
+@pytest.mark.parametrize(("edge", "body"), [
+    (1, "A[i][j] += A[i][j];"), (3, "A[i][j] += A[i][j];"), (5, "A[i][j] += A[i][j];"), (3, "A[i][j] = B[i][j];")])
+def test_an_edge_that_no_vector_divides_has_no_form(edge: int, body: str) -> None:
+    doubled = printer_of(ROWS + body)
     with pytest.raises(NotVectorised, match="too short for a vector"):
-        _ = tile_code(COPY, tile).lanes
-    assert "for (long j = 0; j < 3; j++)" in printed(COPY, tile), "its loops are printed"
+        _ = tile_code(doubled, ROW.format(edge=edge)).lanes
+    if edge > 1:
+        assert f"for (long j = 0; j < {edge}; j++)" in printed(doubled, ROW.format(edge=edge)), "its loops are printed"
 
 
 def test_a_target_without_vectors_gets_loops() -> None:

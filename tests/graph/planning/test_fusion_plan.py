@@ -113,14 +113,15 @@ def test_other_groups_have_a_cost_too():
 
 def test_what_is_refused_is_said_and_the_cover_is_found_anew():
     graph = graph_of(SOFTMAX)
-    found = fusion_plan(graph, TARGET, judge=lambda fragment: Verdict("too large" if len(fragment.nodes) > 3 else ""))
+    found = fusion_plan(graph, TARGET, judge=lambda fragment, _: Verdict(
+        "too large" if len(fragment.nodes) > 3 else ""))
     assert all(len(group.nodes) <= 3 for group in found.kernels)
     assert ("ReduceMax Sub Exp ReduceSum Div Mul", "too large") in found.refused
     assert "not ReduceMax Sub Exp ReduceSum Div Mul: too large" in str(found)
 
 
 def test_tiles_that_take_longer_than_kernels_apart_are_left():
-    slow = fusion_plan(graph_of(SOFTMAX), TARGET, judge=lambda fragment: Verdict(seconds=1.0))
+    slow = fusion_plan(graph_of(SOFTMAX), TARGET, judge=lambda fragment, _: Verdict(seconds=1.0))
     alone = fusion_plan(graph_of(SOFTMAX), TARGET, patterns=False)
     assert kernels(slow) == kernels(alone)
     assert any("its tiles take 1.0e+00 s" in reason for _, reason in slow.refused)
@@ -128,7 +129,7 @@ def test_tiles_that_take_longer_than_kernels_apart_are_left():
 
 def test_every_node_is_in_one_kernel_and_groups_are_in_order():
     graph = graph_of(ATTENTION)
-    found = fusion_plan(graph, TARGET, judge=lambda fragment: Verdict("no" if len(fragment.nodes) > 2 else ""))
+    found = fusion_plan(graph, TARGET, judge=lambda fragment, _: Verdict("no" if len(fragment.nodes) > 2 else ""))
     nodes = [id(n) for group in found.groups for n in group.nodes]
     assert sorted(nodes) == sorted(id(n) for n in graph.nodes)
     made = {name for name, _ in graph.inputs} | set(graph.constants)
@@ -142,3 +143,28 @@ def test_open_sizes_are_fused_greedily():
     graph = graph_of(SOFTMAX.replace("6, 40", "N, 40"))
     assert infer(graph).types["x"].shape[0].symbols
     assert len(fusion_plan(graph, TARGET).kernels) == 4
+
+
+def test_open_sizes_are_fused_by_the_cost_at_some_values():
+    """What is fused stays open, and its judge is told the values by the names that the fragment has for its sizes."""
+    asked = []
+
+    def judge(fragment, sizes):
+        asked.append((tuple(fragment.symbols), dict(sizes)))
+        return Verdict()
+
+    open_size = graph_of(SOFTMAX.replace("6, 40", "N, 40"))
+    found = fusion_plan(open_size, TARGET, sizes={"N": 6}, judge=judge)
+    known = fusion_plan(graph_of(SOFTMAX), TARGET)
+    assert kernels(found) == kernels(known)
+    assert (found.seconds, found.bytes_moved) == (known.seconds, known.bytes_moved)
+    assert ("n0",) in [symbols for symbols, _ in asked]
+    assert all(sizes == {"n0": 6} for _, sizes in asked)
+    groups = [range(len(open_size.nodes))]
+    assert seconds_of(open_size, groups, TARGET, sizes={"N": 6}) == pytest.approx(found.seconds)
+
+
+def test_a_size_without_a_value_keeps_the_greedy_rule():
+    graph = graph_of(SOFTMAX.replace("6, 40", "N, M"))
+    assert len(fusion_plan(graph, TARGET, sizes={"N": 6}).kernels) == 4
+    assert len(fusion_plan(graph, TARGET, sizes={"N": 6, "M": 40}).kernels) == 1

@@ -19,6 +19,7 @@ from polysched.tiling import TilingOptions, tile
 from polysched.tiling.rewriting.marking import mark_loops
 from polysched.tiling.tiled_schedule import TiledSchedule
 from polysched.tiling.tree.position import top
+from tests.scop_builder import build_scop
 from tests.tiling import kernels
 
 PROGRAMS = {"product": kernels.product, "two products": kernels.time_with_two_products,
@@ -127,3 +128,19 @@ def test_a_loop_needs_a_mark() -> None:
     assert marked.mark.parallel
     assert marked.mark.simd
     assert marked.mark.least_iterations > 1, "a short row is not worth a team"
+
+
+@pytest.mark.parametrize(("first", "parallel"), [("0", 1), ("floor(i/32)", 0)])
+def test_around_others_a_loop_of_one_iteration_leaves_the_threads_to_the_next_one(first: str, parallel: int) -> None:
+    """A tile as long as the rows it is of: its loop does not say so by its form."""
+    text = f"{{ S[i, j] -> [({first})] }}"
+    scop = build_scop([("S", "{ S[i, j] : 0 <= i < 50 and 0 <= j < N }", ["{ S[i, j] -> A[i, j] }"],
+                        ["{ S[i, j] -> B[i, j] }"])], "{ S[i, j] -> [i, j] }")
+    members = [isl.UnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, t) for t in (
+        text, "{ S[i, j] -> [(i)] }", "{ S[i, j] -> [(j)] }")]
+    node: Node = Leaf()
+    for member, role in zip(members[::-1], (Role.LOOP, Role.LOOP, Role.TILE), strict=True):
+        node = Band(members=(member,), child=node, permutable=True, coincident=(False,), mark=LoopMark(role=role))
+    marked = mark_loops(top(analyse(scop), scop.domain), node, TilingOptions(), scop)
+    found = [band.mark for band, _, _ in loops(marked, scop.domain)]
+    assert [mark is not None and mark.parallel for mark in found] == [place == parallel for place in range(3)]

@@ -12,6 +12,7 @@ from polysched.tiling.tree import position
 from polysched.tiling.tree.position import (
     Position,
     branch,
+    has_one_value,
     have_equal_values,
     inside,
     is_independent,
@@ -112,3 +113,8 @@ def test_a_pivot() -> None:
     assert not meets_in_pivot(Position(domain=domain, dependences=further), (outer, inner))
     nothing = isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
     assert not meets_in_pivot(Position(domain=domain, dependences=nothing), (outer, inner))
+
+
+@pytest.mark.parametrize(("value", "one"), [("0", True), ("i", False), ("i - i", True), ("floor(k/8)", False)])
+def test_a_loop_of_one_iteration(value: str, one: bool) -> None:
+    assert has_one_value(above(product()), product_loop(value)) is one
