@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 import numpy as np
@@ -145,11 +146,13 @@ def _place(block: Block, operand: _Operand, scop: Scop, options: TilingOptions) 
 
 
 def _stays_beside(block: Block, operand: _Operand, copy: Copy, options: TilingOptions) -> bool:
-    """Whether what blocks read by rows, beside an operand that they read where it lies, stays in the first cache so."""
+    """Whether what few blocks read by rows, beside an operand that they read in place, stays in the first cache so."""
     mark, lanes = block.path[-1].band.mark, len(block.path) - 1
-    size = copy.elements * operand.reference.element_bytes
-    first = options.target.caches[0].size_bytes
-    return mark is not None and mark.in_place and lanes not in operand.moves and size <= BESIDE * first
+    if mark is None or not mark.in_place or lanes in operand.moves:
+        return False
+    blocks = [block.extent(tile) for tile in block.tile_loops(block.path[block.first_edge].key, 0)]
+    few = prod(count or FEWEST_PANEL_READS for count in blocks) < FEWEST_PANEL_READS
+    return few and copy.elements * operand.reference.element_bytes <= BESIDE * options.target.caches[0].size_bytes
 
 
 def _fewest_reads(block: Block, operand: _Operand) -> int:
