@@ -103,6 +103,10 @@ class EmitLimits:
         1 << 12, unit="questions and places",
         source="kept with their answers: those of some dozen codes of a program")
 
+    # loop_ir/subscript_cases.py
+    most_rounds: int = constant(
+        3, unit="quotients", source="of a subscript that goes round, `(i + 2 * n - 1) % n`; each is a comparison")
+
     # nests/contraction.py
     crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
     most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")

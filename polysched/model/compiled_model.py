@@ -18,6 +18,7 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
+from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
 from polysched.model.kernels import (
@@ -336,7 +337,7 @@ class CompiledModel:
         flags : of the outputs, or nothing.
         """
         self.last_sizes, ready = sizes, self._ready(tuple(sizes.values()))
-        arena = ready.arena.ctypes.data
+        arena = address_of(ready.arena)
         status = self._function(_pointers(list(given.values())), _pointers(list(outputs.values())),
                                 self._places_of_constants, ready.sizes, ready.offsets, arena + -arena % ALIGNMENT,
                                 flags)
@@ -387,4 +388,4 @@ class _Ready:
 
 
 def _pointers(arrays: list[np.ndarray]) -> Any:
-    return (ctypes.c_void_p * max(len(arrays), 1))(*[a.__array_interface__["data"][0] for a in arrays])
+    return (ctypes.c_void_p * max(len(arrays), 1))(*map(address_of, arrays))

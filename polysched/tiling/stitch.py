@@ -25,7 +25,7 @@ from polysched.scheduling.primitives.images import Image, assumed_values, images
 from polysched.scheduling.primitives.stitch import Stitch
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import LoopTree, from_isl
-from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
+from polysched.scop.body import Binary, Call, IteratorRef, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target, host
@@ -193,6 +193,26 @@ def _operations(statement: Statement) -> int:
     return max(1, computed + sum(item.op is not None for item in assignments(statement.body)))
 
 
+def _cut_rows(statement: Statement, values: Mapping[str, int], lanes: int) -> float:
+    """What lanes that short rows leave idle cost a sum, as a share of its operations; 0 where they are idle alone, too.
+
+    A kernel of such a sum alone computes all rows of an image as one (`collapse_rows`), which a tile by rows forbids.
+    What is left of a row takes two shorter vectors, or one.
+    """
+    target = next(iter(statement.writes), None)
+    if target is None or len(target.subscripts) < 2 or all(item.op is None for item in assignments(statement.body)):
+        return 0.0
+    last = target.subscripts[-1]
+    own = [a for a in statement.accesses if any(part in walk(e) for e in a.subscripts for part in walk(last)
+                                                if isinstance(part, IteratorRef))]
+    if any(a.subscripts[-2:] != target.subscripts[-2:] for a in own):
+        return 0.0
+    whole, rest = divmod(_count(target.relation.range().project_out(
+        isl.dim_type.set, 0, target.relation.dim(isl.dim_type.out) - 1), values), lanes)
+    vectors = whole + min(2, rest.bit_count())
+    return max(0.0, vectors * lanes / max(1, whole * lanes + rest) - 1.0)
+
+
 def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping[str, int],
                target: Target) -> CodePlan:
     """A candidate with its cost."""
@@ -208,7 +228,9 @@ def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping
     busy = rows / ceil(rows / threads) if rows else 1.0
     memory = moved / (target.bandwidth(0) * busy)
     width = max(a.dtype.bits for a in scop.arrays)
-    arithmetic = operations / (target.peak_flops(width) * busy)
+    cut = sum(int(_count(s.domain, values) * _operations(s) * _cut_rows(s, values, target.lanes(width)))
+              for s in scop.statements)
+    arithmetic = (operations + cut) / (target.peak_flops(width) * busy)
     starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / busy
               + target.costs.team_seconds(threads))
     unhidden = (1 - target.costs.hidden_share) * min(memory, arithmetic)

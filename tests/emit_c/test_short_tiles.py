@@ -121,7 +121,7 @@ WINDOWS = """void f(float Y[6][5][{wide}], float X[6][9][{wide} + 4], float W[6]
 
 
 @pytest.mark.parametrize(("wide", "columns"), [
-    (5, {5}), (7, {7}), (10, {10}), (14, {14}), (28, {16, 12}), (31, {31}), (45, {32, 13})])
+    (5, {5}), (7, {7}), (10, {10}), (14, {14}), (28, {16, 8, 4}), (46, {32, 14}), (31, {31}), (45, {32, 13})])
 def test_short_rows_of_windows_are_computed_in_vectors_that_overlap(
         wide: int, columns: set[int], tmp_path: Path) -> None:
     """Each channel has windows of its own: operands in lanes lie in no panel, so a tile has the row's length."""

@@ -144,3 +144,35 @@ def test_an_update_counts_as_an_operation_of_its_own():
     plain, added = (code_plans(scheduled(text.format(body)), MACHINE)[0] for body in (
         "y[i] = x[i] * x[i];", "y[i] += x[i] * x[i];"))
     assert added.operations == 2 * plain.operations
+
+
+PRODUCT = """
+void f(float x[128][8][{columns}], float w[128][128], float y[128][8][{columns}], float b[8][{columns}]) {{
+  float e[128][8][{columns}];
+#pragma scop
+  for (int c = 0; c < 128; c++)
+    for (int i = 0; i < 8; i++)
+      for (int j = 0; j < {columns}; j++)
+        e[c][i][j] = 2.0f * x[c][i][j];
+  for (int k = 0; k < 128; k++)
+    for (int i = 0; i < 8; i++)
+      for (int j = 0; j < {columns}; j++)
+        for (int c = 0; c < 128; c++)
+          y[k][i][j] += w[k][c] * {read};
+#pragma endscop
+}}
+"""
+
+
+def test_sums_along_short_rows_that_would_be_one_row_alone_cost_idle_lanes():
+    """Two vectors of 8 lanes for 14 columns take as long as 32 columns would; not where rows are no neighbours."""
+    machine = Target(cores=2, vector_bits=512)
+
+    def seconds(columns, read="e[c][i][j]"):
+        plan = code_plans(scheduled(PRODUCT.format(columns=columns, read=read)), machine)[0]
+        assert plan.binding == "arithmetic"
+        return (plan.seconds - machine.costs.team_seconds(2)) / columns
+
+    assert 1.7 < seconds(14) / seconds(16) < 2.5
+    assert seconds(32) == pytest.approx(seconds(16), rel=0.1)
+    assert seconds(14, "e[c][7 - i][j]") == pytest.approx(seconds(16, "e[c][7 - i][j]"), rel=0.2)

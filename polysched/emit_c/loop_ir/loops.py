@@ -51,17 +51,19 @@ class Temporary:
 
 @dataclass(frozen=True)
 class Settled:
-    """A part of the subscripts of a statement that has two cases, of which one is known at a place.
+    """A part of the subscripts of a statement that has a few cases, of which one is known at a place.
 
     Parameters
     ----------
-    part : `e % p` where e is not negative and less than 2 p, or `a < b ? then : otherwise`; over the iterators of the
+    part : `e % p` of positive p and e that is not negative, or `a < b ? then : otherwise`; over the iterators of the
         statement, once those before it are settled.
-    holds : whether `e >= p`, or the condition; None where the remainder is a matter of a comparison.
+    value : the quotient of e by p; 1 where the condition holds, else 0; None where comparisons tell the quotient.
+    rounds : in that case, the number of quotients, from 0 on.
     """
 
     part: Binary | Select
-    holds: bool | None
+    value: int | None
+    rounds: int = 2
 
 
 @dataclass(frozen=True)

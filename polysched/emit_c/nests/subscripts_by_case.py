@@ -1,4 +1,4 @@
-"""Subscripts with two cases, as where they go round: loops are cut between the cases, and ask nothing in either.
+"""Subscripts with a few cases, as where they go round: loops are cut between the cases, and ask nothing in either.
 
 Rewrite:  for i in [0, n): S(A[(i + 1) % n])
       ->  for i in [0, n - 1): S(A[i + 1]);   for i in [n - 1, n): S(A[(i + 1) % n])
@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
-from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, extreme, variables
+from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, extreme
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, Node, Settled, StatementInstance
-from polysched.emit_c.loop_ir.split_loops import at_least, limits_of
-from polysched.emit_c.loop_ir.subscript_cases import TwoCases, subscript_cases
+from polysched.emit_c.loop_ir.split_loops import limits_of
+from polysched.emit_c.loop_ir.subscript_cases import Cases, subscript_cases
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, map_children
 from polysched.scop.scop import Scop
 
@@ -33,23 +33,6 @@ def settle_subscripts(node: Node, facts: Facts, scop: Scop) -> Node:
     if not any(subscript_cases(scop, instance) for instance in instances(node)):
         return node
     return _Settling(scop).node(node, facts)
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """Where a case ends as a loop runs.
-
-    Parameters
-    ----------
-    before, behind : whether the condition holds in the iterations before `place`, and from there on.
-    only : the condition holds in one iteration alone, that before `place`, or that from there on.
-    """
-
-    cases: TwoCases
-    place: Linear
-    before: bool
-    behind: bool
-    only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +66,32 @@ class _Settling:
         loop = replace(loop, body=self.body(loop.body, facts.inside(loop), loop.variable))
         lowers: list[Linear] = []
         uppers: list[Linear] = []
-        told: dict[TwoCases, bool] = {}
-        for cut in self.cuts(loop, facts):
-            if cut.cases in told:
-                continue
-            if _is_short(loop, cut, facts, first=True):
-                lowers.append(cut.place)
-                told[cut.cases] = cut.behind
-            elif _is_short(loop, cut, facts, first=False):
-                uppers.append(cut.place)
-                told[cut.cases] = cut.before
-            elif left and not cut.only:
-                return block((self.loop(replace(loop, upper=extreme("min", [loop.upper, cut.place])), facts, left - 1),
-                              self.loop(replace(loop, lower=extreme("max", [loop.lower, cut.place])), facts, left - 1)))
-        return self.parts(loop, lowers, uppers, told) if told else loop
+        told: dict[Cases, int] = {}
+        for cases in self.moving_cases(loop, facts):
+            for case in cases.cases:
+                limits = limits_of(loop.variable, case.conditions)
+                if limits is not None and _rims_are_short(loop, *limits, facts):
+                    lowers += limits[0]
+                    uppers += limits[1]
+                    told[cases] = case.value
+                    break
+            else:
+                ends = limits_of(loop.variable, cases.ends) if left and cases.ends else None
+                if ends is not None and _has_two(cases, facts.inside(loop)):
+                    (place,) = (*ends[0], *ends[1])
+                    first = replace(loop, upper=extreme("min", [loop.upper, place]))
+                    second = replace(loop, lower=extreme("max", [loop.lower, place]))
+                    return block((self.loop(first, facts, left - 1), self.loop(second, facts, left - 1)))
+        return self.parts(loop, lowers, uppers, told, facts) if told else loop
 
-    def parts(self, loop: For, lowers: list[Linear], uppers: list[Linear], told: dict[TwoCases, bool]) -> Node:
+    def parts(self, loop: For, lowers: list[Linear], uppers: list[Linear], told: dict[Cases, int],
+              facts: Facts) -> Node:
         """The first iterations, all others in the cases that are told, and the last iterations."""
         rim = replace(loop, mark=replace(loop.mark, parallel=False, simd=False))
+        lowers = [low for low in dict.fromkeys(lowers) if not any(
+            facts.imply(Comparison("<=", low, arm)) for arm in arms_of(loop.lower, "max"))]
+        uppers = [high for high in dict.fromkeys(uppers) if not any(
+            facts.imply(Comparison(">=", high, arm)) for arm in arms_of(loop.upper, "min"))]
         full_lower = extreme("max", [loop.lower, *lowers])
         parts: list[Node] = []
         if lowers:
@@ -110,16 +101,16 @@ class _Settling:
             parts.append(replace(rim, lower=extreme("max", [full_lower, extreme("min", uppers)])))
         return block(tuple(parts))
 
-    def cuts(self, loop: For, facts: Facts) -> list[_Cut]:
-        """Where the cases in a loop end."""
-        found: dict[TwoCases, tuple[_Cut, ...]] = {}
+    def moving_cases(self, loop: For, facts: Facts) -> list[Cases]:
+        """The parts of subscripts in a loop whose case changes as it runs."""
+        found: dict[Cases, bool] = {}
         for leaf in leaves_of(loop, (), facts):
             for cases in subscript_cases(self.scop, leaf.instance):
-                if cases not in found and all(map(leaf.facts.imply, cases.provided)):
-                    found[cases] = _cuts(cases, loop)
-        return [cut for cuts in found.values() for cut in cuts]
+                if cases not in found and loop.variable in cases.moved_by:
+                    found[cases] = all(map(leaf.facts.imply, cases.provided))
+        return [cases for cases, holds in found.items() if holds]
 
-    def told(self, loop: For, told: dict[TwoCases, bool]) -> For:
+    def told(self, loop: For, told: dict[Cases, int]) -> For:
         """The loop with cases that are the same in all of its iterations."""
 
         def change(node: Node) -> Node:
@@ -132,41 +123,30 @@ class _Settling:
 
     def settled(self, instance: StatementInstance, facts: Facts, variable: str) -> StatementInstance:
         """The instance with cases that are certain, and without divisions that a loop over `variable` does not move."""
-        own: list[Settled] = []
-        for cases in subscript_cases(self.scop, instance):
-            if not all(map(facts.imply, cases.provided)):
-                continue
-            holds = _case(cases.condition, facts)
-            if holds is not None or (cases.divides and variable not in variables(cases.condition)):
-                own.append(Settled(cases.part, holds))
+        own = tuple(one for cases in subscript_cases(self.scop, instance)
+                    if all(map(facts.imply, cases.provided)) and (one := _certain(cases, facts, variable)) is not None)
         return replace(instance, settled=(*instance.settled, *own)) if own else instance
 
 
-def _case(condition: Comparison, facts: Facts) -> bool | None:
-    """Whether a condition holds, where that is certain."""
-    if facts.imply(condition):
-        return True
-    return False if facts.exclude(condition) else None
+def _certain(cases: Cases, facts: Facts, variable: str) -> Settled | None:
+    """The only case, or the comparisons in place of a division that a loop over `variable` does not move."""
+    for case in cases.cases:
+        if all(map(facts.imply, case.conditions)):
+            return Settled(cases.part, case.value)
+    if variable in cases.moved_by:
+        return None
+    count = next((count for count, known in enumerate(cases.rounds, start=2) if all(map(facts.imply, known))), None)
+    return None if count is None else Settled(cases.part, None, count)
 
 
-def _is_short(loop: For, cut: _Cut, facts: Facts, *, first: bool) -> bool:
-    """Whether the iterations before a cut, or those behind it, are certainly few."""
-    if cut.only and cut.before is first:   # then the condition holds on the other side
-        return _is_short(loop, replace(cut, only=False), facts, first=first)
-    if cut.only:
-        return False
-    if first:
-        return any(facts.imply(Comparison("<=", cut.place - low, constant(RIM))) for low in arms_of(loop.lower, "max"))
-    return any(facts.imply(Comparison("<=", high - cut.place, constant(RIM))) for high in arms_of(loop.upper, "min"))
+def _has_two(cases: Cases, facts: Facts) -> bool:
+    """Whether there are certainly no more than two cases."""
+    return all(map(facts.imply, cases.rounds[0] if cases.rounds else ()))
 
 
-def _cuts(cases: TwoCases, loop: For) -> tuple[_Cut, ...]:
-    """The places where a case may end; the ends of one iteration where the condition is an equation."""
-    condition, name = cases.condition, loop.variable
-    limits = limits_of(name, at_least(condition)) if name in variables(condition) else None
-    if limits is None:
-        return ()
-    lowers, uppers = limits
-    if condition.op == "==":   # from the one to the other, one iteration at most
-        return (_Cut(cases, uppers[0], True, False, only=True), _Cut(cases, lowers[0], False, True, only=True))
-    return (_Cut(cases, lowers[0], False, True),) if lowers else (_Cut(cases, uppers[0], True, False),)
+def _rims_are_short(loop: For, lowers: list[Linear], uppers: list[Linear], facts: Facts) -> bool:
+    """Whether certainly few iterations lie outside of a range."""
+    return all(any(facts.imply(Comparison("<=", place - low, constant(RIM))) for low in arms_of(loop.lower, "max"))
+               for place in lowers) and all(
+        any(facts.imply(Comparison("<=", high - place, constant(RIM))) for high in arms_of(loop.upper, "min"))
+        for place in uppers)

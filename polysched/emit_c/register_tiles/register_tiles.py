@@ -355,7 +355,8 @@ def _short_row(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Compari
                how: Separation) -> RegisterTile | None:
     """A tile of the columns that the end of their loop leaves, in vectors that overlap.
 
-    None where their number is not known, or where halves, quarters, ... of whole vectors are fewer or one alone.
+    None where their number is not known, or where halves, quarters, ... of whole vectors are no more: they need fewer
+    registers at a time.
     """
     count = points_left(nest.ranges[-1], facts.given(whole[0].negation())) if len(whole) == 1 else 0
     if count.bit_count() < 2 or not edges[-1].simd:
@@ -365,7 +366,7 @@ def _short_row(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Compari
         return None
     vectors = -(-count // how.lanes_of(tile))
     fit = (prod(edge.count for edge in edges[:-1]) + 1) * vectors < how.registers
-    return tile if fit and vectors <= count.bit_count() else None
+    return tile if fit and vectors < count.bit_count() else None
 
 
 def _build(nest: RegisterNest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:

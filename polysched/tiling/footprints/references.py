@@ -98,6 +98,20 @@ class Reference:
         return tuple(tuple((loop, abs(by)) for loop, by in enumerate(row) if by) for row in self.coefficients)
 
     @cached_property
+    def form(self) -> Reference:
+        """The same without what does not count for footprints: the array, who holds it, and directions."""
+        rows = tuple(tuple(map(abs, row)) for row in self.coefficients)
+        return replace(self, array="", statements=(), reads=True, writes=False, elsewhere=False, temporary=False,
+                       coefficients=rows)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.array, self.coefficients, self.spans, self.reach, self.element_bytes, self.places))
+
+    @cached_property
     def coupled(self) -> bool:
         """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
         loops = [loop for row in self.movers for loop, _ in row]

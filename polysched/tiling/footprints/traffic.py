@@ -13,12 +13,14 @@ I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import ceil, prod
 
 from polysched.target.target import CacheLevel
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
+from polysched.tiling.limits import LIMITS
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
     The last dimension with more than one element is contiguous: a run of k elements lies, on average over its
     alignment, on one line less an element more than its own length.
     """
+    return _footprint_bytes(reference.form, edges, line_bytes)
+
+
+@lru_cache(maxsize=LIMITS.kept_footprints)
+def _footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
+    """As `footprint_bytes`, kept: many references of a program differ in nothing that counts here."""
     if reference.whole:
         return prod(reference.reach) * reference.element_bytes
     if not reference.coefficients:

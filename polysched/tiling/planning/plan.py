@@ -37,6 +37,7 @@ from polysched.tiling.planning.tile_problem import (
     has_columns,
     innermost_choice,
     is_skewed,
+    moves_on,
     tile_problem,
 )
 from polysched.tiling.planning.tile_search import TileChoice, choose_tile
@@ -296,7 +297,7 @@ class Planner:
 
     def waits_along_all(self, problem: TileProblem, band: Band, position: Position, *, threads: bool) -> bool:
         """Whether a nest is skewed and each loop carries a dependence; with threads, each that they may run."""
-        if not is_skewed(problem.nest):
+        if not (is_skewed(problem.nest) or moves_on(problem.nest)):
             return False
         return problem.wavefront if threads else not any(is_independent(position, member) for member in band.members)
 

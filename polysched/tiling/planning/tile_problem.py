@@ -176,6 +176,11 @@ def is_skewed(nest: Nest) -> bool:
     return any(r.coupled for r in nest.references)
 
 
+def moves_on(nest: Nest) -> bool:
+    """Some subscript is moved by several loops: tiles of these move on over the data, as those of a line over time."""
+    return any(len(loops) > 1 for r in nest.references for loops in r.movers)
+
+
 def _orders(nest: Nest, parallel: tuple[int, ...], twins: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Orders of tile loops that differ in what they reuse; a loop for the threads stays outermost.
 

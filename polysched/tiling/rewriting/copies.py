@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 import numpy as np
@@ -39,6 +40,7 @@ from polysched.tiling.rewriting.block_path import Block, register_blocks
 from polysched.tiling.tree.distribute import statement_names
 
 LARGEST_COPY_BYTES = LIMITS.largest_copy_bytes
+BESIDE = LIMITS.beside_share
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +71,7 @@ def with_copies(root: Node, domain: isl.UnionSet, scop: Scop, options: TilingOpt
                 if packed is not None and access.array not in packed:
                     continue
                 operand = None if access.is_write else _operand(block, scop, statement, access)
-                place = None if operand is None else _place(block, operand, scop)
+                place = None if operand is None else _place(block, operand, scop, options)
                 if place is not None:
                     loop, copy = place
                     _add(found.setdefault(id(block.path[loop].band), []), copy)
@@ -121,7 +123,7 @@ def _repeats(reference: Reference, loops: list[int]) -> bool:
     return int(np.linalg.matrix_rank(steps)) < len(loops)
 
 
-def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | None:
+def _place(block: Block, operand: _Operand, scop: Scop, options: TilingOptions) -> tuple[int, Copy] | None:
     """The loop that a copy stands around, and the copy; None where there is none."""
     lanes = len(block.path) - 1
     fewest = _fewest_reads(block, operand)
@@ -139,8 +141,18 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
         copy = Copy(array=operand.access.array, in_lanes=lanes in operand.moves, extents=extents,
                     references=(operand.access.reference,))
         if copy.elements * operand.reference.element_bytes <= LARGEST_COPY_BYTES:
-            return at, copy
+            return None if _stays_beside(block, operand, copy, options) else (at, copy)
     return None
+
+
+def _stays_beside(block: Block, operand: _Operand, copy: Copy, options: TilingOptions) -> bool:
+    """Whether what few blocks read by rows, beside an operand that they read in place, stays in the first cache so."""
+    mark, lanes = block.path[-1].band.mark, len(block.path) - 1
+    if mark is None or not mark.in_place or lanes in operand.moves:
+        return False
+    blocks = [block.extent(tile) for tile in block.tile_loops(block.path[block.first_edge].key, 0)]
+    few = prod(count or FEWEST_PANEL_READS for count in blocks) < FEWEST_PANEL_READS
+    return few and copy.elements * operand.reference.element_bytes <= BESIDE * options.target.caches[0].size_bytes
 
 
 def _fewest_reads(block: Block, operand: _Operand) -> int:

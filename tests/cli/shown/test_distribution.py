@@ -37,7 +37,7 @@ def test_run_verifies_on_ranks(tmp_path: Path) -> None:
     (("--distribute", "i"), "--distribute belongs to --target mpi"),
     (("--partition", "cyclic"), "--partition belongs to --target mpi"),
     (("--target", "mpi", "--distribute", "i", "--intrinsic", "none"), "--intrinsic does nothing with --target mpi"),
-    (("--target", "mpi", "--distribute", "i", "--json", "-"), "cannot both go to the standard output"),
+    (("--target", "mpi", "--distribute", "i", "--json", "-", "-o", "-"), "cannot both go to the standard output"),
     (("--target", "mpi", "--distribute", "q"), "no loop q to distribute"),
     (("--target", "mpi", "--distribute", "i", "--partition", "rows"), "is not one of block, cyclic"),
     (("--target", "mpi", "--distribute", "i", "--partition", "cyclic"), "made for a number of ranks"),

@@ -1,4 +1,4 @@
-"""Subscripts with two cases: loops are cut between these, ask nothing in either, and results stay."""
+"""Subscripts with a few cases: loops are cut between these, ask nothing in either, and results stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 import polysched
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.index import variables
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.loop_ir.subscript_cases import subscript_cases
@@ -49,12 +48,13 @@ def count(scop: Scop, node: Node) -> int:
     """Cases that are told apart as the innermost loop runs: choices that it moves, and divisions."""
     moved = {loop.variable for loop in innermost(node)} | {
         edge.variable for n in walk_nodes(node) if isinstance(n, RegisterTile) for edge in n.edges}
-    return sum(cases.divides or bool(variables(cases.condition) & moved)
+    return sum(cases.divides or bool(cases.moved_by & moved)
                for instance in instances(node) for cases in subscript_cases(scop, instance))
 
 
 @pytest.mark.parametrize(("subscript", "expected"), [
     ("(i + 1) % n", [("0", "n - 1", 0), ("max(0, n - 1)", "n", 1)]),
+    ("(i + 2) % n", [("0", "n - 2", 0), ("max(0, n - 2)", "n", 1)]),
     ("(i + n - 1) % n", [("0", "min(n, 1)", 1), ("1", "n", 0)]),
     ("(n - i) % n", [("0", "min(n, 1)", 1), ("1", "n", 0)]),
     ("i == 0 ? n - 1 : i - 1", [("0", "min(n, 1)", 1), ("1", "n", 0)]),

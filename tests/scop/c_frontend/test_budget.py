@@ -64,7 +64,7 @@ def test_a_smaller_region_is_looked_for_inside(caplog: pytest.LogCaptureFixture)
         (found,) = all_from_c_text(text, path="inside.c", autodetect=True)
     assert [s.depth for s in found.statements] == [1]
     whole, part = (r.getMessage() for r in caplog.records)
-    assert whole.startswith("inside.c:1: the `for` loop stays as it is, and loops inside it are transformed: ")
+    assert whole.startswith("inside.c:1: the `for` loop stays around loops that are transformed: ")
     assert "the `for` loop stays as it is: " in part
     assert "reading the region takes more than" in part
 

@@ -16,6 +16,7 @@ from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.balance import first_share
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, stays_near
+from polysched.tiling.rewriting import copies
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.emit_c.compiled import load
 from tests.schedules import pluto_of
@@ -194,3 +195,12 @@ def test_few_rows_walk_no_more_pages_than_the_first_tlb_knows(
     assert plan.shape.in_place
     assert plan.edges == edges
     assert plan.order == ((1,) if edges[2] is None else (1, 2))
+
+
+@pytest.mark.parametrize("share", [0.25, 0.0])
+def test_rows_beside_an_operand_in_place_are_copied_where_they_leave_the_first_cache(
+        share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "BESIDE", share)
+    text = emit(tiled_product(16, 1024, 1024)[1], options=EmitOptions(vector_bits=512)).text
+    assert "B_panel" not in text
+    assert ("A_panel" in text) == (share == 0)

@@ -29,7 +29,7 @@ def left_loops(node: c_ast.Node, is_own: Callable[[c_ast.Node], bool], taken: Se
         return
     if any(below in taken for below in everything(node)):
         if own := reasons.get(node):
-            yield _line(node, "stays as it is, and loops inside it are transformed", own)
+            yield _line(node, "stays around loops that are transformed", own)
         for _, child in node.children():
             yield from left_loops(child, is_own, taken, reasons)
         return

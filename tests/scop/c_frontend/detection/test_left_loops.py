@@ -43,7 +43,7 @@ def test_a_nest_is_told_once_with_the_reason_of_its_innermost_loop(caplog: pytes
 
 def test_a_loop_around_regions_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
     (line,) = told(caplog, f"for (int t = 0; t < n; t++) {{\n  printf(\"x\");\n  {FOUND}\n}}")
-    assert line.startswith("in.c:3: the `for` loop stays as it is, and loops inside it are transformed: line 4: a "
+    assert line.startswith("in.c:3: the `for` loop stays around loops that are transformed: line 4: a "
                            "call whose result is not used")
 
 
