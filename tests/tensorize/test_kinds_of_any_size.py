@@ -43,9 +43,10 @@ def written(folder: Path, unit: str, parameters: str, body: str) -> tuple[str, s
     text = f"#include <stdint.h>\nvoid f(int m, int n, {parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     (folder / "program.c").write_text(text)
     (folder / "units.py").write_text(USERS)
+    wanted = TensorizeOptions(intrinsic=unit, files=(str(folder / "units.py"),))
     done = transform_file(folder / "program.c", PipelineOptions(
-        scheduler="original", tile="off", verify_instructions="auto" if unit in VERIFIED else "never", tensorize=TensorizeOptions(intrinsic=unit, files=(
-            str(folder / "units.py"),))))
+        scheduler="original", tile="off", verify_instructions="auto" if unit in VERIFIED else "never",
+        tensorize=wanted))
     return text, done.text
 
 
