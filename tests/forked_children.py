@@ -1,9 +1,9 @@
 """Children that run a module of polysched are forks of a process that has it loaded: imports cost more than most do.
 
-`take_the_place` lets `subprocess.Popen` start them so: `python -m polysched ...` and `python -m polysched.ROOM.MODULE
-...`, alone or behind the launcher of `measure.processes`, in whose place stands a fork, too.  A fork is what its parent
-waits for, in the session, folder and environment that are asked for, with the descriptors of `Popen` and no others.  A
-new interpreter starts for everything else: other programs, other options than `-m`, variables that an interpreter or a
+`take_the_place` lets `subprocess.Popen` start them so: `python -m polysched.ROOM.MODULE ...` behind the launcher of
+`measure.processes`, in whose place stands a fork, too, and in forks also without it.  A fork is what its parent waits
+for, in the session, folder and environment that are asked for, with the descriptors of `Popen` and no others.  A new
+interpreter starts for everything else: other programs, other options than `-m`, variables that an interpreter or a
 library reads once, files in the place of pipes, a small limit on memory.
 
 A process of the test run has threads, and loaded what its tests ran, so `cli.loaded_process` forks for it.  A fork of
@@ -146,8 +146,8 @@ def take_the_place(fork: Callable[[Child], int], set_attribute: Callable[[type, 
 
 
 def fork_loaded(child: Child) -> int:
-    """Fork the loaded process."""
-    return fork_child(child.to_json(), child.environment)
+    """Fork the loaded process; only a launcher, which starts one process and waits, may be a copy of a bare call."""
+    return fork_child(child.to_json(), child.environment) if child.launcher else REFUSED
 
 
 def share() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def worked(code: str, folder: Path, **options: Any) -> tuple[int, str, str]:
-    done = subprocess.run(WORKER, input=pickle.dumps(Run(code)), capture_output=True, cwd=folder, timeout=60,
+    request = folder / "request.json"
+    request.write_text("{}")
+    launched = [sys.executable, "-I", "-S", str(forked_children.LAUNCHER), "child", *WORKER, str(request)]
+    done = subprocess.run(launched, input=pickle.dumps(Run(code)), capture_output=True, cwd=folder, timeout=60,
                           check=False, **options)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -92,7 +96,7 @@ def test_a_module_finds_what_it_finds_in_a_new_interpreter(loaded: None, tmp_pat
         forked = worked(STATE, tmp_path, **asked)
     assert answers != [REFUSED]
     assert (forked[0], forked[1]) == (new[0], new[1])
-    assert f"{tmp_path} [] {tmp_path} here" in new[1]
+    assert f"{tmp_path} ['{tmp_path}/request.json'] {tmp_path} here" in new[1]
     lines = [told[2].splitlines() for told in (new, forked)]
     assert [(told[0], told[-1]) for told in lines] == 2 * [("WARNING:root:yes", lines[0][-1])]
 
@@ -219,6 +223,12 @@ def test_little_memory_is_not_shared(bytes_less: int, pipes: dict[str, int], tmp
 @pytest.mark.parametrize("name", ["PYTHONHASHSEED", "OPENBLAS_CORETYPE", "LC_ALL"])
 def test_variables_that_are_read_once_start_a_new_interpreter(name: str, loaded: None, pipes: dict[str, int]) -> None:
     child = of(WORKER, **pipes, env={**os.environ, name: "3"})
+    assert child is not None
+    assert fork_loaded(replace(child, launcher=("child",))) == REFUSED
+
+
+def test_only_launchers_are_forks_of_the_loaded_process(loaded: None, pipes: dict[str, int]) -> None:
+    child = of(WORKER, **pipes)
     assert child is not None
     assert fork_loaded(child) == REFUSED
 

@@ -47,7 +47,7 @@ if __name__ == "__main__":
     atexit.register(_leave)   # before the modules whose own handlers come first then
 
 ROOT = Path(__file__).parents[2]
-ALONE = 8
+ALONE = 4
 """So many children of a process of the test run start as new interpreters before the process is worth its start."""
 LAZY = ("matplotlib.pyplot", "ortools.sat.python.cp_model", "rich.console", "rich.table")
 """Modules that commands import when they need them."""
