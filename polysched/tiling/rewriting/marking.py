@@ -25,9 +25,10 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     sequential one: the threads would meet at a barrier for too little work.  A lone outermost loop, and a loop inside
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
-    are two of them; around others, a loop of one iteration counts as none.  No loop around those over pieces of split
-    tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.  A loop is simd
-    when it is innermost, but for loops of one iteration, and carries no dependence.
+    are two of them.  Around others, a loop of one iteration counts as none; tiles below it need as many iterations in
+    all as a nest.  No loop around those over pieces of split tiles is, not even one over a single row of tiles.  An
+    outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops of one iteration,
+    and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -88,7 +89,7 @@ def _on_threads(mark: LoopMark, position: Position, band: Band, options: TilingO
     """The mark of a loop that runs on threads, with what it needs for that to pay."""
     outermost, innermost = depth == 0, not has_loops(band.child)
     light = times_as_many(scop, statement_names(position.domain)) if innermost and options.simd else 1
-    lone_nest = outermost and mark.role is Role.LOOP and not innermost
+    lone_nest = outermost and not innermost and (mark.role is Role.LOOP or bool(position.path))
     many = team_iterations(options.target)
     return replace(
         mark, parallel=True, least_iterations=_least_iterations(band, mark, many, light, depth=depth),
