@@ -23,7 +23,7 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, statements_in_blocks, walk_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
-from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.emit_c.scalar_code.size_text import operand, size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop.assumptions import ASSUMED
@@ -115,7 +115,7 @@ def crossover(source: CSource, target: Target) -> Crossover:
     fewest: dict[str, int] = {}
     for length, count in (*_fewest(source), *_in_step(source)):
         fewest[length] = max(count, fewest.get(length, 0))
-    conditions += [f"{length} >= {count}" for length, count in fewest.items()]
+    conditions += [f"{operand(length)} >= {count}" for length, count in fewest.items()]
     return Crossover(tuple(filter(None, conditions)), never)
 
 

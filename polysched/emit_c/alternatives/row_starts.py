@@ -8,7 +8,7 @@ from functools import reduce
 import islpy as isl
 
 from polysched.emit_c.alternatives.row_loops import point_loops
-from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.emit_c.scalar_code.size_text import operand, size_text
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.scop.scop import Assumption, Scop
 
@@ -43,7 +43,7 @@ def rows_in_order(scop: Scop, assumption: Assumption, stem: str, *, least_rows: 
             f"{stem} &= {end} <= {begin} && {begin} <= {behind};", f"{end} = {behind};"]
     lines = point_loops(scop, reached, [row], body)
     length = reached.dim_max(0).sub(reached.dim_min(0)).add_constant_val(isl.Val.one(isl.DEFAULT_CONTEXT))
-    enough = f"{size_text(scop, length)} >= {least_rows}" if least_rows and _are_all_in_rows(scop) else "1"
+    enough = f"{operand(size_text(scop, length))} >= {least_rows}" if least_rows and _are_all_in_rows(scop) else "1"
     return RowTest(condition=stem, before=(f"_Bool {stem} = {enough};", f"long {end} = {SMALLEST};",
                                            *braced(f"if ({stem})", lines)))
 

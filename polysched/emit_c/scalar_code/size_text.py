@@ -19,6 +19,11 @@ def size_text(scop: Scop, value: isl.PwAff) -> str:
     return expression_in_c(build.expr_from_pw_aff(value.coalesce()))
 
 
+def operand(text: str) -> str:
+    """The text as an operand of a comparison: a choice `a ? b : c` stands in parentheses."""
+    return f"({text})" if "?" in text else text
+
+
 def at_least_one(text: str) -> str:
     """The C of a number that is one where the expression is less."""
     return f"({text} > 0 ? {text} : 1)"

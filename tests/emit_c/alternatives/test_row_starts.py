@@ -90,6 +90,17 @@ def test_the_test_stays_small_where_rows_alone_are_too_few_for_threads() -> None
     assert rows_in_order(other, assumption, "rows", least_rows=100).before[0] == "_Bool rows = 1;"
 
 
+def test_the_number_of_rows_may_be_a_choice() -> None:
+    text = source("for (int i = 0; i < n; i++) if (i < m) ROW v[k] *= d[i];").replace("(int n,", "(int n, int m,")
+    made = with_rows_in_order(from_c_text(text))
+    assert made is not None
+    (assumption,) = made.assumptions
+    test = rows_in_order(made, assumption, "rows", least_rows=100)
+    assert "?" in test.before[0]
+    assert test.before[0].startswith("_Bool rows = (")
+    assert test.before[0].endswith(") >= 100;")
+
+
 def test_a_marked_region_tests_its_rows_and_says_nothing_of_them(caplog: pytest.LogCaptureFixture, tmp_path: Path
                                                                 ) -> None:
     file = tmp_path / "rows.c"

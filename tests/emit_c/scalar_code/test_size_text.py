@@ -8,7 +8,7 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.emit_c.scalar_code.size_text import operand, size_text
 from polysched.measure.processes.building import compile_shared
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters
@@ -35,3 +35,8 @@ def test_the_text_has_the_value(text: str, tmp_path: Path) -> None:
         for m in (-4, 0, 3):
             at = fix_parameters(isl.Set.from_pw_aff(value), {"n": n, "m": m})
             assert function(n, m) == at.dim_max_val(0).to_python(), (n, m, source)
+
+
+def test_choices_alone_need_parentheses_to_be_compared() -> None:
+    assert operand("(long)n") == "(long)n"
+    assert operand("n >= m ? m : n") == "(n >= m ? m : n)"
