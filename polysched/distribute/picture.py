@@ -18,8 +18,10 @@ from polysched.scop.shown import Shown
 
 RANKS = 4
 """Where the reader names no number."""
-MOST_MESSAGES, MOST_BOXES = 400, 1000
-"""Of a picture: arrows, and ranks times steps."""
+MOST_MESSAGES = 400
+"""Of a picture."""
+MOST_BOXES = 1000
+"""Of a picture: ranks times steps."""
 COLUMN, BOX, LINE = 150, 92, 18
 """Pixels between two ranks' lines, of a box's width, of a box's and a label's height."""
 NAMES = 90
