@@ -7,17 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polysched.distribute.counts import count_points
 from polysched.distribute.distribution import Distributed
 from polysched.distribute.sent import AtSizes, Run, Sent
 from polysched.errors import UsageError
 from polysched.scop.html import drawing
 from polysched.scop.picture import MARGIN, PALETTE, choose_sizes, nothing_runs, small_parameters, svg_document
+from polysched.scop.points import fix_parameters
 from polysched.scop.shown import Shown
 
 RANKS = 4
 """Where the reader names no number."""
 MOST_MESSAGES = 400
 """Of a picture."""
+MOST_BOXES = 1000
+"""Of a picture: ranks times steps."""
 COLUMN, BOX, LINE = 150, 92, 18
 """Pixels between two ranks' lines, of a box's width, of a box's and a label's height."""
 NAMES = 90
@@ -172,13 +176,17 @@ def draw_messages(distributed: Distributed, *, ranks: int | None = None,
 
 
 def _rows(at: AtSizes) -> Iterator[StepDrawn]:
+    made, where, hint = at.distributed, at.distributed.scop.name, f"{choose_sizes('smaller', at.sizes)}or fewer ranks"
+    steps = count_points(fix_parameters(made.step_set, at.sizes)) if made.steps else 1
+    if at.ranks * max(steps, 1) > MOST_BOXES:
+        raise UsageError(f"{steps} steps on {at.ranks} ranks are too many to draw", where=where,
+                         witness=f"more than {MOST_BOXES} boxes", hint=hint)
     count = 0
     for step in at.steps:
         messages = tuple(at.sent_in(step))
         count += len(messages)
         if count > MOST_MESSAGES:
-            raise UsageError(f"more than {MOST_MESSAGES} messages are too many to draw", where=at.distributed.scop.name,
-                             hint=f"{choose_sizes('smaller', at.sizes)}or fewer ranks")
+            raise UsageError(f"more than {MOST_MESSAGES} messages are too many to draw", where=where, hint=hint)
         yield StepDrawn(step=step, runs=tuple(at.run_in(step, rank) for rank in range(at.ranks)), sent=messages)
 
 

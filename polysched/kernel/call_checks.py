@@ -64,6 +64,9 @@ def check_array(function: str, argument: str, dtype: DType, rank: int | None, va
     wanted = f"an array of {dtype}" if rank is None else f"an array of {dtype} with {rank} dimensions"
     if isinstance(value, np.ndarray):
         check_byte_order(function, argument, value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(f"{function}: {argument} is a masked array, and compiled code sees no mask",
+                         hint="pass its data, or what filled() gives")
     if not is_array_of(dtype, rank, value):
         raise UsageError(f"{function}: {argument} has to be {wanted}, it is {described(value)}",
                          hint="convert it with .astype" if isinstance(value, np.ndarray) else None)

@@ -72,6 +72,10 @@ class Kernel:
         self._calls = KnownCalls()
         self._last: Specialisation | None = None
 
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled and copied."""
+        return str(self.function.__qualname__)
+
     @functools.cached_property
     def _source(self) -> FunctionSource:
         return read_source(self.function)

@@ -87,7 +87,7 @@ def test_likely_sizes_give_codes_that_are_verified_at_each(folder: Path) -> None
     assert (found["verified"], found["open_sizes"]) == ("reference", ["batch"])
     assert len(found["variants"]) == found["kernels"]
     assert all("made for" in told for told in found["variants"].values())
-    assert "one code for all batch" in done.stdout
+    assert "made for 64" in done.stdout
 
 
 def test_a_model_is_made_for_a_target(folder: Path) -> None:

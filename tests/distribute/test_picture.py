@@ -51,6 +51,9 @@ def test_refusals() -> None:
         draw_messages(made, parameters={"n": 1, "t": 1})
     with pytest.raises(UsageError, match="more than 400 messages"):
         draw_messages(made, ranks=12, parameters={"n": 40, "t": 30})
+    for ranks, steps in ((10**9, 2), (1, 2000)):
+        with pytest.raises(UsageError, match=f"steps on {ranks} ranks are too many to draw"):
+            draw_messages(made, ranks=ranks, parameters={"n": 8, "t": steps})
 
 
 def test_small_sizes_are_chosen() -> None:

@@ -79,7 +79,7 @@ def test_costs_that_are_read_are_noted_and_change_nothing() -> None:
     schedule = scheduled(analysed(scop).dependences, options)
     program = ROOM.Program(scop, options, schedule)
     read, digest = ROOM._traced(program)
-    assert {"costs.row_cycles", "costs.lane_operation_cycles", "costs.copied_byte_cycles"} <= set(read)
+    assert {"costs.row_cycles", "costs.lane_operation_cycles"} <= set(read)
     assert digest == ROOM._digest(ROOM.emitted(schedule, options).text)
     assert ROOM._varied(program, ROOM.Variant("costs", "call_cycles", 2.0, 24)) == (digest, "")
 

@@ -35,7 +35,8 @@ def test_numbers_are_of_the_type_or_fit_it(dtype: DType, value: object, taken: b
 @pytest.mark.parametrize(("array", "words"), [
     (np.zeros(3), "has to be an array of float32 with 2 dimensions, it is an array of float64"),
     (np.zeros(3, "float32"), "with 2 dimensions"), (3.0, "it is the number 3.0"), ([[1.0]], "it is a list"),
-    (np.zeros((2, 2), ">f4"), "elements in the other byte order")])
+    (np.zeros((2, 2), ">f4"), "elements in the other byte order"),
+    (np.ma.zeros((2, 2), "float32"), "x is a masked array, and compiled code sees no mask")])
 def test_arrays_of_another_kind_are_refused(array: object, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check_array("f", "x", FLOAT32, 2, array, written=False)

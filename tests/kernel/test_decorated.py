@@ -1,6 +1,8 @@
 """`@polysched.kernel`: results against plain Python, what it shows, and what it refuses before anything runs."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -440,3 +442,8 @@ def test_sizes_that_fit_no_case_are_refused_before_anything_runs() -> None:
         stagger(x, y, n)
         np.testing.assert_allclose(x, expected_x)
         np.testing.assert_allclose(y, expected_y)
+
+
+def test_a_kernel_is_pickled_by_its_name_as_a_function() -> None:
+    assert pickle.loads(pickle.dumps(gemm)) is gemm
+    assert copy.deepcopy([gemm])[0] is gemm

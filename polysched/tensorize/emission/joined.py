@@ -105,15 +105,21 @@ def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool, emulat
     starts = zero or (joined is not None and joined.first is not None)
     if correction is None or not starts or emulated or not is_constant(correction):
         return joined
-    return replace(joined or Joined(), correction=correction) if _is_computed_whole(plan) and can_be_joined(
+    whole = _is_computed_whole(plan, ends=joined is not None and joined.last is not None)
+    return replace(joined or Joined(), correction=correction) if whole and can_be_joined(
         match, [*match.fragment.loops_of(match.result)]) else joined
 
 
-def _is_computed_whole(plan: Plan) -> bool:
-    """Whether each block is computed once, where it lies."""
+def _is_computed_whole(plan: Plan, *, ends: bool) -> bool:
+    """Whether each block is computed once, where it lies.
+
+    Parameters
+    ----------
+    ends : a last statement takes the sums from the block, which then lie nowhere else.
+    """
     match = plan.match
     tiled = any(loop.reduction and may_exceed(loop.tiles, 1) for loop in plan.loops)
-    packed = plan.place(match.intrinsic.output.name).packed
+    packed = plan.place(match.intrinsic.output.name).packed and not ends
     return not (tiled or packed or match.fragment.kept or match.overlapping or match.adds_at_the_end)
 
 

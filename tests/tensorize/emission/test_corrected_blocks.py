@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from polysched.tensorize.description.intrinsic import Cost, Isa, LoadMode, Opera
 from polysched.tensorize.emission.any_size import GeneralCode, emit_for_all_sizes
 from polysched.tensorize.emission.correction import is_constant
 from polysched.tensorize.emission.function import EmissionOptions
+from polysched.tensorize.joining import with_joined
 from polysched.tensorize.matching.any_size import for_all_sizes
 from polysched.tensorize.program import tensorize
 from tests.tensorize.emission.native import LANES, VECTOR
@@ -42,6 +44,16 @@ for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
 """
 SHIFTED = TEXT.replace("A[i][k] * B[k][j]", "(A[i][k] - 7) * (B[k][j] + 3)").replace("char A", "char A").replace(
     "signed char A", "unsigned char A")
+ENDED = """void f(int m, int n, int q, short O[m][n], signed char A[q][m], signed char B[q][n]) {
+#pragma scop
+for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
+  int t = 0;
+  for (int k = 0; k < q; k++) t += A[k][i] * B[k][j];
+  O[i][j] = t >> 4;
+}
+#pragma endscop
+}
+"""
 SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
@@ -82,3 +94,18 @@ def test_every_size_is_that_of_numpy(text: str, left: int, right: int, dtype: ty
         np.testing.assert_array_equal(c, wanted, err_msg=f"{m} {n} {q}")
         ran += 1
     assert ran >= len(SIZES) - 1
+
+
+def test_an_end_has_corrected_sums_wherever_these_would_lie() -> None:
+    dependences = analysed(from_c_text(ENDED), for_instructions=True).dependences
+    lying = set()
+    for found in match(dependences.scop, MIXED, dependences=dependences).with_mirrors:
+        made = tensorize(found, dependences=dependences)
+        program = with_joined(replace(made, general=for_all_sizes(found, dependences, ("m", "n", "q"), gone=made.gone)))
+        if program.general is None or program.joined is None:
+            continue
+        code = emit_for_all_sizes(program.general, found, "f", EmissionOptions(
+            target=host(), zero=program.zero, joined=program.joined), least_work=1)
+        lying.add(code.emitted.plan.place("Y").packed)
+        assert "f_sums" in code.emitted.text
+    assert lying == {False, True}
