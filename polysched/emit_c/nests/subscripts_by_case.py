@@ -22,6 +22,7 @@ from polysched.emit_c.loop_ir.loops import Block, For, Node, Settled, StatementI
 from polysched.emit_c.loop_ir.split_loops import limits_of
 from polysched.emit_c.loop_ir.subscript_cases import Cases, subscript_cases
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, map_children
+from polysched.scop.body import Binary, Literal
 from polysched.scop.scop import Scop
 
 RIM = LIMITS.rim_iterations
@@ -129,11 +130,14 @@ class _Settling:
 
 
 def _certain(cases: Cases, facts: Facts, variable: str) -> Settled | None:
-    """The only case, or the comparisons in place of a division that a loop over `variable` does not move."""
+    """The only case, or the comparisons in place of a division that a loop over `variable` does not move.
+
+    A division by a constant stays: compilers make a product or a mask of it.
+    """
     for case in cases.cases:
         if all(map(facts.imply, case.conditions)):
             return Settled(cases.part, case.value)
-    if variable in cases.moved_by:
+    if variable in cases.moved_by or (isinstance(cases.part, Binary) and isinstance(cases.part.right, Literal)):
         return None
     count = next((count for count, known in enumerate(cases.rounds, start=2) if all(map(facts.imply, known))), None)
     return None if count is None else Settled(cases.part, None, count)
