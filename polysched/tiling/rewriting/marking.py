@@ -25,10 +25,10 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     sequential one: the threads would meet at a barrier for too little work.  A lone outermost loop, and a loop inside
     a sequential one, is parallel from a number of iterations on, a larger one where they do little
     (`light_iterations`), an outermost nest of loops from as many on in all, an outermost loop over tiles where there
-    are two of them.  Around others, a loop of one iteration counts as none, unless it was chosen; tiles below it need as many iterations in
-    all as a nest.  No loop around those over pieces of split tiles is, not even one over a single row of tiles.  An
-    outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops of one iteration,
-    and carries no dependence.
+    are two of them.  Around others, a loop of one iteration counts as none, unless it was chosen; tiles below it need
+    as many iterations in all as a nest.  No loop around those over pieces of split tiles is, not even one over a single
+    row of tiles.  An outermost loop knows whether its work grows.  A loop is simd when it is innermost, but for loops
+    of one iteration, and carries no dependence.
     """
     threads = any(own.parallel for own in options.each())
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
@@ -59,8 +59,7 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    by_hand = options.for_band(mark.band).parallel_loop == mark.member
-    runs_once = depth == 0 and not innermost and not by_hand and has_one_value(position, member)
+    runs_once = depth == 0 and not innermost and _counts_as_none(position, band, mark, options)
     lanes = options.simd and independent and (innermost or (mark.role is Role.POINT and _runs_once(position, band)))
     new = replace(mark, growing=False, simd=mark.simd or lanes)
     if parallel > 0 and independent and _may_run_on_threads(band, mark, options) and (
@@ -69,6 +68,12 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + (not runs_once),
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _counts_as_none(position: Position, band: Band, mark: LoopMark, options: TilingOptions) -> bool:
+    """Whether a loop around others has one iteration, and nobody chose it for threads."""
+    chosen = options.for_band(mark.band).parallel_loop == mark.member
+    return not chosen and has_one_value(position, band.members[0])
 
 
 def _runs_once(position: Position, band: Band) -> bool:
