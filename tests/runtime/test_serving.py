@@ -163,10 +163,10 @@ def test_a_run_that_is_thrown_away_is_done_again_with_the_same_result() -> None:
     serve([Job(name="alone", kernel=kernel, arguments=arguments, requests=1)])
     expected = arguments[name].copy()
     arguments[name][:] = -1
-    served = serve([real_time(40, period=0.001), Job(name="patient", kernel=kernel, arguments=arguments, requests=6,
+    served = serve([real_time(40, period=0.001), Job(name="patient", kernel=kernel, arguments=arguments, requests=100,
                                                      tile_seconds=0.01)], ServeOptions(reset=True))
     assert kernel.resettable
-    assert (served["urgent"].runs, served["patient"].runs) == (40, 6)
+    assert (served["urgent"].runs, served["patient"].runs) == (40, 100)
     assert served["patient"].resets >= 1
     assert f"{served['patient'].resets} resets" in str(served)
     assert arguments[name].tobytes() == expected.tobytes()
