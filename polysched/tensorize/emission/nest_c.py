@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.intrinsic import LoadMode, Operand
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import (
     further_arguments,
@@ -315,7 +316,8 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
     drains: list[str] = []
     for output in (v.name for v in intrinsic.outputs):
         kind = intrinsic.operand(output).register
-        clears = zero and bool(kind.zero) and not (joined is not None and joined.begins)
+        cleared = _cleared(intrinsic.operand(output))
+        clears = zero and bool(cleared) and not (joined is not None and joined.begins)
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
         from_there, there = _blocks(plan, output, number, joined, reads)
         before += [*there.before, *from_there.before]
@@ -326,12 +328,18 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
             load, store = (fill_in(t, register=register, pointer=x.pointer(at), stride=x.row_stride)
                            for t, x in ((kind.load, from_there), (kind.store, there)))
             if clears:
-                clear = fill_in(kind.zero, register=register)
+                clear = fill_in(cleared, register=register)
                 before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
             elif intrinsic.contraction.accumulates:
                 before.append(load)
             after.append(store)
     return before, [*after, *drains]
+
+
+def _cleared(operand: Operand) -> str:
+    """C that clears a result's register; "" for one that is numbered, or lies in a scratchpad, and has no such text."""
+    variable = operand.register.c_type and operand.mode is not LoadMode.SCRATCHPAD
+    return operand.register.zero or ("memset(&{register}, 0, sizeof {register});" if variable else "")
 
 
 def _blocks(plan: Plan, output: str, number: int, joined: Joined | None,
