@@ -263,10 +263,7 @@ def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> 
         return [*([f"    const long {flag} = 0;"] if place.in_place is not None else []),
                 f"    {kind} *packed_{operand} = {name}_kept_{operand};"]
     lines = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
-    filled = [f"if (!{buffer}) {buffer} = {_buffer_c(plan, place, options)};", f"packed_{operand} = {buffer};"]
-    if operand not in match.written or not (options.zero or match.starts_anew):
-        sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
-        filled.append(f"{name}_pack_{operand}({sources});")
+    filled = _filled_c(plan, name, place, options, by="pack")
     lines.append(f"    {kind} *packed_{operand} = 0;")
     if place.in_place is None:
         return [*lines, *(f"    {line}" for line in filled)]
@@ -274,10 +271,25 @@ def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> 
     lines.append(f"    const long {flag} = {asked};")
     if not place.in_place.copied:
         return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in filled), "    }"]
-    whole = [_memory_c(plan, place, options, place.in_place.copied).join((f"if (!{buffer}) {buffer} = ", ";")),
-             filled[1], filled[-1].replace(f"{name}_pack_{operand}(", f"{name}_map_{operand}(")]
+    whole = _filled_c(plan, name, place, options, by="map")
     return [*lines, f"    if ({flag}) {{", *(f"        {line}" for line in whole), "    } else {",
             *(f"        {line}" for line in filled), "    }"]
+
+
+def _filled_c(plan: Plan, name: str, place: Place, options: EmissionOptions, *, by: str) -> list[str]:
+    """Lines that make an operand's buffer where there is none, and fill it.
+
+    Parameters
+    ----------
+    by : `pack`, or `map` for a copy of the whole array.
+    """
+    match, operand, buffer = plan.match, place.operand, f"{name}_buffer_{place.operand}"
+    elements = place.in_place.copied if by == "map" and place.in_place is not None else place.elements
+    lines = [f"if (!{buffer}) {buffer} = {_memory_c(plan, place, options, elements)};", f"packed_{operand} = {buffer};"]
+    if operand in match.written and (options.zero or match.starts_anew):
+        return lines
+    sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
+    return [*lines, f"{name}_{by}_{operand}({sources});"]
 
 
 def _address(plan: Plan, place: Place) -> str:
@@ -321,11 +333,6 @@ def operand_sources(match: Match, operand: str) -> list[str]:
                    if isinstance(e, Load)})
 
 
-def _buffer_c(plan: Plan, place: Place, options: EmissionOptions) -> str:
-    """Memory of an operand's buffer."""
-    return _memory_c(plan, place, options, place.elements)
-
-
 def _memory_c(plan: Plan, place: Place, options: EmissionOptions, elements: int) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
@@ -345,6 +352,6 @@ def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
-                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place, options)};",
+                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
                   f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
     return lines
