@@ -24,7 +24,7 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
     size_arguments,
 )
-from polysched.tensorize.emission.nest_c import nest_c
+from polysched.tensorize.emission.nest_c import nest_c, read_places
 from polysched.tensorize.emission.packing import map_c, pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
@@ -150,12 +150,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
 
 def _packed(plan: Plan, joined: Joined | None) -> list[Place]:
     """The operands with buffers; sums that a last statement uses have none."""
-    return [p for p in plan.places if p.packed and not (_ends(joined) and p.operand in plan.match.written)]
-
-
-def _ends(joined: Joined | None) -> bool:
-    """Whether a last statement uses the sums, which then have no array."""
-    return joined is not None and joined.last is not None
+    return [p for p in plan.places if p.packed and (joined is None or p.operand not in plan.match.written)]
 
 
 def _in_blocks(options: EmissionOptions) -> bool:
@@ -194,15 +189,14 @@ def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
 
 def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
-    if joined is not None and joined.last is not None:
+    if joined is not None:
         return joined.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
 def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [*joined.arrays] if joined is not None and joined.last is not None else [
-        fragment.statement.access(fragment.target).array, *(joined.arrays if joined is not None else ())]
+    found = [*joined.arrays] if joined is not None else [fragment.statement.access(fragment.target).array]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -235,7 +229,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
 def _handed(plan: Plan, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
     """What the nest gets: operands, arrays of joined statements, distances, sizes."""
     match, joined = plan.match, options.joined
-    arguments = [_address(plan, p) for p in plan.places if not (_ends(joined) and p.operand in match.written)]
+    arguments = [_address(plan, p) for p in read_places(plan, joined)]
     arguments += joined_arguments(match, joined, inside=False) if joined is not None else ()
     return [*arguments, *(text for p in packed for text in _steps(p)), *size_arguments(match)]
 

@@ -56,7 +56,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
     shared = heads[:_first_shared(plan) + _shared_loops(plan)] if parallel and len(heads) > len(
         [*_tile_heads(plan)]) else []
-    operands = [*(_parameter(plan, p) for p in _read_places(plan, joined)),
+    operands = [*(_parameter(plan, p) for p in read_places(plan, joined)),
                 *(joined_parameters(plan.match, joined) if joined is not None else ()),
                 *(f"long {argument} __attribute__((unused))" for argument in further_arguments(plan))]
     rest = [head for _, head in heads[len(shared):]]
@@ -70,17 +70,18 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
                       ""]).replace("{function}", name)
 
 
-def _read_places(plan: Plan, joined: Joined | None) -> list[Place]:
+def read_places(plan: Plan, joined: Joined | None) -> list[Place]:
     """The places of the operands whose addresses the nest gets."""
-    return [p for p in plan.places if joined is None or joined.last is None or p.operand not in plan.match.written]
+    return [p for p in plan.places if joined is None or p.operand not in plan.match.written]
 
 
 def _helpers(plan: Plan, name: str, joined: Joined | None) -> Iterator[str]:
     """The functions for blocks of results."""
-    if joined is None or joined.last is None:
+    if joined is None:
         yield from ragged_helpers(plan, name)
+        return
     for number, (_, case) in enumerate(block_cases(plan)):
-        yield from joined_functions(case, joined, name, number) if joined is not None else ()
+        yield from joined_functions(case, joined, name, number)
 
 
 def _first_shared(plan: Plan) -> int:
@@ -136,7 +137,7 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
         writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
         writer.open(head)
     arrays = joined_arguments(plan.match, joined, inside=True) if joined is not None else []
-    words = ", ".join([*(p.operand for p in _read_places(plan, joined)), *arrays, *further_arguments(plan),
+    words = ", ".join([*(p.operand for p in read_places(plan, joined)), *arrays, *further_arguments(plan),
                        *(v for v, _ in shared)])
     writer.put(f"{name}_part({words});")
     writer.close(len(shared))
