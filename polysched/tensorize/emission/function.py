@@ -346,6 +346,7 @@ def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
-                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
+                  f"    if (!{name}_kept_{operand})",
+                  f"        {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
                   f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
     return lines
