@@ -33,8 +33,8 @@ from tests.forked_children import (
     take_the_place,
 )
 
-pytestmark = pytest.mark.skipif(not FORKS, reason="the call that makes a sibling of a process is known here for Linux on "
-                                                  f"{', '.join(CLONE)} only")
+pytestmark = pytest.mark.skipif(
+    not FORKS, reason=f"the call that makes a sibling of a process is known for Linux on {', '.join(CLONE)} alone")
 
 WORKER = [sys.executable, "-m", "polysched.model.kernel_worker"]
 """A module that runs what it is told to: it reads a pickle."""
