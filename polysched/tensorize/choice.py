@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from polysched.dependence import analyse
@@ -35,15 +34,11 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     for intrinsic in considered:
         matches = match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
         found += [m.on(machine) for m in matches]
-    for count in sorted(set(map(_iterations, found)), reverse=True):
-        best = cheapest((m for m in found if _iterations(m) == count), machine, probe=intrinsics is None)
+    for count in sorted({m.fragment.work for m in found}, reverse=True):
+        best = cheapest((m for m in found if m.fragment.work == count), machine, probe=intrinsics is None)
         if best is not None:
             return best
     return None
-
-
-def _iterations(candidate: Match) -> int:
-    return math.prod(loop.extent for loop in candidate.fragment.loops)
 
 
 def best_few(matches: Iterable[Match], target: Target, *, count: int) -> list[Match]:

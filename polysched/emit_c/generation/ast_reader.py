@@ -15,6 +15,7 @@ from polysched.emit_c.loop_ir.index import (
     Condition,
     Linear,
     Variable,
+    conjuncts,
     constant,
     extreme,
     junction,
@@ -101,10 +102,9 @@ def _let(name: str, value: Linear, body: Node, depth: int) -> Node:
 
 def _split_bound(name: str, condition: Condition) -> tuple[Linear | None, Condition | None]:
     """The exclusive upper bound that a loop condition gives, and what else the condition says."""
-    arms = condition.arms if not isinstance(condition, Comparison) and condition.op == "&&" else (condition,)
     bounds: list[Linear] = []
     rest: list[Condition] = []
-    for arm in arms:
+    for arm in conjuncts(condition):
         if (isinstance(arm, Comparison) and arm.op in ("<", "<=") and arm.left == variable(name)
                 and name not in variables(arm.right)):
             bounds.append(shifted(arm.right, 1 if arm.op == "<=" else 0))

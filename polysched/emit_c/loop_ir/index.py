@@ -289,6 +289,11 @@ def junction(op: str, arms: Iterable[Condition]) -> Condition:
     return flat[0] if len(flat) == 1 else Junction(op, tuple(flat))
 
 
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """The conditions all of which hold where this one does."""
+    return condition.arms if isinstance(condition, Junction) and condition.op == "&&" else (condition,)
+
+
 def rounded_towards_zero(form: Linear) -> Linear:
     """The form with quotients rounded as C's own `/` does, which is no less; those that are subtracted stay.
 

@@ -14,6 +14,7 @@ from polysched.emit_c.loop_ir.index import (
     Condition,
     Linear,
     Variable,
+    conjuncts,
     extreme,
     quotient,
     variable,
@@ -36,23 +37,16 @@ def split_where(loop: For, condition_of: If) -> tuple[Node, For, Node] | None:
     limits = limits_of(loop.variable, comparisons)
     if limits is None:
         return None
-    lowers, uppers = limits
     otherwise = () if condition_of.otherwise is None else (condition_of.otherwise,)
     outside = block(tuple(node for child in children for node in (otherwise if child is condition_of else (child,))))
     inside = block(tuple(condition_of.then if child is condition_of else child for child in children))
-    full_lower = extreme("max", [loop.lower, *lowers])
-    full_upper = extreme("min", [loop.upper, *uppers])
-    before: Node = Block(())
-    after: Node = Block(())
-    if lowers:
-        before = replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)]), body=outside)
-    if uppers:
-        after = replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)]), body=outside)
-    return before, replace(loop, lower=full_lower, upper=full_upper, body=inside), after
+    before, within, after = in_parts(loop, *limits)
+    first, last = (Block(()) if part is None else replace(part, body=outside) for part in (before, after))
+    return first, replace(within, body=inside), last
 
 
 def _comparisons(condition: Condition) -> tuple[Comparison, ...] | None:
-    arms = (condition,) if isinstance(condition, Comparison) else condition.arms if condition.op == "&&" else ()
+    arms = conjuncts(condition)
     found = tuple(arm for arm in arms if isinstance(arm, Comparison) and arm.op == ">=")
     return found if found and len(found) == len(arms) else None
 
@@ -89,16 +83,17 @@ def _rounded_down(form: Linear, divisor: int) -> Linear:
 
 
 def split_loop(loop: For, inner: Node, lowers: list[Linear], uppers: list[Linear]) -> Node:
+    """The loop before, in (around another node) and after a range, as `in_parts` has it."""
+    before, within, after = in_parts(loop, lowers, uppers)
+    return Block(tuple(part for part in (before, around(within, inner), after) if part is not None))
+
+
+def in_parts(loop: For, lowers: list[Linear], uppers: list[Linear]) -> tuple[For | None, For, For | None]:
     """The loop before, in and after the range from the largest of `lowers` to the least of `uppers`."""
-    parts: list[Node] = []
-    if lowers:
-        parts.append(replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)])))
-    full_lower = extreme("max", [loop.lower, *lowers])
-    full_upper = extreme("min", [loop.upper, *uppers])
-    parts.append(around(replace(loop, lower=full_lower, upper=full_upper), inner))
-    if uppers:
-        parts.append(replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)])))
-    return Block(tuple(parts))
+    lower = extreme("max", [loop.lower, *lowers])
+    before = replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)])) if lowers else None
+    after = replace(loop, lower=extreme("max", [lower, extreme("min", uppers)])) if uppers else None
+    return before, replace(loop, lower=lower, upper=extreme("min", [loop.upper, *uppers])), after
 
 
 def around(loop: For, inner: Node) -> Node:

@@ -19,7 +19,17 @@ from itertools import groupby
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
-from polysched.emit_c.loop_ir.index import Comparison, Condition, Linear, extreme, growth, junction, variable, variables
+from polysched.emit_c.loop_ir.index import (
+    Comparison,
+    Condition,
+    Linear,
+    conjuncts,
+    extreme,
+    growth,
+    junction,
+    variable,
+    variables,
+)
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.emit_c.loop_ir.split_loops import at_least, limits_of
@@ -63,7 +73,7 @@ class _Separation:
 
     def _is_independent(self, loop: For, facts: Facts, around: tuple[str, ...]) -> bool:
         own = tuple(leaves_of(loop, around, facts))
-        return next(carried_pairs(own, len(around), self.dependences), self) is self
+        return not any(True for _ in carried_pairs(own, len(around), self.dependences))
 
 
 def _pieces(loop: For) -> tuple[_Piece, ...] | None:
@@ -89,13 +99,9 @@ def _flat(node: Node, conditions: tuple[Condition, ...]) -> list[_Piece] | None:
             parts = [_flat(child, conditions) for child in node.children]
             return None if None in parts else [piece for part in parts if part is not None for piece in part]
         case If(otherwise=None):
-            return _flat(node.then, (*conditions, *_arms(node.condition)))
+            return _flat(node.then, (*conditions, *conjuncts(node.condition)))
         case _:
             return None
-
-
-def _arms(condition: Condition) -> tuple[Condition, ...]:
-    return condition.arms if not isinstance(condition, Comparison) and condition.op == "&&" else (condition,)
 
 
 def _loop_of(loop: For, piece: _Piece, facts: Facts) -> Node:

@@ -39,7 +39,7 @@ from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import Block, For, If, Node
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
-from polysched.emit_c.loop_ir.split_loops import limits_of
+from polysched.emit_c.loop_ir.split_loops import at_least, limits_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.substitution import substitute_node
@@ -159,7 +159,7 @@ def _apart(loop: For, part: _Part, facts: Facts) -> tuple[For, _Part] | None:
 
 def _limited(loop: For, conditions: Sequence[Condition]) -> For | None:
     """A loop that runs where inequalities on its variable alone hold; None where there are others."""
-    ordered = [_at_least(c) for c in conditions if isinstance(c, Comparison) and c.op != "=="]
+    ordered = [part for c in conditions if isinstance(c, Comparison) and c.op != "==" for part in at_least(c)]
     limits = limits_of(loop.variable, ordered) if len(ordered) == len(conditions) else None
     if limits is None:
         return None
@@ -176,20 +176,6 @@ def _for_all_rows(bound: Linear, kind: str, name: str, facts: Facts) -> Linear |
                            for arm in arms if depends_on(arm, frozenset({name}))):
         return None
     return extreme(kind, kept)
-
-
-def _at_least(condition: Comparison) -> Comparison:
-    """The same inequality with `>=`."""
-    left, right = condition.left, condition.right
-    match condition.op:
-        case "<":
-            return Comparison(">=", right, left + 1)
-        case "<=":
-            return Comparison(">=", right, left)
-        case ">":
-            return Comparison(">=", left, right + 1)
-        case _:
-            return condition
 
 
 def _shares(row: For, name: str, scop: Scop) -> bool:

@@ -19,7 +19,7 @@ from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, extreme
 from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, Node, Settled, StatementInstance
-from polysched.emit_c.loop_ir.split_loops import limits_of
+from polysched.emit_c.loop_ir.split_loops import in_parts, limits_of
 from polysched.emit_c.loop_ir.subscript_cases import Cases, subscript_cases
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, map_children
 from polysched.scop.body import Binary, Literal
@@ -93,14 +93,9 @@ class _Settling:
             facts.imply(Comparison("<=", low, arm)) for arm in arms_of(loop.lower, "max"))]
         uppers = [high for high in dict.fromkeys(uppers) if not any(
             facts.imply(Comparison(">=", high, arm)) for arm in arms_of(loop.upper, "min"))]
-        full_lower = extreme("max", [loop.lower, *lowers])
-        parts: list[Node] = []
-        if lowers:
-            parts.append(replace(rim, upper=extreme("min", [loop.upper, extreme("max", lowers)])))
-        parts.append(self.told(replace(loop, lower=full_lower, upper=extreme("min", [loop.upper, *uppers])), told))
-        if uppers:
-            parts.append(replace(rim, lower=extreme("max", [full_lower, extreme("min", uppers)])))
-        return block(tuple(parts))
+        before, within, after = in_parts(rim, lowers, uppers)
+        parts = (before, self.told(replace(within, mark=loop.mark), told), after)
+        return block(tuple(part for part in parts if part is not None))
 
     def moving_cases(self, loop: For, facts: Facts) -> list[Cases]:
         """The parts of subscripts in a loop whose case changes as it runs."""

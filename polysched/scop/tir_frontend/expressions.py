@@ -116,9 +116,9 @@ class Reader:
     def _towards_zero(self, name: str, left: Value, right: Value) -> Value:
         if left.dtype.is_float:
             return values.divide(left, right) if name == "Div" else call("fmod", (left, right))
-        if self.region is not None and left.affine is not None and self.region.holds(
-                left.affine.nonneg_set()) and left.weak:
-            return self._binary(f"Floor{name}", left, right)   # both round down there
+        if self.region is not None and left.weak and left.affine is not None and right.affine is not None \
+                and self.region.holds(left.affine.nonneg_set().intersect(right.affine.pos_set())):
+            return self._binary(f"Floor{name}", left, right)   # no sign: towards zero is down
         return truncated_quotient(left, right) if name == "Div" else truncated_remainder(left, right)
 
     def _cast(self, value: Value, dtype: DType | None, name: str) -> Value:

@@ -40,7 +40,7 @@ class Register:
     c_type : the C type; empty where registers are numbered (AMX tiles).
     load : C statement that fills `{register}` from `{pointer}`; `{stride}` is the distance of rows in bytes.
     store : C statement that writes `{register}` to `{pointer}`; empty for inputs.
-    zero : C statement that clears `{register}`.
+    zero : C statement that clears `{register}`; empty where `memset` does, as for any variable of C.
     hold : C statement that keeps a loaded input in `{register}`, where several executions of a block share it and
         compilers would read memory again for each of them; used where a register is left. Empty where that is as well.
     count : architectural registers of this class; the budget of register blocking.

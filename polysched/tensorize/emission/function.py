@@ -24,7 +24,7 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
     size_arguments,
 )
-from polysched.tensorize.emission.nest_c import nest_c
+from polysched.tensorize.emission.nest_c import nest_c, read_places
 from polysched.tensorize.emission.packing import map_c, pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
@@ -150,12 +150,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
 
 def _packed(plan: Plan, joined: Joined | None) -> list[Place]:
     """The operands with buffers; sums that a last statement uses have none."""
-    return [p for p in plan.places if p.packed and not (_ends(joined) and p.operand in plan.match.written)]
-
-
-def _ends(joined: Joined | None) -> bool:
-    """Whether a last statement uses the sums, which then have no array."""
-    return joined is not None and joined.last is not None
+    return [p for p in plan.places if p.packed and (joined is None or p.operand not in plan.match.written)]
 
 
 def _in_blocks(options: EmissionOptions) -> bool:
@@ -194,15 +189,14 @@ def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
 
 def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
-    if joined is not None and joined.last is not None:
+    if joined is not None:
         return joined.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
 def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [*joined.arrays] if joined is not None and joined.last is not None else [
-        fragment.statement.access(fragment.target).array, *(joined.arrays if joined is not None else ())]
+    found = [*joined.arrays] if joined is not None else [fragment.statement.access(fragment.target).array]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -235,7 +229,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
 def _handed(plan: Plan, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
     """What the nest gets: operands, arrays of joined statements, distances, sizes."""
     match, joined = plan.match, options.joined
-    arguments = [_address(plan, p) for p in plan.places if not (_ends(joined) and p.operand in match.written)]
+    arguments = [_address(plan, p) for p in read_places(plan, joined)]
     arguments += joined_arguments(match, joined, inside=False) if joined is not None else ()
     return [*arguments, *(text for p in packed for text in _steps(p)), *size_arguments(match)]
 
@@ -263,10 +257,7 @@ def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> 
         return [*([f"    const long {flag} = 0;"] if place.in_place is not None else []),
                 f"    {kind} *packed_{operand} = {name}_kept_{operand};"]
     lines = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
-    filled = [f"if (!{buffer}) {buffer} = {_buffer_c(plan, place, options)};", f"packed_{operand} = {buffer};"]
-    if operand not in match.written or not (options.zero or match.starts_anew):
-        sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
-        filled.append(f"{name}_pack_{operand}({sources});")
+    filled = _filled_c(plan, name, place, options, by="pack")
     lines.append(f"    {kind} *packed_{operand} = 0;")
     if place.in_place is None:
         return [*lines, *(f"    {line}" for line in filled)]
@@ -274,10 +265,25 @@ def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> 
     lines.append(f"    const long {flag} = {asked};")
     if not place.in_place.copied:
         return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in filled), "    }"]
-    whole = [_memory_c(plan, place, options, place.in_place.copied).join((f"if (!{buffer}) {buffer} = ", ";")),
-             filled[1], filled[-1].replace(f"{name}_pack_{operand}(", f"{name}_map_{operand}(")]
+    whole = _filled_c(plan, name, place, options, by="map")
     return [*lines, f"    if ({flag}) {{", *(f"        {line}" for line in whole), "    } else {",
             *(f"        {line}" for line in filled), "    }"]
+
+
+def _filled_c(plan: Plan, name: str, place: Place, options: EmissionOptions, *, by: str) -> list[str]:
+    """Lines that make an operand's buffer where there is none, and fill it.
+
+    Parameters
+    ----------
+    by : `pack`, or `map` for a copy of the whole array.
+    """
+    match, operand, buffer = plan.match, place.operand, f"{name}_buffer_{place.operand}"
+    elements = place.in_place.copied if by == "map" and place.in_place is not None else place.elements
+    lines = [f"if (!{buffer}) {buffer} = {_memory_c(plan, place, options, elements)};", f"packed_{operand} = {buffer};"]
+    if operand in match.written and (options.zero or match.starts_anew):
+        return lines
+    sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
+    return [*lines, f"{name}_{by}_{operand}({sources});"]
 
 
 def _address(plan: Plan, place: Place) -> str:
@@ -321,11 +327,6 @@ def operand_sources(match: Match, operand: str) -> list[str]:
                    if isinstance(e, Load)})
 
 
-def _buffer_c(plan: Plan, place: Place, options: EmissionOptions) -> str:
-    """Memory of an operand's buffer."""
-    return _memory_c(plan, place, options, place.elements)
-
-
 def _memory_c(plan: Plan, place: Place, options: EmissionOptions, elements: int) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
@@ -345,6 +346,7 @@ def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
-                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place, options)};",
+                  f"    if (!{name}_kept_{operand})",
+                  f"        {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
                   f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
     return lines

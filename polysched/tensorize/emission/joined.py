@@ -25,7 +25,6 @@ from polysched.tensorize.emission.packing import value_c
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emission.result_blocks import (
     ResultBlock,
-    block_of_results,
     buffer_distances,
     conditions_inside,
     partial_loops,
@@ -72,7 +71,7 @@ class JoinedStatement:
 class Joined:
     """What begins and what ends the blocks; without a beginning sums start at zero.
 
-    With an end the array of the sums is a temporary that no longer exists, or the one that the end writes.
+    The array of the sums is a temporary that no longer exists, or the one that the end writes.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ class Joined:
     """
 
     first: JoinedStatement | None = None
-    last: JoinedStatement | None = None
+    last: JoinedStatement
     correction: Correction | None = None
 
     @cached_property
@@ -91,7 +90,7 @@ class Joined:
     @cached_property
     def written(self) -> tuple[str, ...]:
         """The array that the end writes."""
-        return self.last.written if self.last is not None else ()
+        return self.last.written
 
     @property
     def begins(self) -> bool:
@@ -100,27 +99,23 @@ class Joined:
 
 
 def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool, emulated: bool) -> Joined | None:
-    """What is joined to a nest, with the correction of its zero points where blocks may start from that."""
-    match, correction = plan.match, plan.match.assignment.correction
-    starts = zero or (joined is not None and joined.first is not None)
-    if correction is None or not starts or emulated or not is_constant(correction):
-        return joined
-    whole = _is_computed_whole(plan, ends=joined is not None and joined.last is not None)
-    return replace(joined or Joined(), correction=correction) if whole and can_be_joined(
-        match, [*match.fragment.loops_of(match.result)]) else joined
+    """What is joined to a nest, with the correction of its zero points where blocks may start from that.
 
-
-def _is_computed_whole(plan: Plan, *, ends: bool) -> bool:
-    """Whether each block is computed once, where it lies.
-
-    Parameters
-    ----------
-    ends : a last statement takes the sums from the block, which then lie nowhere else.
+    Of a nest to which nothing is joined the sums lie in an array: correcting all of them there afterwards is faster.
     """
+    match, correction = plan.match, plan.match.assignment.correction
+    if joined is None or correction is None or not is_constant(correction):
+        return joined
+    starts = (zero or joined.first is not None) and not emulated and _is_computed_once(plan)
+    whole = starts and can_be_joined(match, [*match.fragment.loops_of(match.result)])
+    return replace(joined, correction=correction) if whole else joined
+
+
+def _is_computed_once(plan: Plan) -> bool:
+    """Whether each block is complete when it ends."""
     match = plan.match
     tiled = any(loop.reduction and may_exceed(loop.tiles, 1) for loop in plan.loops)
-    packed = plan.place(match.intrinsic.output.name).packed and not ends
-    return not (tiled or packed or match.fragment.kept or match.overlapping or match.adds_at_the_end)
+    return not (tiled or match.fragment.kept or match.overlapping or match.adds_at_the_end)
 
 
 def joined_parameters(match: Match, joined: Joined) -> list[str]:
@@ -170,9 +165,7 @@ def begun_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
 
 
 def ended_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
-    """The block that registers are stored to: that of the last statement, or the result's array."""
-    if joined.last is None:
-        return block_of_results(plan, plan.match.intrinsic.output.name, number, reads="0")
+    """The block that registers are stored to, for the last statement."""
     return _block(plan, after=(_call(plan, joined, f"last{_ending(number)}"),))
 
 
@@ -203,8 +196,7 @@ def joined_functions(plan: Plan, joined: Joined, name: str, number: int) -> Iter
     """The functions that fill a block, and that use it."""
     if joined.begins:
         yield from _function(plan, joined, joined.first, f"{name}_first{_ending(number)}")
-    if joined.last is not None:
-        yield from _function(plan, joined, joined.last, f"{name}_last{_ending(number)}")
+    yield from _function(plan, joined, joined.last, f"{name}_last{_ending(number)}")
 
 
 def _function(plan: Plan, joined: Joined, part: JoinedStatement | None, name: str) -> list[str]:

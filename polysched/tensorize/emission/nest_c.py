@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.intrinsic import LoadMode, Operand
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import (
     further_arguments,
@@ -55,7 +56,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
     shared = heads[:_first_shared(plan) + _shared_loops(plan)] if parallel and len(heads) > len(
         [*_tile_heads(plan)]) else []
-    operands = [*(_parameter(plan, p) for p in _read_places(plan, joined)),
+    operands = [*(_parameter(plan, p) for p in read_places(plan, joined)),
                 *(joined_parameters(plan.match, joined) if joined is not None else ()),
                 *(f"long {argument} __attribute__((unused))" for argument in further_arguments(plan))]
     rest = [head for _, head in heads[len(shared):]]
@@ -69,17 +70,18 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
                       ""]).replace("{function}", name)
 
 
-def _read_places(plan: Plan, joined: Joined | None) -> list[Place]:
+def read_places(plan: Plan, joined: Joined | None) -> list[Place]:
     """The places of the operands whose addresses the nest gets."""
-    return [p for p in plan.places if joined is None or joined.last is None or p.operand not in plan.match.written]
+    return [p for p in plan.places if joined is None or p.operand not in plan.match.written]
 
 
 def _helpers(plan: Plan, name: str, joined: Joined | None) -> Iterator[str]:
     """The functions for blocks of results."""
-    if joined is None or joined.last is None:
+    if joined is None:
         yield from ragged_helpers(plan, name)
+        return
     for number, (_, case) in enumerate(block_cases(plan)):
-        yield from joined_functions(case, joined, name, number) if joined is not None else ()
+        yield from joined_functions(case, joined, name, number)
 
 
 def _first_shared(plan: Plan) -> int:
@@ -135,7 +137,7 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
         writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
         writer.open(head)
     arrays = joined_arguments(plan.match, joined, inside=True) if joined is not None else []
-    words = ", ".join([*(p.operand for p in _read_places(plan, joined)), *arrays, *further_arguments(plan),
+    words = ", ".join([*(p.operand for p in read_places(plan, joined)), *arrays, *further_arguments(plan),
                        *(v for v, _ in shared)])
     writer.put(f"{name}_part({words});")
     writer.close(len(shared))
@@ -315,7 +317,8 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
     drains: list[str] = []
     for output in (v.name for v in intrinsic.outputs):
         kind = intrinsic.operand(output).register
-        clears = zero and bool(kind.zero) and not (joined is not None and joined.begins)
+        cleared = _cleared(intrinsic.operand(output))
+        clears = zero and bool(cleared) and not (joined is not None and joined.begins)
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
         from_there, there = _blocks(plan, output, number, joined, reads)
         before += [*there.before, *from_there.before]
@@ -326,12 +329,18 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
             load, store = (fill_in(t, register=register, pointer=x.pointer(at), stride=x.row_stride)
                            for t, x in ((kind.load, from_there), (kind.store, there)))
             if clears:
-                clear = fill_in(kind.zero, register=register)
+                clear = fill_in(cleared, register=register)
                 before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
             elif intrinsic.contraction.accumulates:
                 before.append(load)
             after.append(store)
     return before, [*after, *drains]
+
+
+def _cleared(operand: Operand) -> str:
+    """C that clears a result's register; "" for one that is numbered, or lies in a scratchpad, and has no such text."""
+    variable = operand.register.c_type and operand.mode is not LoadMode.SCRATCHPAD
+    return operand.register.zero or ("memset(&{register}, 0, sizeof {register});" if variable else "")
 
 
 def _blocks(plan: Plan, output: str, number: int, joined: Joined | None,

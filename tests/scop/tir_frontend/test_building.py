@@ -65,6 +65,17 @@ def test_subscripts_that_go_round_a_ring_of_any_size(name: str) -> None:
     assert values.tolist() == [1, 2, 3, 4, 0]
 
 
+@pytest.mark.parametrize(("name", "expected"), [("Div", [0, 0, -1, -1, -2, -2]), ("Mod", [0, 1, 0, 1, 0, 1])])
+@pytest.mark.parametrize("from_data", [False, True])
+def test_indices_are_divided_by_negative_numbers_towards_zero(name: str, expected: list[int], from_data: bool) -> None:
+    i, x, y = var("i"), buffer("x", [number(6)], "int32"), buffer("y", [number(6)], "int32")
+    divisor = load(x, i) if from_data else number(-2)
+    scop = from_tir(function([x, y], loop(i, number(6), store(y, binary(name, i, divisor), i))))
+    values = np.zeros(6, np.int32)
+    execute(scop, {}, {"x": np.full(6, -2, np.int32), "y": values})
+    assert values.tolist() == expected
+
+
 def test_values_that_are_named_are_computed_there() -> None:
     """The place of the largest element: both names stand for what was before either is stored."""
     i, best, at, x = var("i"), buffer("best", [number(1)]), buffer("at", [number(1)], "int32"), buffer("x", [number(6)])

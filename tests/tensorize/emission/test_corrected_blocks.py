@@ -1,4 +1,4 @@
-"""Sums that start from the correction of their zero points are the program's, at every size."""
+"""Sums that are corrected by zero points, as they start or afterwards, are the program's at every size."""
 
 from __future__ import annotations
 
@@ -68,18 +68,22 @@ def code(text: str, name: str, *, zero: bool) -> GeneralCode:
                               least_work=1)
 
 
+def built(made: GeneralCode, folder: Path) -> ctypes.CDLL:
+    """The code as a library, with the test whether it takes some sizes."""
+    (folder / "a.c").write_text(made.emitted.prelude + made.emitted.text + made.fits.replace("static ", ""))
+    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(folder / "a.c"), "-o",
+                                str(folder / "a.so")])
+    assert not done.returncode, done.stderr
+    return ctypes.CDLL(str(folder / "a.so"))
+
+
 @pytest.mark.parametrize(("text", "left", "right", "dtype"), [(TEXT, 0, 0, np.int8), (SHIFTED, -7, 3, np.uint8)])
 @pytest.mark.parametrize("zero", [True, False])
 def test_every_size_is_that_of_numpy(text: str, left: int, right: int, dtype: type, zero: bool,
                                      tmp_path: Path) -> None:
     made = code(text, "f", zero=zero)
-    assert ("f_sums" in made.emitted.text) is zero
-    assert ("f_correct" in made.emitted.text) is not zero
-    (tmp_path / "a.c").write_text(made.emitted.prelude + made.emitted.text + made.fits.replace("static ", ""))
-    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(tmp_path / "a.c"), "-o",
-                                str(tmp_path / "a.so")])
-    assert not done.returncode, done.stderr
-    library, ran = ctypes.CDLL(str(tmp_path / "a.so")), 0
+    assert "f_correct" in made.emitted.text
+    library, ran = built(made, tmp_path), 0
     for m, n, q in SIZES:
         sizes = [ctypes.c_long(x) for x in (m, n, q)]
         if not library.f_fits(*sizes):
@@ -96,10 +100,10 @@ def test_every_size_is_that_of_numpy(text: str, left: int, right: int, dtype: ty
     assert ran >= len(SIZES) - 1
 
 
-def test_an_end_has_corrected_sums_wherever_these_would_lie() -> None:
+def test_an_end_has_corrected_sums_wherever_these_would_lie(tmp_path: Path) -> None:
     dependences = analysed(from_c_text(ENDED), for_instructions=True).dependences
-    lying = set()
-    for found in match(dependences.scop, MIXED, dependences=dependences).with_mirrors:
+    lying, ran = set(), 0
+    for number, found in enumerate(match(dependences.scop, MIXED, dependences=dependences).with_mirrors):
         made = tensorize(found, dependences=dependences)
         program = with_joined(replace(made, general=for_all_sizes(found, dependences, ("m", "n", "q"), gone=made.gone)))
         if program.general is None or program.joined is None:
@@ -108,4 +112,18 @@ def test_an_end_has_corrected_sums_wherever_these_would_lie() -> None:
             target=host(), zero=program.zero, joined=program.joined), least_work=1)
         lying.add(code.emitted.plan.place("Y").packed)
         assert "f_sums" in code.emitted.text
+        (tmp_path / str(number)).mkdir()
+        library = built(code, tmp_path / str(number))
+        for m, n, q in SIZES:
+            sizes = [ctypes.c_long(x) for x in (m, n, q)]
+            if not library.f_fits(*sizes):
+                continue
+            chooser = np.random.default_rng(m * n + q)
+            a, b = (chooser.integers(-128, 127, shape, endpoint=True).astype(np.int8) for shape in ((q, m), (q, n)))
+            arrays = {"O": np.zeros((m, n), np.int16), "A": a, "B": b}
+            library.f(*(ctypes.c_void_p(arrays[x].ctypes.data) for x in code.emitted.arrays), *sizes)
+            wanted = ((a.T.astype(np.int32) @ b.astype(np.int32)) >> 4).astype(np.int16)
+            np.testing.assert_array_equal(arrays["O"], wanted, err_msg=f"{number}: {m} {n} {q}")
+            ran += 1
     assert lying == {False, True}
+    assert ran >= len(SIZES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,17 @@ def test_results_that_start_at_zero_read_no_old_value(tmp_path: Path) -> None:
         wanted = expected(given, zero=True)
         call(compiled([function], tmp_path, function.name, optimization="-O0"), function, given)
         np.testing.assert_array_equal(given["C"], wanted)
+
+
+def test_registers_without_a_text_that_clears_them_start_at_zero(tmp_path: Path) -> None:
+    silent = replace(FOUR, name="silent", operands=tuple(
+        replace(o, register=replace(o.register, zero="")) for o in FOUR.operands))
+    (found, *_) = match(product(5, 7, 3), silent).matches
+    function = emit_match(found, "silent", EmissionOptions(target=host(), zero=True))
+    given = matrices(5, 7, 3)
+    wanted = expected(given, zero=True)
+    call(compiled([function], tmp_path, optimization="-O0"), function, given)
+    np.testing.assert_array_equal(given["C"], wanted)
 
 
 def test_nothing_past_the_arrays_is_read_or_written(tmp_path: Path) -> None:
