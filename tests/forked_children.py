@@ -37,6 +37,8 @@ from tests.cli.loaded_process import THREADS, fork_child, read_once
 
 CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
 """The number of the system call; its other arguments are zero here, so that their order does not matter."""
+FORKS = sys.platform == "linux" and platform.machine() in CLONE
+"""Whether the call and its number are known here."""
 CLONE_PARENT = 0x8000
 SET_THREADS = tuple(f"{before}openblas_set_num_threads{behind}" for before in ("", "scipy_") for behind in ("", "64_"))
 LEAST_MEMORY = 1 << 30
@@ -141,7 +143,7 @@ def take_the_place(fork: Callable[[Child], int], set_attribute: Callable[[type, 
         self._close_pipe_fds(*(asked[name] for name in (
             "p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")))
 
-    if sys.platform == "linux" and platform.machine() in CLONE:
+    if FORKS:
         set_attribute(subprocess.Popen, "_execute_child", execute)
 
 
@@ -195,7 +197,7 @@ def _become(child: Child, opened: Mapping[int, int]) -> NoReturn:
         share()
         _set_threads(child.environment.get(THREADS, ""))
         sys.path[:] = list(dict.fromkeys(path for path in (child.folder, *given, *sys.path) if path))
-    except BaseException:
+    except BaseException:   # whatever it is: a fork never goes back to what its parent was doing
         traceback.print_exc()
         os._exit(1)
     if child.launcher:
@@ -273,7 +275,7 @@ def _end(work: Callable[[], object]) -> NoReturn:
         status = end.code & 0xFF if isinstance(end.code, int) else 0 if end.code is None else 1
         if status and not isinstance(end.code, int):
             print(end.code, file=sys.stderr)
-    except BaseException:
+    except BaseException:   # as an interpreter shows what nobody caught, interrupts too
         traceback.print_exc()
     finally:
         try:

@@ -21,10 +21,20 @@ from polysched.target import find_compiler
 from tests import forked_children
 from tests.cli.command import polysched
 from tests.cli.loaded_process import read_once
-from tests.forked_children import CLONE, LEAST_MEMORY, NEW, REFUSED, Child, fork_loaded, fork_own, take_the_place
+from tests.forked_children import (
+    CLONE,
+    FORKS,
+    LEAST_MEMORY,
+    NEW,
+    REFUSED,
+    Child,
+    fork_loaded,
+    fork_own,
+    take_the_place,
+)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine not in CLONE,
-                                reason="only Linux has a call that makes a sibling of a process")
+pytestmark = pytest.mark.skipif(
+    not FORKS, reason=f"the call that makes a sibling of a process is known for Linux on {', '.join(CLONE)} alone")
 
 WORKER = [sys.executable, "-m", "polysched.model.kernel_worker"]
 """A module that runs what it is told to: it reads a pickle."""

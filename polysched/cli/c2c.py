@@ -49,12 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.search.lookup import transform_file
     refuse_unserved(arguments)
     arguments.output = output_beside(arguments, "C")
+    for name in (arguments.output, arguments.json):
+        refuse_same_file(arguments.source, name)
     if is_distributed(arguments):
         return write_distributed(arguments)
     if arguments.preemptible:
         return _write_preemptible(arguments)
-    refuse_same_file(arguments.source, arguments.output)
-    refuse_same_file(arguments.source, arguments.json)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
@@ -78,7 +78,6 @@ def _write_preemptible(arguments: argparse.Namespace) -> int:
     for name in ("json", "dump_stages", "verify_order", "size", "intrinsic", "portable"):
         if getattr(arguments, name, None):
             raise UsageError(f"--{name.replace('_', '-')} does nothing with --preemptible", hint="leave it out")
-    refuse_same_file(arguments.source, arguments.output)
     with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
         made = preemptible_file(arguments.source, pipeline_options(arguments))
         shown.stop()

@@ -48,14 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise OutputError(f"the folder for the emitted C cannot be made: {error.strerror}", where=str(folder)) from None
     compiler = find_compiler(arguments.cc)
-    with prepared(arguments.json) as report, redirect_stdout(sys.stderr if arguments.json == STANDARD else sys.stdout):
-        print(f"compiler: {compiler} ({compiler.version})")
-        found = []
-        for name in PROGRAMS:
-            with progress(quiet=bool(arguments.quiet)) as shown:
-                found.append(_show_program(name, folder / name, arguments.cc, shown))
-    if report is not None:
-        report.write_json(found)
+    with prepared(arguments.json) as report:
+        with redirect_stdout(sys.stderr if arguments.json == STANDARD else sys.stdout):
+            print(f"compiler: {compiler} ({compiler.version})")
+            found = []
+            for name in PROGRAMS:
+                with progress(quiet=bool(arguments.quiet)) as shown:
+                    found.append(_show_program(name, folder / name, arguments.cc, shown))
+        if report is not None:
+            report.write_json(found)
     return 0
 
 

@@ -90,13 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline.stage_texts import dump_stages
     from polysched.search.lookup import transform_file
     refuse_unserved(arguments)
-    if is_distributed(arguments):
-        return run_distributed(arguments)
     for name in _written(arguments):
         refuse_same_file(arguments.source, name)
     if _written(arguments).count(STANDARD_OUTPUT) > 1:
         raise UsageError("only one of -o, --json and --results can go to the standard output",
                          hint="name a file with -o OUT.c")
+    if is_distributed(arguments):
+        return run_distributed(arguments)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")

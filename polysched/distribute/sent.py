@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from math import prod
 
 import islpy as isl
@@ -78,7 +79,7 @@ class AtSizes:
             raise UsageError(f"the partition is made for {made} ranks, not {self.ranks}",
                              where=self.distributed.scop.name)
 
-    @property
+    @cached_property
     def steps(self) -> list[tuple[int, ...]]:
         """The steps in which something runs, in order; one without values where there is no loop of steps."""
         if not self.distributed.steps:
@@ -104,14 +105,13 @@ class AtSizes:
 
     def sent_in(self, step: tuple[int, ...]) -> Iterator[Sent]:
         """The messages at the end of a step that hold something."""
-        for sender in range(self.ranks):
-            for receiver in range(self.ranks):
-                known = self.known(step, sender, receiver)
-                for message in self.distributed.messages if sender != receiver else ():
-                    elements = fix_parameters(message.elements, known)
-                    if not elements.is_empty():
-                        yield Sent(step=step, sender=sender, receiver=receiver, array=message.array,
-                                   count=count_points(elements), elements=elements_text(message.array, elements))
+        for sender, receiver in permutations(range(self.ranks), 2):
+            known = self.known(step, sender, receiver)
+            for message in self.distributed.messages:
+                elements = fix_parameters(message.elements, known)
+                if not elements.is_empty():
+                    yield Sent(step=step, sender=sender, receiver=receiver, array=message.array,
+                               count=count_points(elements), elements=elements_text(message.array, elements))
 
     def run_in(self, step: tuple[int, ...], rank: int) -> Run:
         """What a rank runs of a step."""
@@ -130,9 +130,10 @@ class AtSizes:
 
     def gathered_from(self, rank: int) -> dict[str, int]:
         """Elements per array that a rank sends to all others when the region ends."""
-        known = self.known(self.steps[-1], rank) if self.steps else {}
-        counts = {g.array: count_points(fix_parameters(g.elements, known))
-                  for g in self.distributed.gathered} if known else {}
+        if not self.steps:
+            return {}
+        known = self.known(self.steps[-1], rank)
+        counts = {g.array: count_points(fix_parameters(g.elements, known)) for g in self.distributed.gathered}
         return {array: count for array, count in counts.items() if count}
 
 

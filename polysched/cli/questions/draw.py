@@ -20,6 +20,7 @@ from polysched.cli.options import (
 from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import given, spelling
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ FORMS = {".svg": "svg", ".tex": "tikz", ".html": "page"}
 FEWER_FORMS = {"lines": (".svg", ".html"), "tree": (".svg",), "messages": (".svg",), "explorer": (".svg", ".html")}
 """Views that have not all forms, and the endings of those that they have."""
 VIEWS_OF = {"axes": ("tiles", "solid", "dependences", "explorer"), "colour": ("tiles", "solid"),
-            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",)} | dict.fromkeys(
-                OWN, ("messages",))
+            "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",),
+            "threads": ("tiles", "solid", "lines")} | dict.fromkeys(OWN, ("messages",))
 """Options that not all views have, and those that do."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
@@ -137,15 +138,19 @@ def _data(picture: _Drawn) -> dict[str, Any]:
 def _refuse_unused(arguments: argparse.Namespace) -> None:
     if arguments.view == "explorer" and arguments.json is not None:
         raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
-    for name, views in VIEWS_OF.items():
-        if arguments.view not in views and _given(getattr(arguments, name)):
-            raise UsageError(f"--view {arguments.view} has no --{name.replace('_', '-')}",
+    others = tuple(view for view in VIEWS if view != "messages")
+    for name, views in (VIEWS_OF | dict.fromkeys(_of_schedules(), others)).items():
+        if arguments.view not in views and given(arguments, name):
+            raise UsageError(f"--view {arguments.view} has no {spelling(name)}",
                              hint=f"it is for --view {', '.join(views)}")
 
 
-def _given(value: object) -> bool:
-    """Whether an option has another value than where nobody gives it."""
-    return value is not None and value is not False and value != []
+def _of_schedules() -> tuple[str, ...]:
+    """The options of schedules and tiles; ranks keep the order of the program."""
+    declared = argparse.ArgumentParser(add_help=False)
+    add_scheduling(declared)
+    add_tiling(declared)
+    return tuple(vars(declared.parse_args([])))
 
 
 def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:

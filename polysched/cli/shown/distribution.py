@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import RANKS, WORK_ITEMS, OncePerName, chosen_device
 from polysched.cli.options import pipeline_options
-from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
 from polysched.cli.values import positive
 from polysched.errors import UsageError, WrongResultError
@@ -77,7 +77,6 @@ def is_distributed(arguments: argparse.Namespace) -> bool:
 
 def write_distributed(arguments: argparse.Namespace) -> int:
     """`c2c --target mpi`."""
-    _refuse_outputs(arguments)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         made = _made(arguments, arguments.ranks)
@@ -94,7 +93,6 @@ def run_distributed(arguments: argparse.Namespace) -> int:
     from polysched.cli.shown.measuring import measure_options
     from polysched.measure.paired import Subject
     from polysched.measure.ranks import run_on_ranks
-    _refuse_outputs(arguments)
     found: list[RanksRun] = []
     replicas: list[float] = []
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
@@ -117,13 +115,6 @@ def run_distributed(arguments: argparse.Namespace) -> int:
     if wrong := next((run for run in found if run.wrong), None):
         raise WrongResultError(f"on {wrong.ranks} ranks: {wrong.wrong[0]}", where=arguments.source)
     return 0
-
-
-def _refuse_outputs(arguments: argparse.Namespace) -> None:
-    for name in (arguments.output, arguments.json):
-        refuse_same_file(arguments.source, name)
-    if arguments.output == arguments.json == STANDARD_OUTPUT:
-        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
 
 
 def _of_function(made: DistributedFile, name: str | None) -> list[Distributed]:

@@ -5,20 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
 from polysched.errors import UsageError
 
-ALLOWED = "reassociate,contract,flush,finite"
-"""What `--allow` has by default."""
-USUAL: dict[str, Any] = {
-    "parallel": True, "parallel_degrees": 1, "collapse": True, "expand": True, "fusion": "smart", "scheduler": "pluto",
-    "concurrent_start": 0, "verify_instructions": "auto", "allow": ALLOWED, "pairs": 20, "budget": 20.0}
-"""What options hold when nobody gave them, where that is no empty value."""
-SWITCHED_ON = ("parallel", "collapse", "expand")
-"""Options that are on by default."""
-SPELLINGS = {"split_index_sets": "--iss", "parallel": "--no-parallel", "expand": "--no-expand"}
+SPELLINGS = {"split_index_sets": "--iss", "parallel": "--no-parallel", "expand": "--no-expand",
+             "collapse": "--no-collapse", "bands": "BAND:VALUE"}
 """Of options whose names are others than those of their values."""
 
 
@@ -41,11 +33,9 @@ class Unserved:
 
 
 def given(arguments: argparse.Namespace, name: str) -> bool:
-    """Whether a command line has an option with another value than by default."""
-    value = getattr(arguments, name, None)
-    if value is None or value == [] or (value is False and name not in SWITCHED_ON):
-        return False
-    return bool(value != USUAL.get(name, []))
+    """Whether a command line has an option with another value than by default; off is none where it is not on."""
+    value, default = getattr(arguments, name, None), arguments.parser.get_default(name)
+    return bool(value != default and (value is not False or default))
 
 
 def spelling(name: str) -> str:

@@ -1,8 +1,8 @@
 """Hears at once that a process has ended: it holds a connection, which its system closes with it.
 
-A closed connection is seen 5 to 10 ms behind a kill, when the system has given back the process's memory
-(`experiments/dataflow`); Ray tells of it after tens of milliseconds.  Ray's own detection stays beside it: for machines
-that vanish without closing anything, and for processes that cannot connect.
+A closed connection is seen 5 to 10 ms behind a kill on a busy machine, when the system has given back the process's
+memory (`experiments/dataflow`); Ray tells of it after tens of milliseconds.  Ray's own detection stays beside it: for
+machines that vanish without closing anything, and for processes that cannot connect.
 This module imports nothing of this package: workers load it.
 """
 

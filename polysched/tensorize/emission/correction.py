@@ -27,15 +27,11 @@ def correction_arrays(match: Match) -> list[str]:
 def correction_c(match: Match, correction: Correction, name: str, *, parallel: bool) -> str:
     """A function `NAME(result, arrays...)`; sums wrap as the program's do."""
     fragment, dtype = match.fragment, match.fragment.update.dtype
-    kind, target = f"uint{dtype.bits}_t", fragment.statement.access(fragment.target).array
-    types = {a: C_NAMES[fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
-    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}",
-                  *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
-                  *kept_parameters(match)]
+    kind, target = _kind(match), fragment.statement.access(fragment.target).array
+    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *_parameters(match)]
     lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
-    for label, value, _ in _summed(correction):
-        lines += [f"{kind} *restrict ps_{label} = {_memory(match, value, kind, parallel=parallel)};"]
-        lines += _sums(match, label, value, kind, parallel=parallel)
+    lines += [*sums_memory(match, correction, parallel=parallel).values(),
+              *_added_up(match, correction, parallel=parallel)]
     terms = correction_terms(match, correction)
     element = element_c(match, match.result)
     written = _near_last(match, match.result, [n for n in _inner(match) if n not in reduction_loops(fragment)])
@@ -43,8 +39,29 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     apart = not match.overlapping   # else several iterations add to one element
     lines += ["#pragma omp parallel for"] if parallel and len(written) > 1 and apart else []
     lines += _nest(match, written, body, lanes="#pragma omp simd" if apart else "")
-    lines += [f"free(ps_{label});" for label, _, _ in _summed(correction)]
+    lines += [f"free({x});" for x in sum_names(correction)]
+    return _function(name, parameters, lines)
+
+
+def _function(name: str, parameters: Iterable[str], lines: Iterable[str]) -> str:
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def _parameters(match: Match) -> list[str]:
+    """Declarations of the arrays that are summed up, and of the iterators of kept loops."""
+    types = {a: C_NAMES[match.fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
+    return [*(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()), *kept_parameters(match)]
+
+
+def _kind(match: Match) -> str:
+    """The type in which sums wrap."""
+    return f"uint{match.fragment.update.dtype.bits}_t"
+
+
+def _added_up(match: Match, correction: Correction, *, parallel: bool) -> list[str]:
+    """Lines that fill the sums of all operands."""
+    return [line for label, value, _ in _summed(correction)
+            for line in _sums(match, label, value, parallel=parallel)]
 
 
 def correction_terms(match: Match, correction: Correction, named: Callable[[str], str] = str) -> list[str]:
@@ -54,8 +71,7 @@ def correction_terms(match: Match, correction: Correction, named: Callable[[str]
     ----------
     named : the variable for a loop of the program.
     """
-    fragment, dtype = match.fragment, match.fragment.update.dtype
-    kind = f"uint{dtype.bits}_t"
+    fragment, dtype, kind = match.fragment, match.fragment.update.dtype, _kind(match)
     terms = [f"({kind}){value_c(match, offset, dtype)} * ps_{label}[{_position(match, _kept(match, value), named)}]"
              for label, value, offset in _summed(correction)]
     if correction.left_offset is not None and correction.right_offset is not None:
@@ -73,28 +89,22 @@ def is_constant(correction: Correction) -> bool:
 
 def sums_c(match: Match, correction: Correction, name: str, *, parallel: bool) -> str:
     """A function `NAME(sums..., arrays...)` that adds up the operands, for code that starts from what they correct."""
-    dtype = match.fragment.update.dtype
-    kind = f"uint{dtype.bits}_t"
-    types = {a: C_NAMES[match.fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
-    lines = [line for label, value, _ in _summed(correction)
-             for line in _sums(match, label, value, kind, parallel=parallel)]
-    parameters = [*(f"{kind} *restrict ps_{label}" for label, _, _ in _summed(correction)),
-                  *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
-                  *kept_parameters(match)]
-    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+    parameters = [*(f"{_kind(match)} *restrict {x}" for x in sum_names(correction)), *_parameters(match)]
+    return _function(name, parameters, _added_up(match, correction, parallel=parallel))
+
+
+def sum_names(correction: Correction) -> list[str]:
+    """The arrays of the sums, as C names them."""
+    return [f"ps_{label}" for label, _, _ in _summed(correction)]
 
 
 def sums_memory(match: Match, correction: Correction, *, parallel: bool) -> dict[str, str]:
-    """The declarations of the sums, by the names of these."""
-    kind = f"uint{match.fragment.update.dtype.bits}_t"
-    return {f"ps_{label}": f"{kind} *ps_{label} = {_memory(match, value, kind, parallel=parallel)};"
-            for label, value, _ in _summed(correction)}
-
-
-def _memory(match: Match, value: Expr, kind: str, *, parallel: bool) -> str:
-    """Zeros, one per sum."""
-    elements = math.prod(match.fragment.loop(n).extent for n in _kept(match, value))
-    return f"ps_zeros({elements} * sizeof({kind}), {int(parallel)})"
+    """The declarations of the sums, which are zero, by the names of these."""
+    kind, found = _kind(match), {}
+    for name, (_, value, _) in zip(sum_names(correction), _summed(correction), strict=True):
+        elements = match.fragment.iterations(tuple(_kept(match, value)))
+        found[name] = f"{kind} *restrict {name} = ps_zeros({elements} * sizeof({kind}), {int(parallel)});"
+    return found
 
 
 def _summed(correction: Correction) -> Iterator[tuple[str, Expr, Expr]]:
@@ -144,13 +154,13 @@ def _near_last(match: Match, value: Expr, loops: list[str]) -> list[str]:
     return sorted(loops, key=step, reverse=True)
 
 
-def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -> Iterator[str]:
+def _sums(match: Match, label: str, value: Expr, *, parallel: bool) -> Iterator[str]:
     """Lines that fill an array with the sums of a value over the reduction, one per iteration of its other loops.
 
     Elements are read as they lie: where rows of memory hold elements of different sums, `STRIP` sums are added to at a
     time.  Threads have sums of their own: what distinguishes them is outermost.
     """
-    kept, loops = _kept(match, value), _loops_of_sum(match, value)
+    kept, loops, kind = _kept(match, value), _loops_of_sum(match, value), _kind(match)
     added = f"({kind}){value_c(match, value, match.fragment.update.dtype)}"
     team = ["#pragma omp parallel for"] if parallel and kept else []
     if loops and loops[-1] in kept:

@@ -19,7 +19,7 @@ from polysched.scop.scop import Statement
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import first_iteration, moves, operand_type
 from polysched.tensorize.emission.copy_plan import operand_subscripts
-from polysched.tensorize.emission.correction import correction_terms, is_constant, sums_memory
+from polysched.tensorize.emission.correction import correction_terms, is_constant, sum_names
 from polysched.tensorize.emission.nest import NestLoop, size_arguments, tile_loop
 from polysched.tensorize.emission.packing import value_c
 from polysched.tensorize.emission.plan import Plan
@@ -129,7 +129,7 @@ def joined_parameters(match: Match, joined: Joined) -> list[str]:
 
 def _sums(match: Match, joined: Joined) -> list[str]:
     """The names of the operands' sums."""
-    return [] if joined.correction is None else [*sums_memory(match, joined.correction, parallel=False)]
+    return [] if joined.correction is None else sum_names(joined.correction)
 
 
 def joined_arguments(match: Match, joined: Joined, *, inside: bool) -> list[str]:

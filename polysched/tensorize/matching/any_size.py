@@ -66,7 +66,8 @@ class GeneralFragment(Fragment):
         """All extents of an array; None where one is not known."""
         return list(self.whole_extents[name]) if name in self.whole_extents else None
 
-    def _extents(self, name: str) -> list[int] | None:
+    def extents_inside(self, name: str) -> list[int] | None:
+        """Extents of an array without the outermost; None where one is not known."""
         return list(self.inner_extents[name]) if name in self.inner_extents else None
 
 

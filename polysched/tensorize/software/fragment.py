@@ -269,17 +269,13 @@ class Fragment:
 
     def extents(self, name: str) -> list[int] | None:
         """All extents of an array at these sizes; None where one is not known."""
-        inner, first = self._extents(name), self.scop.array(name).extents[:1]
+        inner, first = self.extents_inside(name), self.scop.array(name).extents[:1]
         if inner is None or first == () or first[0] is None:
             return None
         return [value_at(first[0], self.sizes), *inner]
 
     def extents_inside(self, name: str) -> list[int] | None:
-        """Extents of an array without the outermost; None where one is not known."""
-        return self._extents(name)
-
-    def _extents(self, name: str) -> list[int] | None:
-        """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
+        """Extents of an array without the outermost, 1 for what only ever is the first; None where one is not known."""
         sizes: list[int] = []
         array = self.scop.array(name)
         for at, extent in enumerate(array.extents[1:], 1):
@@ -292,7 +288,7 @@ class Fragment:
         return sizes
 
     def _strides(self, name: str) -> tuple[int, ...] | None:
-        sizes = self._extents(name)
+        sizes = self.extents_inside(name)
         if sizes is None:
             return None
         return tuple(math.prod(sizes[i:]) for i in range(len(self.scop.array(name).extents)))

@@ -80,6 +80,11 @@ def test_views_and_forms(folder, view, program, name, holds):
     (("heat.c", "--view", "messages", "--distribute", "z"), "no loop z to distribute"),
     (("heat.c", "--distribute", "i"), "--view tiles has no --distribute"),
     (("heat.c", "--overlap"), "--view tiles has no --overlap"),
+    *((("heat.c", "--view", "messages", "--distribute", "i", *words.split()), f"--view messages has no {told}")
+      for words, told in (("--tile 3", "--tile"), ("--tile 0:3", "BAND:VALUE"), ("--scheduler isl", "--scheduler"),
+                          ("--threads 2", "--threads"), ("--assume n=9", "--assume"), ("--target mpi", "--target"),
+                          ("--no-collapse", "--no-collapse"))),
+    (("heat.c", "--view", "tree", "--threads", "2"), "--view tree has no --threads"),
     (("heat.c", "--threads", "0"), "0 threads cannot run tiles"),
     (("heat.c", "--scheduler", "original", "--tile", "off", "--colour", "step"), "no tiles to colour"),
     (("heat.c", "-o", "heat.c"), "the output is the input file")])
