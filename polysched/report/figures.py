@@ -323,16 +323,16 @@ def _heat_maps(entries: Sequence[Entry]) -> Iterator[Plot]:
     for entry in entries:
         if len({t.edges for t in entry.tiles}) > 1:
             predicted = any(t.predicted_seconds is not None for t in entry.tiles)
-            framed = " Framed: the model's pick." if any(t.is_pick for t in entry.tiles) else ""
+            notes = " Framed: the model's pick." if any(t.is_pick for t in entry.tiles) else ""
             tiles, fixed = varying_edges(entry.tiles)
             grid = len({t.edges[:-1] for t in tiles}) * len({t.edges[-1] for t in tiles})
-            framed += " Empty: not tried." if len({t.edges for t in tiles}) < grid else ""
+            notes += " Empty: not tried." if len({t.edges for t in tiles}) < grid else ""
             columns = "innermost edge that varies" if fixed else "innermost edge"
             yield Plot(
                 name=f"tiles-{slug(entry.kernel)}", figure=_heat_map(tiles, columns),
                 caption=f"Tile sizes of {entry.kernel}: seconds over those of the best tile (1.0)"
                         f"{', measured, and as the model predicts over its own best' if predicted else ''}. Columns: "
-                        f"the {columns}, rows: the edges around it{f' that vary; {fixed}' if fixed else ''}.{framed}")
+                        f"the {columns}, rows: the edges around it{f' that vary; {fixed}' if fixed else ''}.{notes}")
 
 
 def varying_edges(tiles: Sequence[TileTime]) -> tuple[tuple[TileTime, ...], str]:

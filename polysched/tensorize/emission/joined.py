@@ -27,7 +27,10 @@ from polysched.tensorize.emission.result_blocks import (
     ResultBlock,
     buffer_distances,
     conditions_inside,
-    partial_loops,
+    conditions_of_tile,
+    counts_of_tile,
+    nested,
+    tile_iteration,
     unrolled_loops,
 )
 from polysched.tensorize.matching.mapping import Match
@@ -223,20 +226,12 @@ def _elements(plan: Plan, joined: Joined, part: JoinedStatement | None, *, whole
     tests = [] if whole else [*_tests(plan, names)]
     iterators = [*_iterators(plan, _variables(plan.match, joined, part), names)]
     ahead = [f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};", *(line for _, line in tests),
-             *(text for text in iterators if LANE not in text)]
+             *(text for in_lanes, text in iterators if not in_lanes)]
     rows = [(f"ps_u_{loop.name}", loop.unroll) for loop in unrolled]
     lanes = [(f"{LANE}{at}", int(extent)) for at, extent in enumerate(output.shape)]
-    inner = [*(text for text in iterators if LANE in text),
+    inner = [*(text for in_lanes, text in iterators if in_lanes),
              _guarded(plan.match, joined, part, [test for test, _ in tests])]
-    yield from _nested(rows, [*ahead, *_nested(lanes, inner, 0)], 2)
-
-
-def _nested(loops: Sequence[tuple[str, int]], inside: Sequence[str], depth: int) -> list[str]:
-    """Lines of C inside of loops from zero on."""
-    heads = ["    " * (depth + at) + f"for (long {name} = 0; {name} < {count}; {name}++) {{"
-             for at, (name, count) in enumerate(loops)]
-    ends = ["    " * (depth + at) + "}" for at in reversed(range(len(loops)))]
-    return [*heads, *("    " * (depth + len(loops)) + line for line in inside), *ends]
+    yield from nested(rows, [*ahead, *nested(lanes, inner, 0)], 2)
 
 
 def _variables(match: Match, joined: Joined, part: JoinedStatement | None) -> dict[str, str]:
@@ -278,40 +273,30 @@ def _start(match: Match, joined: Joined, part: JoinedStatement | None, element: 
 
 def _tests(plan: Plan, unrolled: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Conditions under which an element exists, each with the line that it needs ahead of the elements."""
-    match, output, moved = plan.match, plan.match.intrinsic.output.name, moves(plan)
-    exists = [f"{_iteration(loop, unrolled)} < {loop.count}" for loop in partial_loops(plan, plan.place(output))]
-    exists += [f"ps_u_{loop.name} >= {moved[loop.name]}" for loop in _loops(plan) if loop.name in moved]
-    if exists:
-        yield "ps_exists", f"const int ps_exists = {' && '.join(exists)};"
-    for at, (name, extent) in enumerate(operand_subscripts(match, output) or []):
-        group = _group(match, name)
-        tile = tile_loop(list(plan.loops), group) if group >= 0 else None
-        total = match.fused_extent(group) if group >= 0 else 1
-        first = f"({_iteration(tile, unrolled)}) * {extent}" if tile is not None else "0"
-        yield f"{LANE}{at} < ps_n{at}", f"const long ps_n{at} = {total} - {first};"
-
-
-def _iteration(loop: NestLoop, unrolled: Sequence[str]) -> str:
-    return f"ps_first_{loop.name} + ps_u_{loop.name}" if loop.name in unrolled else f"ps_first_{loop.name}"
+    place = plan.place(plan.match.intrinsic.output.name)
+    if exists := " && ".join(conditions_of_tile(plan, place, unrolled)):
+        yield "ps_exists", f"const int ps_exists = {exists};"
+    for at, count in enumerate(counts_of_tile(plan, place, unrolled)):
+        yield f"{LANE}{at} < ps_n{at}", f"const long ps_n{at} = {count};"
 
 
 def _group(match: Match, dimension: str) -> int:
     return next((g for g, part in enumerate(match.groups) if dimension in part.dimensions), -1)
 
 
-def _iterators(plan: Plan, loops: Mapping[str, str], unrolled: Sequence[str]) -> Iterator[str]:
-    """Declarations of variables with the values of loops of the matched statement."""
+def _iterators(plan: Plan, loops: Mapping[str, str], unrolled: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    """Declarations of variables with the values of loops of the matched statement, and whether lanes tell them."""
     match, output = plan.match, plan.match.intrinsic.output.name
     lanes = {_group(match, name): (at, extent) for at, (name, extent) in
              enumerate(operand_subscripts(match, output) or []) if name}
     for iterator, name in loops.items():
         loop, group = _home(plan, name)
-        terms = [] if loop is None else [_iteration(loop, unrolled)]
+        terms = [] if loop is None else [tile_iteration(loop, unrolled)]
         if group >= 0:
             at, extent = lanes[group]
             terms = [*(f"({t}) * {extent}" for t in terms), f"{LANE}{at}"]
         first = match.fragment.loop(name).lower
-        yield f"const long {iterator} __attribute__((unused)) = {' + '.join([*terms, str(first)])};"
+        yield group >= 0, f"const long {iterator} __attribute__((unused)) = {' + '.join([*terms, str(first)])};"
 
 
 def _home(plan: Plan, name: str) -> tuple[NestLoop | None, int]:

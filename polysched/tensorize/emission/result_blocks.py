@@ -9,7 +9,7 @@ Registers are loaded and stored by one text for both, and what fills and drains 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polysched.tensorize.description.semantics import Variable
@@ -59,12 +59,12 @@ def block_of_results(plan: Plan, output: str, number: int, *, reads: str) -> Res
     place, intrinsic = plan.place(output), plan.match.intrinsic
     if not place.ragged:
         return ResultBlock(plan=plan, place=place, row_stride=str(place.row_stride_bytes))
-    kind, array, at, whole = operand_type(plan, output), pointer(plan, place, {}), _at(place), f"ps_whole_{output}"
+    kind, array = operand_type(plan, output), pointer(plan, place, {})
+    at, whole, rows = f"ps_at_{output}", f"ps_whole_{output}", f"ps_rows_{output}"
     names = {loop.name: f"ps_apart_{output}_{loop.name}" for loop in unrolled_loops(plan, output)}
     own, elements = buffer_distances(plan, output)
     varying = {name: (place.unrolled_strides[name], own[name]) for name in names
                if not same(place.unrolled_strides[name], own[name])}
-    rows = f"ps_rows_{output}"
     words = ", ".join([f"ps_edge_{output}", array, *_handed(plan, place)])
     call = f"{{function}}{_edge_name(plan, output, number)}({words}, "
     asked = "" if reads in ("", "0") else f"if ({reads}) "
@@ -77,10 +77,6 @@ def block_of_results(plan: Plan, output: str, number: int, *, reads: str) -> Res
               *(f"    {names[name]} = {here};" for name, (_, here) in varying.items()), "}"]
     return ResultBlock(plan=plan, place=place, before=tuple(before), after=(f"if (!{whole}) {call}1);",),
                        row_stride=rows, at=at, steps={n: names[n] if n in varying else str(own[n]) for n in names})
-
-
-def _at(place: Place) -> str:
-    return f"ps_at_{place.operand}"
 
 
 def unrolled_loops(plan: Plan, output: str) -> list[NestLoop]:
@@ -154,32 +150,30 @@ def _helper(plan: Plan, output: Variable, name: str) -> list[str]:
     told = [*(f"long ps_first_{loop.name}" for loop in known), *(f"long {moved[x.name]}" for x in known
                                                                   if x.name in moved)]
     told += [f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match)]
-    lines = [f"static void __attribute__((noinline)) {name}({kind} *restrict block, {kind} *restrict array, "
-             f"{', '.join([*told, 'int back'])})", "{"]
-    depth = 1
-
-    def put(text: str) -> None:
-        lines.append("    " * depth + text)
-
     unrolled = unrolled_loops(plan, output.name)
-    for loop in unrolled:
-        put(f"for (long u_{loop.name} = 0; u_{loop.name} < {loop.unroll}; u_{loop.name}++) {{")
-        depth += 1
-    for variable, apart in (("block", own), ("array", place.unrolled_strides)):
-        terms = [variable, *(f"u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
-        put(f"{kind} *restrict {variable}_tile = {' + '.join(terms)};")
-    for line in _elements(plan, output, [loop.name for loop in unrolled]):
-        lines.append(line if line.startswith("#") else "    " * depth + line)
-    while depth:
-        depth -= 1
-        put("}")
-    return [*lines, ""]
+    tiles = [f"{kind} *restrict {variable}_tile = "
+             f"{' + '.join([variable, *(f'ps_u_{loop.name} * {apart[loop.name]}' for loop in unrolled)])};"
+             for variable, apart in (("block", own), ("array", place.unrolled_strides))]
+    return [f"static void __attribute__((noinline)) {name}({kind} *restrict block, {kind} *restrict array, "
+            f"{', '.join([*told, 'int back'])})", "{",
+            *nested([(f"ps_u_{loop.name}", loop.unroll) for loop in unrolled],
+                    [*tiles, *_elements(plan, output, [loop.name for loop in unrolled])], 1), "}", ""]
+
+
+def nested(loops: Sequence[tuple[str, int]], inside: Sequence[str], depth: int) -> list[str]:
+    """Lines of C inside of loops from zero on."""
+    heads = ["    " * (depth + at) + f"for (long {name} = 0; {name} < {count}; {name}++) {{"
+             for at, (name, count) in enumerate(loops)]
+    ends = ["    " * (depth + at) + "}" for at in reversed(range(len(loops)))]
+    return [*heads, *("    " * (depth + len(loops)) + line for line in inside), *ends]
 
 
 def _elements(plan: Plan, output: Variable, unrolled: list[str]) -> Iterator[str]:
     """The copy of what exists of one tile."""
     shape = [int(e) for e in output.shape]
-    yield from _counts(plan, output.name, unrolled)
+    place = plan.place(output.name)
+    yield f"int exists = {' && '.join(conditions_of_tile(plan, place, unrolled)) or '1'};"
+    yield from (f"long n{at} = {count};" for at, count in enumerate(counts_of_tile(plan, place, unrolled)))
     # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
     unknown = ", ".join(f'"+r"(n{at})' for at in range(len(shape)))
     yield from ("#if defined(__AVX512VL__) && !defined(__clang__)", f'__asm__("" : {unknown});', "#endif")
@@ -195,15 +189,19 @@ def _elements(plan: Plan, output: Variable, unrolled: list[str]) -> Iterator[str
     yield f"{pad}else block_tile[{here}] = array_tile[{there}];"
 
 
-def _counts(plan: Plan, output: str, unrolled: list[str]) -> Iterator[str]:
-    """Whether a tile exists, and how many of its elements along each subscript."""
-    place, moved = plan.place(output), moves(plan)
+def tile_iteration(loop: NestLoop, unrolled: Sequence[str]) -> str:
+    """Which iteration of a loop a tile of the block is."""
+    return f"ps_first_{loop.name} + ps_u_{loop.name}" if loop.name in unrolled else f"ps_first_{loop.name}"
 
-    def iteration(loop: NestLoop) -> str:
-        return f"ps_first_{loop.name} + u_{loop.name}" if loop.name in unrolled else f"ps_first_{loop.name}"
 
-    exists = [f"{iteration(loop)} < {loop.count}" for loop in partial_loops(plan, place)]
-    exists += [f"u_{loop.name} >= {moved[loop.name]}" for loop in _known_loops(plan, place) if loop.name in moved]
-    yield f"int exists = {' && '.join(exists) or '1'};"
-    for at, (loop, extent, total) in enumerate(edge_counts(plan.match, place, list(plan.loops))):
-        yield f"long n{at} = {total} - ({iteration(loop) if loop else '0'}) * {extent};"
+def conditions_of_tile(plan: Plan, place: Place, unrolled: Sequence[str]) -> Iterator[str]:
+    """Conditions under which a tile of the block exists, and was not stored by the block before."""
+    moved = moves(plan)
+    yield from (f"{tile_iteration(loop, unrolled)} < {loop.count}" for loop in partial_loops(plan, place))
+    yield from (f"ps_u_{loop.name} >= {moved[loop.name]}" for loop in _known_loops(plan, place) if loop.name in moved)
+
+
+def counts_of_tile(plan: Plan, place: Place, unrolled: Sequence[str]) -> Iterator[str]:
+    """How many of a tile's elements exist along each subscript."""
+    for loop, extent, total in edge_counts(plan.match, place, list(plan.loops)):
+        yield f"{total} - ({tile_iteration(loop, unrolled) if loop else '0'}) * {extent}"
