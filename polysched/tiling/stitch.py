@@ -166,7 +166,7 @@ def _equal_parts(lengths: Sequence[int], cores: int) -> Iterator[tuple[int, ...]
 
 def _count(points: isl.Set, values: Mapping[str, int]) -> int:
     """Points in the bounding box, for values of the parameters."""
-    points = fix_parameters(points, {**values})
+    points = fix_parameters(points, values)
     if points.is_empty():
         return 0
     size = 1
@@ -178,7 +178,7 @@ def _count(points: isl.Set, values: Mapping[str, int]) -> int:
 
 def _rows_of_tiles(numbers: isl.Set, values: Mapping[str, int]) -> int:
     """Iterations of the loop that runs on threads: the outermost one over tiles that has more than one."""
-    own = fix_parameters(numbers, {**values})
+    own = fix_parameters(numbers, values)
     for k in range(own.dim(isl.dim_type.set)):
         rows = _count(own.project_out(isl.dim_type.set, k + 1, own.dim(isl.dim_type.set) - k - 1).project_out(
             isl.dim_type.set, 0, k), {})

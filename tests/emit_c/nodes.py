@@ -19,12 +19,16 @@ from polysched.emit_c.loop_ir.loops import (
     Temporary,
     ThreadReduction,
 )
-from polysched.emit_c.loop_ir.traversal import child_nodes, walk_nodes
+from polysched.emit_c.loop_ir.traversal import child_nodes, is_innermost, walk_nodes
 
 
 def for_loops(loops: Node) -> list[For]:
     """Those around tiles, and those that are left as they are."""
     return [n for n in walk_nodes(loops) if isinstance(n, For)]
+
+
+def innermost(loops: Node) -> list[For]:
+    return list(filter(is_innermost, for_loops(loops)))
 
 
 def tiles(loops: Node) -> list[RegisterTile]:

@@ -50,8 +50,8 @@ def test_a_tiled_product_beats_the_loops_as_written() -> None:
 def test_the_predicted_time_is_that_of_the_tiled_tree() -> None:
     dependences = kernel("jacobi_1d")
     tiled = tile(ALGORITHMS["original"](dependences), MACHINE)
-    plans = {band.band: band.plan for band in tiled.bands if band.plan is not None}
-    expected = program_seconds(predict(dependences, tiled.tree, target=MACHINE.target, plans=plans), MACHINE.target)
+    predicted = predict(dependences, tiled.tree, target=MACHINE.target, plans=tiled.plans)
+    expected = program_seconds(predicted, MACHINE.target)
     found = {c.name: c.predicted_seconds for c in best(dependences, tiling=MACHINE).schedule.report.candidates}
     assert found["original"] == expected
 

@@ -60,10 +60,6 @@ class Cases:
     ends: tuple[Comparison, ...] = ()
 
     @property
-    def divides(self) -> bool:
-        return isinstance(self.part, Binary)
-
-    @property
     def moved_by(self) -> frozenset[str]:
         """The variables on which the case depends."""
         return frozenset[str]().union(*(variables(c) for case in self.cases for c in case.conditions))

@@ -265,12 +265,11 @@ class _Contraction:
         if not self.memory or any(part is None and self.array.extents[k] is None
                                   for k, part in zip(kept, parts, strict=True)):
             return None
-        if not any(parts):
-            return None if len(kept) == len(self.array.extents) else Temporary(
-                self.array.name, self.called, kept, (constant(0),) * len(kept), (), self.memory)
+        if not any(parts) and len(kept) == len(self.array.extents):
+            return None
         return Temporary(self.array.name, self.called, kept,
                          tuple(part[0] if part else constant(0) for part in parts), (), self.memory,
-                         spans=tuple(part[1] if part else 0 for part in parts))
+                         spans=tuple(part[1] if part else 0 for part in parts) if any(parts) else ())
 
     def _spans(self, node: Node, fixed: frozenset[str],
                reached: Sequence[_Reached]) -> dict[int, tuple[Linear, int] | None]:

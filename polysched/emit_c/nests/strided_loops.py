@@ -14,6 +14,7 @@ from functools import partial
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear, Variable
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, StatementInstance
+from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, map_children, straight, walk_nodes
 from polysched.scop.body import Assign, Call, statement_expressions, walk
@@ -41,7 +42,7 @@ def _is_short(loop: For, scop: Scop) -> bool:
     """Whether an iteration is a few assignments, and the loop one that compilers do not unroll by themselves."""
     if not _has_plain_head(loop, scop) or straight(loop.body) is None:
         return False
-    bodies = [scop.statement(i.statement) for i in instances(loop.body)]
+    bodies = [statement_at(scop, i) for i in instances(loop.body)]
     calls = any(isinstance(part, Call) for s in bodies for e in statement_expressions(s.body) for part in walk(e))
     plain = all(isinstance(item, Assign) for s in bodies for item in s.body)
     return plain and not calls and sum(len(s.accesses) for s in bodies) <= MOST_ACCESSES
@@ -59,12 +60,12 @@ def _has_plain_head(loop: For, scop: Scop) -> bool:
 def _writes_apart(loop: For, scop: Scop) -> bool:
     """Whether all that is written goes to elements apart."""
     return all(_moves_apart(access, instance, loop, scop)
-               for instance in instances(loop.body) for access in scop.statement(instance.statement).writes)
+               for instance in instances(loop.body) for access in statement_at(scop, instance).writes)
 
 
 def _moves_apart(access: Access, instance: StatementInstance, loop: For, scop: Scop) -> bool:
     """Whether an access goes from element to element with others in between."""
-    values = dict(zip(scop.statement(instance.statement).iterators, instance.iterators, strict=True))
+    values = dict(zip(statement_at(scop, instance).iterators, instance.iterators, strict=True))
     *outer, last = ([linear_form(s, values) for s in access.subscripts] or [None])
     steps = [_step(form, loop) for form in outer]
     return any(steps) or (last is not None and abs(_step(last, loop)) > 1)

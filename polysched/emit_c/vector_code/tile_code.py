@@ -23,7 +23,7 @@ from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
-from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.loops import Edge, For, Partial, RegisterTile, StatementInstance, Temporary
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.traversal import instances
@@ -163,7 +163,11 @@ class TileCode:
     @property
     def edge(self) -> str | None:
         """The variable that moves along the lanes."""
-        return next((edge.variable for edge in self.tile.edges if edge.simd), None)
+        return None if self._lane_edge is None else self._lane_edge.variable
+
+    @property
+    def _lane_edge(self) -> Edge | None:
+        return next((edge for edge in self.tile.edges if edge.simd), None)
 
     @cached_property
     def lanes(self) -> int:
@@ -172,7 +176,7 @@ class TileCode:
         They divide the simd edge, or the last vector overlaps the one before: 14 points are two vectors of 8 lanes
         instead of seven of 2.
         """
-        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        edge = self._lane_edge
         if edge is None or not self.vector_bits:
             if edge is not None:
                 raise NotVectorised("the target has no vectors")
@@ -206,9 +210,7 @@ class TileCode:
 
         Vectors that overlap hold the same points twice; elements are told apart by shorter ones, which do not.
         """
-        edge = next((edge for edge in self.tile.edges if edge.simd), None)
-        while edge is not None and edge.count % lanes:
-            lanes //= 2
+        lanes = lanes if self._lane_edge is None else gcd(lanes, self._lane_edge.count)
         return promotion_levels(self.tile, [a for a in self.accesses(lanes) if not self.is_own(a)], self.facts)
 
     def dtypes(self) -> Iterable[DType]:

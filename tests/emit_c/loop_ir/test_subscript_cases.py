@@ -13,6 +13,7 @@ from polysched.emit_c.loop_ir.subscript_cases import statement_at, subscript_cas
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.text import loop_text
 from polysched.scop import from_c_text
+from polysched.scop.body import Binary, Select
 from polysched.scop.scop import Scop
 
 I_, N = variable("i"), variable("n")
@@ -35,7 +36,7 @@ def at_least(left: Linear | int, right: Linear | int) -> Comparison:
 
 def test_a_remainder_has_a_case_for_each_quotient() -> None:
     (found,) = subscript_cases(program("(i + n - 1) % n"), HERE)
-    assert (found.divides, found.moved_by) == (True, {"i", "n"})
+    assert (found.part.op, found.moved_by) == ("%", {"i", "n"})
     dividend = I_ + N - 1
     assert found.provided == (at_least(N, 1),)
     assert [case.value for case in found.cases] == [0, 1, 2, 3]
@@ -51,7 +52,8 @@ def test_a_remainder_has_a_case_for_each_quotient() -> None:
 def test_a_choice_has_two(test: str, cases: list[tuple[int, list[Comparison]]]) -> None:
     scop = program(f"{test} ? n - 1 : i / 2")
     (found,) = subscript_cases(scop, HERE)
-    assert (found.divides, found.provided, found.rounds) == (False, (), ())
+    assert isinstance(found.part, Select)
+    assert (found.provided, found.rounds) == ((), ())
     assert [(case.value, list(case.conditions)) for case in found.cases] == cases
     assert subscript_at(scop, replace(HERE, settled=(Settled(found.part, 1),))) == N - 1
     assert subscript_at(scop, replace(HERE, settled=(Settled(found.part, 0),))) == subscript_at(program("i / 2"), HERE)
@@ -74,7 +76,7 @@ def test_a_known_quotient_leaves_no_division(value: int | None, rounds: int, exp
     scop = program("(i + n - 1) % n")
     (found,) = subscript_cases(scop, HERE)
     plain = replace(HERE, settled=(Settled(found.part, value, rounds),))
-    assert not any(cases.divides for cases in subscript_cases(scop, plain))
+    assert not any(isinstance(cases.part, Binary) for cases in subscript_cases(scop, plain))
     assert subscript_at(scop, plain) == expected
     assert subscript_at(scop, HERE) is None, "the statement itself stays"
 

@@ -12,17 +12,15 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.loops import For, If, Node
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.loop_ir.text import loop_text
-from polysched.emit_c.loop_ir.traversal import walk_nodes
 from polysched.emit_c.nests.conditional_pieces import separate_pieces
 from polysched.scheduling import SchedulerOptions, pluto
 from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
-from tests.emit_c.nodes import for_loops
+from tests.emit_c.nodes import conditions, innermost
 
 HEAD = "void f(int n, int m, double x[restrict n + 1], double y[restrict n + 1], double z[m])\n{\n#pragma scop\n"
 TAIL = "\n#pragma endscop\n}\n"
@@ -91,7 +89,7 @@ def test_the_halves_of_a_ring_have_loops_without_conditions(sizes: str | tuple[i
     schedule = pluto(of(RING), options=SchedulerOptions(fusion="max", split_index_sets=True))
     tiled = tile(schedule, TilingOptions(sizes=sizes, target=Target(vector_bits=256, cores=2)))
     source = emit(tiled, options=EmitOptions(vector_bits=256, verify_passes=True))
-    assert not [n for loop in innermost(source.loops) for n in walk_nodes(loop) if isinstance(n, If)]
+    assert not any(map(conditions, innermost(source.loops)))
     new = load(HEAD.replace("#pragma scop\n", "") + source.text + "}\n", tmp_path)
     old = load(HEAD + RING + TAIL, tmp_path)
     for n in (1, 2, 3, 4, 5, 8, 9, 17, 40):
@@ -103,7 +101,3 @@ def test_the_halves_of_a_ring_have_loops_without_conditions(sizes: str | tuple[i
                 library.f(ctypes.c_int(n), ctypes.c_int(steps), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
                 results.append([a.tobytes() for a in arrays])
             assert results[0] == results[1], (n, steps)
-
-
-def innermost(loops: Node) -> list[For]:
-    return [loop for loop in for_loops(loops) if not any(isinstance(n, For) for n in walk_nodes(loop.body))]

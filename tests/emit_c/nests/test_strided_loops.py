@@ -24,6 +24,7 @@ UNROLLED = {
     "a column": "for (int i = 0; i < n; i++) a[i][0] += 3 * b[i][0];",
     "a recurrence along a column": "for (int i = 1; i < n; i++) a[i][0] = a[i - 1][0] / 2 + c[i];",
     "every other element": "for (int i = 0; i < n; i++) c[2 * i] = c[2 * i] / 7 + 1;",
+    "a ring of every other element": "for (int i = 0; i < n; i++) c[2 * ((i + 1) % n)] = i;",
 }
 LEFT = {
     "along memory": "for (int i = 1; i < n; i++) c[i] = c[i - 1] / 3 + b[i][0];",
