@@ -19,11 +19,11 @@ def with_bounded_quotient(region: Region, result: Value, left: Value, right: Val
     """The result of `left // right` or `left % right`, rounded down, as it is for every instance in the open loops.
 
     If the divisor is positive there and the quotient is one of `QUOTIENTS`, the result is affine in pieces, and its
-    cases are told apart by comparisons, without a division.
+    cases are told apart by comparisons, without a division.  A result that is affine stays as it is.
     """
     dividend, divisor = left.affine, right.affine
-    if not result.weak or dividend is None or divisor is None or not region.holds(
-            divisor.gt_set(values.affine_constant(0))):
+    if not result.weak or result.affine is not None or dividend is None or divisor is None \
+            or not region.holds(divisor.pos_set()):
         return result
     pieces: isl.PwAff | None = None
     covered = isl.Set("{ : 1 = 0 }")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import islpy as isl
 
@@ -80,7 +81,7 @@ def _assumption(scop: Scop, array: str, rows: Mapping[str, tuple[_Row, ...]]) ->
 
 def _rows(scop: Scop, statement: Statement) -> Iterator[_Row]:
     """The loops `for (k = p[f]; k < p[f + 1]; k++)` in a statement."""
-    for before, loop in zip(statement.body, statement.body[1:], strict=False):
+    for before, loop in pairwise(statement.body):
         if isinstance(before, Assign) and isinstance(loop, While):
             row = _row(scop, statement, before, loop)
             if row is not None:

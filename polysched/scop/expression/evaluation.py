@@ -86,7 +86,7 @@ def _operation(op: str, operands: list[Value], scope: Scope) -> Value:
         return functions.bitwise(op, left, right)
     others = {"/": values.divide, "//": functions.floor_divide, "%": functions.modulo, "**": functions.power}
     result = others[op](left, right)
-    return scope.quotient(op, result, left, right) if op in ("//", "%") and result.affine is None else result
+    return scope.quotient(op, result, left, right) if op in ("//", "%") else result
 
 
 def _function(name: str, operands: list[Value]) -> Value:

@@ -196,7 +196,7 @@ class Evaluator:
         if isinstance(node.op, ast.Add) and isinstance(left, TupleValue) and isinstance(right, TupleValue):
             return TupleValue(left.items + right.items)
         result = self._apply(BINARY[type(node.op)], left, right)
-        if isinstance(node.op, ast.Mod | ast.FloorDiv) and isinstance(result, Value) and result.affine is None \
+        if isinstance(node.op, ast.Mod | ast.FloorDiv) and isinstance(result, Value) \
                 and isinstance(left, Value) and isinstance(right, Value):
             return with_bounded_quotient(self.emission.region, result, left, right,
                                          remainder=isinstance(node.op, ast.Mod))

@@ -86,7 +86,7 @@ class Reader:
 
     def _binary(self, name: str, left: Value, right: Value) -> Value:
         result = _BINARY[name](left, right)
-        if name not in ("FloorDiv", "FloorMod") or result.affine is not None or self.region is None:
+        if name not in ("FloorDiv", "FloorMod") or self.region is None:
             return result
         return with_bounded_quotient(self.region, result, left, right, remainder=name == "FloorMod")
 

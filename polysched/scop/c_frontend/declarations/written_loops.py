@@ -17,23 +17,8 @@ class For(c_ast.For):  # type: ignore[misc]
     head : the loop's head in the text; empty where it is not known.
     """
 
-    keyword = "while"
-    head = ""
-
-
-class ForOfDo(For):
-    """One that stands there as `do`."""
-
-    keyword = "do"
-
-
-class ForInside(For):
-    """One that is only a part of what stands there."""
-
     keyword = ""
-
-
-ForOfDo.__name__ = ForInside.__name__ = "For"
+    head = ""
 
 
 def keyword_of(node: c_ast.Node) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
-from polysched.scop.c_frontend.declarations.written_loops import For, ForInside, ForOfDo, keyword_of, loop_text
+from polysched.scop.c_frontend.declarations.written_loops import For, keyword_of, loop_text
 from polysched.scop.c_frontend.parse import LOOPS, everything
 from polysched.scop.c_frontend.rewrites.bodies import block, leaves, rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import counted_down, one_less, replaced, touches
@@ -55,8 +55,8 @@ def _rewritten(node: c_ast.Node, before: Sequence[c_ast.Node]) -> c_ast.Node:
 
 
 def _name(made: c_ast.Node, keyword: str, head: str) -> None:
-    """Tell a loop, or the one in a block, how it stands in the text."""
-    if isinstance(made, For) and made.keyword:
+    """Tell a loop how it stands in the text, or its head to the one in a block, which is only a part of it."""
+    if isinstance(made, For):
         made.keyword = keyword
     for part in (made, *block(made)):
         if isinstance(part, For) and not part.head:
@@ -79,8 +79,7 @@ def _counted(node: c_ast.While | c_ast.DoWhile, test: c_ast.Node) -> c_ast.For |
         if after is None or any(leaves(item, c_ast.Break) for item in behind):
             return None   # `break` leaves a counter that has been stepped
         behind = [replaced(copy.deepcopy(item), counter, after) for item in behind]
-    made = ForOfDo if isinstance(node, c_ast.DoWhile) else For
-    return made(None, test, step, c_ast.Compound([*front, *behind], node.stmt.coord), node.coord)
+    return For(None, test, step, c_ast.Compound([*front, *behind], node.stmt.coord), node.coord)
 
 
 def _after_step(step: c_ast.Node, counter: str) -> c_ast.Node | None:
@@ -109,8 +108,8 @@ def _countdown(node: c_ast.While) -> c_ast.Node | None:
         return None
     operator, coord = tested
     zero, step = c_ast.Constant("int", "0", coord), c_ast.UnaryOp("p--", c_ast.ID(name, coord), coord)
-    loop = ForInside(None, c_ast.BinaryOp(operator, c_ast.ID(name, coord), zero, coord), step,
-                     replaced(node.stmt, name, one_less(name, coord)), node.coord)
+    loop = For(None, c_ast.BinaryOp(operator, c_ast.ID(name, coord), zero, coord), step,
+               replaced(node.stmt, name, one_less(name, coord)), node.coord)
     return c_ast.Compound([loop, copy.deepcopy(step)], node.coord)
 
 
