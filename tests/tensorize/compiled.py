@@ -8,6 +8,7 @@ import numpy as np
 
 from polysched.target import find_compiler
 from polysched.tensorize.emission import Emitted
+from polysched.tensorize.emission.any_size import GeneralCode
 
 FLAGS = ("-std=gnu11", "-ffp-contract=off", "-w", "-shared", "-fPIC")
 
@@ -23,6 +24,16 @@ def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches", 
     compiler = find_compiler()
     done = compiler.run([optimization, *FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source),
                          "-o", str(library), *compiler.openmp_link, "-lm"])
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+def compiled_for_all_sizes(codes: Sequence[GeneralCode], folder: Path) -> ctypes.CDLL:
+    """One translation unit with all functions, each with its test of sizes."""
+    source, library = folder / "a.c", folder / "a.so"
+    source.write_text(codes[0].emitted.prelude + "".join(
+        c.emitted.text + c.fits.replace("static ", "") for c in codes))
+    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(source), "-o", str(library)])
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))
 

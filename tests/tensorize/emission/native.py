@@ -20,6 +20,7 @@ FOUR = Intrinsic(
     "const int32_t W[4]) { for (int i = 0; i < 4; i++) Y[i] += X[0] * W[i]; }",
     operands=(Operand(name="Y", register=LANES), Operand(name="X", register=ONE, mode=LoadMode.BROADCAST),
               Operand(name="W", register=LANES)))
+SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
 def product(m: int, n: int, k: int, *, turned: bool = False) -> Scop:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
-from polysched.target import find_compiler, host
+from polysched.target import host
 from polysched.tensorize import match
 from polysched.tensorize.emission.any_size import GeneralCode, emit_for_all_sizes
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.matching.any_size import for_all_sizes
-from tests.tensorize.emission.native import FOUR
+from tests.tensorize.compiled import compiled_for_all_sizes
+from tests.tensorize.emission.native import FOUR, SIZES
 
 TEXT = """void f(int m, int n, int q, int C[m][n], int A[m][q], int B[q][n]) {
 #pragma scop
@@ -24,7 +24,6 @@ for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = 0; k < q; k
 }
 """
 SHORTER = TEXT.replace("j < n", "j < n - 2").replace("k < q", "k < q - 3")
-SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
 def made(name: str, least_work: float, *, text: str = TEXT, **options: object) -> GeneralCode:
@@ -43,13 +42,7 @@ def codes() -> list[GeneralCode]:
 
 @pytest.fixture(scope="module")
 def library(codes: list[GeneralCode], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder: Path = tmp_path_factory.mktemp("sizes")
-    text = codes[0].emitted.prelude + "".join(c.emitted.text + c.fits.replace("static ", "") for c in codes)
-    (folder / "a.c").write_text(text)
-    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(folder / "a.c"), "-o",
-                                str(folder / "a.so")])
-    assert not done.returncode, done.stderr
-    return ctypes.CDLL(str(folder / "a.so"))
+    return compiled_for_all_sizes(codes, tmp_path_factory.mktemp("sizes"))
 
 
 @pytest.mark.parametrize("name", ["plain", "blocks", "zeroed"])

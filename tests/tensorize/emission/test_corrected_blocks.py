@@ -11,7 +11,7 @@ import pytest
 
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
-from polysched.target import find_compiler, host
+from polysched.target import host
 from polysched.tensorize import Intrinsic, match
 from polysched.tensorize.description.intrinsic import Cost, Isa, LoadMode, Operand, Register
 from polysched.tensorize.emission.any_size import GeneralCode, emit_for_all_sizes
@@ -20,7 +20,8 @@ from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.joining import with_joined
 from polysched.tensorize.matching.any_size import for_all_sizes
 from polysched.tensorize.program import tensorize
-from tests.tensorize.emission.native import LANES, VECTOR
+from tests.tensorize.compiled import compiled_for_all_sizes
+from tests.tensorize.emission.native import LANES, SIZES, VECTOR
 
 BYTES = Register(c_type="__attribute__((vector_size(4))) signed char", count=16,
                  load="__builtin_memcpy(&{register}, {pointer}, 4);")
@@ -54,7 +55,6 @@ for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
 #pragma endscop
 }
 """
-SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
 def code(text: str, name: str, *, zero: bool) -> GeneralCode:
@@ -68,22 +68,13 @@ def code(text: str, name: str, *, zero: bool) -> GeneralCode:
                               least_work=1)
 
 
-def built(made: GeneralCode, folder: Path) -> ctypes.CDLL:
-    """The code as a library, with the test whether it takes some sizes."""
-    (folder / "a.c").write_text(made.emitted.prelude + made.emitted.text + made.fits.replace("static ", ""))
-    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(folder / "a.c"), "-o",
-                                str(folder / "a.so")])
-    assert not done.returncode, done.stderr
-    return ctypes.CDLL(str(folder / "a.so"))
-
-
 @pytest.mark.parametrize(("text", "left", "right", "dtype"), [(TEXT, 0, 0, np.int8), (SHIFTED, -7, 3, np.uint8)])
 @pytest.mark.parametrize("zero", [True, False])
 def test_every_size_is_that_of_numpy(text: str, left: int, right: int, dtype: type, zero: bool,
                                      tmp_path: Path) -> None:
     made = code(text, "f", zero=zero)
     assert "f_correct" in made.emitted.text
-    library, ran = built(made, tmp_path), 0
+    library, ran = compiled_for_all_sizes([made], tmp_path), 0
     for m, n, q in SIZES:
         sizes = [ctypes.c_long(x) for x in (m, n, q)]
         if not library.f_fits(*sizes):
@@ -108,12 +99,12 @@ def test_an_end_has_corrected_sums_wherever_these_would_lie(tmp_path: Path) -> N
         program = with_joined(replace(made, general=for_all_sizes(found, dependences, ("m", "n", "q"), gone=made.gone)))
         if program.general is None or program.joined is None:
             continue
-        code = emit_for_all_sizes(program.general, found, "f", EmissionOptions(
+        ended = emit_for_all_sizes(program.general, found, "f", EmissionOptions(
             target=host(), zero=program.zero, joined=program.joined), least_work=1)
-        lying.add(code.emitted.plan.place("Y").packed)
-        assert "f_sums" in code.emitted.text
+        lying.add(ended.emitted.plan.place("Y").packed)
+        assert "f_sums" in ended.emitted.text
         (tmp_path / str(number)).mkdir()
-        library = built(code, tmp_path / str(number))
+        library = compiled_for_all_sizes([ended], tmp_path / str(number))
         for m, n, q in SIZES:
             sizes = [ctypes.c_long(x) for x in (m, n, q)]
             if not library.f_fits(*sizes):
@@ -121,7 +112,7 @@ def test_an_end_has_corrected_sums_wherever_these_would_lie(tmp_path: Path) -> N
             chooser = np.random.default_rng(m * n + q)
             a, b = (chooser.integers(-128, 127, shape, endpoint=True).astype(np.int8) for shape in ((q, m), (q, n)))
             arrays = {"O": np.zeros((m, n), np.int16), "A": a, "B": b}
-            library.f(*(ctypes.c_void_p(arrays[x].ctypes.data) for x in code.emitted.arrays), *sizes)
+            library.f(*(ctypes.c_void_p(arrays[x].ctypes.data) for x in ended.emitted.arrays), *sizes)
             wanted = ((a.T.astype(np.int32) @ b.astype(np.int32)) >> 4).astype(np.int16)
             np.testing.assert_array_equal(arrays["O"], wanted, err_msg=f"{number}: {m} {n} {q}")
             ran += 1

@@ -8,19 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.target import find_compiler, host
+from polysched.target import host
 from polysched.tensorize.emission.any_size import emit_for_all_sizes
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.joined import can_be_joined, joined_argument
 from polysched.tensorize.joining import with_joined
 from polysched.tensorize.program import TensorizedProgram
+from tests.tensorize.compiled import compiled_for_all_sizes
+from tests.tensorize.emission.native import SIZES
 from tests.tensorize.test_joining import TEXT, program_of
 
 TURNED = TEXT.replace("O[i][j]", "O[j][i]").replace("short O[m][n]", "short O[n][m]")
 WIDE = TEXT.replace("short O", "int O")   # whose elements are the sums
 ZERO = TEXT.replace("int t = D[j]", "int t = 0")
 NAMED = TEXT.replace("int D[n]", "int Y[n]").replace("D[j]", "Y[j]")   # as an operand of the instruction
-SIZES = [(2, 2, 2), (3, 4, 5), (4, 5, 3), (19, 23, 29), (5, 7, 31), (8, 16, 2), (17, 3, 4), (2, 33, 9)]
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +39,7 @@ def test_every_size_is_that_of_numpy(unroll: tuple[int, int] | None, programs: d
         assert program.general is not None
         codes[name] = emit_for_all_sizes(program.general, program.match, name, EmissionOptions(
             target=host(), zero=program.zero, joined=program.joined, unroll=unroll), least_work=1)
-    text = codes["plain"].emitted.prelude + "".join(
-        c.emitted.text + c.fits.replace("static ", "") for c in codes.values())
-    (tmp_path / "a.c").write_text(text)
-    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(tmp_path / "a.c"), "-o",
-                                str(tmp_path / "a.so")])
-    assert not done.returncode, done.stderr
-    library, ran = ctypes.CDLL(str(tmp_path / "a.so")), 0
+    library, ran = compiled_for_all_sizes([*codes.values()], tmp_path), 0
     for name, code in codes.items():
         for m, n, q in SIZES:
             sizes = [ctypes.c_long(x) for x in (m, n, q)]
