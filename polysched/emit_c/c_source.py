@@ -77,6 +77,11 @@ class EmitOptions(OneLine):
         return self.target.line_bytes
 
     @property
+    def buffer_bytes(self) -> int:
+        """Of the largest buffer on the stack of a thread: what a tile may fill of the first cache."""
+        return self.target.usable_bytes(1)
+
+    @property
     def rows_in_flight(self) -> int:
         """Rows side by side, one sum each: as many as keep all pipes busy, in half of the registers; two at least."""
         return max(2, min(self.target.ports.sums_in_flight, self.registers // 2))

@@ -126,7 +126,7 @@ def _name_loops(loops: Node, context: PassContext) -> Node:
 def _contract(loops: Node, context: PassContext) -> Node:
     return contract(loops, context.dependences, context.guard.context, context.temporary_names(),
                     memory_name=context.memory_name if context.own_memory else None,
-                    buffer_bytes=context.options.target.usable_bytes(1),
+                    buffer_bytes=context.options.buffer_bytes,
                     lasting_bytes=context.options.target.kept_bytes(2))
 
 

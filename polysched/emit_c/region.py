@@ -163,7 +163,7 @@ class RegionPrinter:
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         dtype = self.scop.array(temporary.array).dtype
-        if prod(temporary.extents) * dtype.bytes > self.options.target.usable_bytes(1):
+        if prod(temporary.extents) * dtype.bytes > self.options.buffer_bytes:
             return array_of_thread(dtype.c_name, temporary.name, temporary.extents, self.taken)
         return [f"{dtype.c_name} {temporary.name}{extents}{aligned};"]
 

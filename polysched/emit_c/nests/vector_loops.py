@@ -166,9 +166,8 @@ def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisa
     fewer lanes where all are less than a vector.
     """
     parts: list[Node] = []
-    whole = max(0, length) // width
+    whole, rest = divmod(max(0, length), width)
     done = whole * width
-    rest = max(0, length) % width
     left = (rest // NARROWEST_TAIL).bit_count() + rest % NARROWEST_TAIL
     if left > (1 if whole else 2) and (whole or rest >= NARROWEST_TAIL) and how.twice(one_vector(loop, width)):
         start = lower + (length - width if whole else 0)

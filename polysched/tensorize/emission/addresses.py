@@ -105,15 +105,14 @@ def multiples(count: int, element_bytes: int) -> list[int]:
     """The factors of a distance from which addresses reach all rows below a number: each by one scale or as it is."""
     found = [1]
     for row in range(2, count):
-        if _scaled(row, found, element_bytes) is None:
+        if not any(_scaled(row, found, element_bytes)):
             found.append(row)
     return found
 
 
-def _scaled(row: int, among: list[int], element_bytes: int) -> tuple[int, int] | None:
-    """The factor that reaches a row, and the scale with which it does."""
-    return next(((m, row // m) for m in among
-                 if row == m or (row % m == 0 and row // m * element_bytes in SCALES)), None)
+def _scaled(row: int, among: list[int], element_bytes: int) -> Iterator[tuple[int, int]]:
+    """The factors that reach a row, each with the scale with which it does."""
+    return ((m, row // m) for m in among if row == m or (row % m == 0 and row // m * element_bytes in SCALES))
 
 
 def _rows(plan: Plan) -> Iterator[tuple[Place, NestLoop]]:
@@ -157,7 +156,7 @@ def row_pointer(plan: Plan, place: Place, at: Mapping[str, int]) -> str:
     terms, width = [_row(place)], _width(plan, place)
     for rows, loop in _rows(plan):
         if rows is place and (row := at.get(loop.name, 0)):
-            factor, scale = _scaled(row, multiples(loop.unroll, width), width) or (row, 1)
+            factor, scale = next(_scaled(row, multiples(loop.unroll, width), width))
             name = _multiple(place, loop, factor)
             terms.append(name if scale == 1 else f"{name} * {scale}")
     return " + ".join(terms)

@@ -131,9 +131,10 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
     writer = _Lines()
     writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
     writer.put(*_if_any(configure and f"{name}_configure();"))
+    collapsed = len(shared) - _first_shared(plan)
     for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
         how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
-        how += f" collapse({_shared_loops(plan)})" if _shared_loops(plan) > 1 else ""
+        how += f" collapse({collapsed})" if collapsed > 1 else ""
         writer.put(*_if_any(f"#pragma omp for {how} nowait" if at == _first_shared(plan) else ""))
         writer.open(head)
     arrays = joined_arguments(plan.match, joined, inside=True) if joined is not None else []

@@ -105,9 +105,10 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
 def _copied_input(match: Match, operand: str, source: Load, loops: list[NestLoop]) -> Place:
     """The buffer of an input that is copied element by element."""
     mine = [loop for loop in loops if uses(match, operand, loop)]
+    if rows := _in_rows(match, operand, source, loops):
+        return rows
     blocks = block_copy(match, operand, source, mine)
-    return _in_rows(match, operand, source, loops) or _smaller_window(match, operand, source, mine, blocks) \
-        or _packed(match, operand, mine, blocks)
+    return _smaller_window(match, operand, source, mine, blocks) or _packed(match, operand, mine, blocks)
 
 
 def _in_rows(match: Match, operand: str, source: Load, loops: list[NestLoop]) -> Place | None:

@@ -21,12 +21,16 @@ from polysched.tensorize.emission.plan import Plan, general_plan, make_plan
 from tests.tensorize.test_joining import TEXT, program_of
 
 
-@pytest.fixture(scope="module")
-def plan() -> Plan:
+def plan_of(unroll: tuple[int, int]) -> Plan:
     program = program_of(TEXT)
     assert program.general is not None
-    made = make_plan(program.match, emulated=False, unroll=(3, 2), target=host())
+    made = make_plan(program.match, emulated=False, unroll=unroll, target=host())
     return general_plan(made, program.general.match, emulated=False)
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return plan_of((3, 2))
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
@@ -55,8 +59,18 @@ def test_a_row_is_told_from_the_first_one(plan: Plan) -> None:
     assert row_pointer(plan, place, {loop.name: 0}) == f"ps_row_{place.operand}"
     assert row_pointer(plan, place, {loop.name: 1}).endswith(f"ps_step_{place.operand}_{loop.name}")
     assert any(f"ps_row_{place.operand} = {place.operand}" in line for line in row_pointers(plan))
-    assert [*row_multiples(plan), *unknown_steps(plan)]
+    assert [*row_multiples(plan)] == [], "the scales of addresses reach both rows"
+    assert [*unknown_steps(plan)] == [f'__asm__("" : "+r"(ps_step_{place.operand}_{loop.name}));']
     assert first_iteration(plan, loop) == f"{loop.name} * {loop.unroll} - ps_moved_{loop.name}"
+
+
+def test_multiples_that_addresses_do_not_form_are_computed_ahead() -> None:
+    plan = plan_of((7, 2))
+    (place,) = [p for p in plan.places if p.steps]
+    (loop,) = [x for x in plan.unrolled if plan.uses(place.operand, x)]
+    step = f"ps_step_{place.operand}_{loop.name}"
+    assert [*row_multiples(plan)] == [f"long {step}_{m} = {step} * {m};" for m in multiples(7, 4)[1:]]
+    assert row_pointer(plan, place, {loop.name: 6}) == f"ps_row_{place.operand} + {step}_3 * 2"
 
 
 def test_other_operands_have_their_strides_in_the_code(plan: Plan) -> None:

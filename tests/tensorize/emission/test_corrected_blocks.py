@@ -42,7 +42,7 @@ for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {
 #pragma endscop
 }
 """
-SHIFTED = TEXT.replace("A[i][k] * B[k][j]", "(A[i][k] - 7) * (B[k][j] + 3)").replace("char A", "char A").replace(
+SHIFTED = TEXT.replace("A[i][k] * B[k][j]", "(A[i][k] - 7) * (B[k][j] + 3)").replace(
     "signed char A", "unsigned char A")
 ENDED = """void f(int m, int n, int q, short O[m][n], signed char A[q][m], signed char B[q][n]) {
 #pragma scop

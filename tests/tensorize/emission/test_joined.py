@@ -29,7 +29,7 @@ def programs() -> dict[str, TensorizedProgram]:
         ("plain", TEXT), ("turned", TURNED), ("zero", ZERO), ("named", NAMED), ("wide", WIDE))}
 
 
-@pytest.mark.parametrize("unroll", [None, (3, 2), (1, 1)])
+@pytest.mark.parametrize("unroll", [None, (3, 2), (7, 2), (1, 1)])
 def test_every_size_is_that_of_numpy(unroll: tuple[int, int] | None, programs: dict[str, TensorizedProgram],
                                      tmp_path: Path) -> None:
     codes = {}

@@ -8,8 +8,9 @@ import pytest
 import polysched
 from polysched.scop import from_c_text
 from polysched.scop.expression import axis, build, compute, placeholder, sum
+from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
-from polysched.tiling.footprints.references import nest_references
+from polysched.tiling.footprints.references import in_straight_parts, nest_references, without_rims
 from polysched.tiling.footprints.strides import Stride
 from tests.scop_builder import build_scop
 from tests.tiling import kernels
@@ -158,3 +159,36 @@ def test_extents_of_one_at_the_end_hold_no_rows(shape: str, row_dim: int, row_el
     (reference,) = nest_references(scop, (scop.statements[0].name,), path_of(scop, scop.statements[0].name, "i"),
                                    {"n": 7})
     assert (reference.row_dim, reference.row_elements) == (row_dim, row_elements)
+
+
+@pytest.mark.parametrize(("subscript", "parts"), [
+    ("(i + 1) % n", ["{ [i] : 0 <= i < 99 }"]),                                          # not its last iteration
+    ("i < 2 ? n - 2 + i : i - 2", ["{ [i] : 2 <= i < 100 }"]),
+    ("2 * i < n ? 2 * i : 2 * i - n", ["{ [i] : 0 <= i < 50 }", "{ [i] : 50 <= i < 100 }"]),
+    ("n - 1 - i", ["{ [i] : 0 <= i < 100 }"]),
+])
+def test_parts_of_an_access_that_hardly_count_are_left_out(subscript: str, parts: list[str]) -> None:
+    scop = from_c_text(f"void f(int n, float x[n], float y[n]) {{\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
+                       f"y[i] = x[{subscript}];\n#pragma endscop\n}}\n")
+    (read,) = scop.statements[0].reads
+    found = [fix_parameters(part.relation.domain(), {"n": 100}).reset_tuple_id().coalesce()
+             for part in without_rims(read, {"n": 100})]
+    expected = [isl.Set.read_from_str(isl.DEFAULT_CONTEXT, part) for part in parts]
+    assert len(found) == len(expected)
+    assert all(any(a.is_equal(b) for b in found) for a in expected), found
+
+
+@pytest.mark.parametrize(("function", "parts"), [
+    ("i", 1), ("floor(i/2)", 1), ("i : 2i < N; S[i] -> [(N - 1 - i)] : 2i >= N", 2)])
+def test_a_ring_that_is_folded_flat_has_straight_halves(function: str, parts: int) -> None:
+    scop = build_scop([("S", "{ S[i] : 0 <= i < N }", ["{ S[i] -> A[i] }"], [])], "{ S[i] -> [i] }")
+    value, _, rest = function.partition(" ")
+    path = (isl.UnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, f"[N] -> {{ S[i] -> [({value})] {rest} }}"),)
+    found = in_straight_parts(scop.statement("S"), path)
+    assert len(found) == parts
+    whole = found[0].domain
+    for part in found[1:]:
+        assert whole.is_disjoint(part.domain)
+        whole = whole.union(part.domain)
+    assert whole.is_equal(scop.statement("S").domain)
+    assert all(part.accesses[0].relation.domain().is_equal(part.domain) for part in found if parts > 1)

@@ -80,6 +80,15 @@ def test_skewed_loops_have_edges_that_divide_each_other() -> None:
         assert all(b % a == 0 for a, b in pairwise(edges))
 
 
+@pytest.mark.parametrize(("coefficients", "skewed", "moves"), [
+    (((1, 0), (0, 1)), False, False), (((1, 1),), False, True), (((1, 0), (1, 0)), True, False),
+    (((1, 1), (0, 1)), True, True)])
+def test_tiles_move_on_over_a_line_without_being_skewed(
+        coefficients: tuple[tuple[int, ...], ...], skewed: bool, moves: bool) -> None:
+    nest = Nest(loops=("t", "i"), extents=(100, 300), references=(reference("A", coefficients),), parameters={})
+    assert (problems.is_skewed(nest), problems.moves_on(nest)) == (skewed, moves)
+
+
 def test_a_wavefront_has_enough_tiles_on_its_sides() -> None:
     made = problem(1000, parallel=(0,), wavefront=True, threads=4)
     for loop in (0, 1):
