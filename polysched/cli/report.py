@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             _write_all(arguments.pdf, _plots, results)
     if not arguments.quiet and STANDARD_OUTPUT not in (name, arguments.csv, arguments.json):
         for written in (name, arguments.csv, arguments.json, arguments.latex, arguments.pdf):
-            if written and written != STANDARD_OUTPUT:
+            if written:
                 print(written)
     return 0
 

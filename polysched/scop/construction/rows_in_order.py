@@ -122,11 +122,9 @@ def _are_neighbours(start: Access, end: Access) -> bool:
     """Whether two exact reads of one array of one dimension are of an element and the next."""
     if start.array != end.array or not (start.exact and end.exact) or start.relation.dim(isl.dim_type.out) != 1:
         return False
-    space = start.relation.range().get_space()
-    one = isl.Map.from_multi_aff(isl.MultiAff.identity_on_domain_space(space).set_at(
-        0, isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, 0).add_constant_val(
-            isl.Val.one(isl.DEFAULT_CONTEXT))))
-    return bool(start.relation.apply_range(one).is_equal(end.relation))
+    same = isl.MultiAff.identity_on_domain_space(start.relation.range().get_space())
+    following = same.set_at(0, same.get_at(0).add_constant_val(isl.Val.one(isl.DEFAULT_CONTEXT)))
+    return bool(start.relation.apply_range(isl.Map.from_multi_aff(following)).is_equal(end.relation))
 
 
 def _are_starts(scop: Scop, start: Access, first: Assign, low: Load) -> bool:
