@@ -171,7 +171,8 @@ class ScopFunction:
         except TypeError as error:
             raise UsageError(f"{self.scop.name}: {error}", hint=f"it takes {self.__signature__}") from None
         bound.apply_defaults()
-        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays})
+        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays},
+                          self.options.device)
         given = {p.name: bound.arguments[p.name] for p in self.scop.parameters if bound.arguments[p.name] is not None}
         for parameter in self.scop.parameters:
             if parameter.name in given:

@@ -1,14 +1,15 @@
 """NVIDIA tensor cores: WMMA 16x16x16 (16x16x8 for tf32) and MMA 16x8x16 (16x8x8), one instruction per warp.
 
-The C is CUDA device code for clang, which has WMMA as builtins and needs no CUDA toolkit.  The fragments of MMA are
+The C is CUDA device code with PTX inside, which clang compiles without a CUDA toolkit.  The fragments of MMA are
 documented (PTX ISA, 9.7.14.5): with g = lane / 4 and t = lane % 4, a lane holds rows g and g + 8 and the columns from
-t times what fills 32 bits.
+t times what fills 32 bits.  Those of WMMA are not: `nvidia_wmma`.
 
 The order and rounding of the inner additions are not documented (PTX ISA, mma: "accumulation order is unspecified");
 the text adds in increasing k with one rounding each, and a match reports the reassociation like any other.
 """
 
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.intrinsics.nvidia_wmma import ALIGNMENT, BY_NAME, RESULTS
 
 ISA = Isa(name="nvidia_mma", machine="cuda", manual="PTX ISA 8.x", compilers=("clang-19", "clang"),
           flags=("-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib"),
@@ -19,15 +20,6 @@ _VALUE = {"f16": "f16_to_f32({})", "bf16": "bf16_to_f32({})", "float": "f32_to_t
 _BYTES = {"": 2, "_bf16": 2, "_tf32": 4, "_s8": 1, "_u8": 1}
 _PTX = {"": "f32.f16.f16.f32", "_bf16": "f32.bf16.bf16.f32", "_tf32": "f32.tf32.tf32.f32",
         "_s8": "s32.s8.s8.s32", "_u8": "s32.u8.u8.s32"}
-# per kind: prefix and suffix of the loads of A and B with their registers; load and store of C; the product
-_WMMA = {"": ("__hmma_m16n16k16_ld_{x}", 8, "__hmma_m16n16k16_{ls}_c_f32", "__hmma_m16n16k16_mma_f32f32"),
-         "_bf16": ("__mma_bf16_m16n16k16_ld_{x}", 4, "__hmma_m16n16k16_{ls}_c_f32", "__mma_bf16_m16n16k16_mma_f32"),
-         "_tf32": ("__mma_tf32_m16n16k8_ld_{x}", 4, "", "__mma_tf32_m16n16k8_mma_f32"),
-         "_s8": ("__imma_m16n16k16_ld_{x}_s8", 2, "", "__imma_m16n16k16_mma_s8"),
-         "_u8": ("__imma_m16n16k16_ld_{x}_u8", 2, "", "__imma_m16n16k16_mma_u8")}
-_RESULT = {"_tf32": ("__mma_tf32_m16n16k8_ld_c", "__mma_m16n16k8_st_c_f32"),
-           "_s8": ("__imma_m16n16k16_ld_c", "__imma_m16n16k16_st_c_i32")}
-_RESULT["_u8"] = _RESULT["_s8"]
 
 
 def _fragment(element: str, count: int, load: str, store: str = "") -> Register:
@@ -36,22 +28,20 @@ def _fragment(element: str, count: int, load: str, store: str = "") -> Register:
 
 
 def _operands(result: Register, left: Register, right: Register) -> tuple[Operand, ...]:
-    return tuple(Operand(name=n, register=r, mode=LoadMode.TILE, alignment_bytes=32,
-                         stride="leading dimension a multiple of 16 bytes")
+    return tuple(Operand(name=n, register=r, mode=LoadMode.TILE, alignment_bytes=ALIGNMENT,
+                         stride=f"leading dimension a multiple of {ALIGNMENT} bytes")
                  for n, r in zip("CAB", (result, left, right), strict=True))
 
 
-def _wmma(kind: str) -> tuple[tuple[Operand, ...], str]:
+def _wmma(name: str) -> tuple[tuple[Operand, ...], str]:
     """Fragments of WMMA: which lane holds what is up to the hardware."""
-    load, count, result, product = _WMMA[kind]
-    floats = _TYPES[kind][1] == "float"
-    get, put = _RESULT.get(kind, (result.format(ls="ld"), result.format(ls="st")))
-    whole, element = ("float", "float") if floats else ("int", "int")
-    inputs = [_fragment("int", count, f"{load.format(x=x)}({{register}}.v, (const int *)({{pointer}}), "
-                        f"({{stride}}) / {_BYTES[kind]}, 0);") for x in "ab"]
-    kept = _fragment(element, 8, f"{get}({{register}}.v, (const {whole} *)({{pointer}}), ({{stride}}) / 4, 0);",
-                     f"{put}(({whole} *)({{pointer}}), {{register}}.v, ({{stride}}) / 4, 0);")
-    return _operands(kept, *inputs), f"{product}({{C}}.v, {{A}}.v, {{B}}.v, {{C}}.v, 0, 0);"
+    own = BY_NAME[name]
+    element, held = "float" if own.results == "f32" else "int", "{register}.v"
+    rows = f"({{stride}}) / {own.operand_bytes}"
+    inputs = [_fragment("int", own.registers, own.load(x, held, "{pointer}", rows)) for x in "ab"]
+    kept = _fragment(element, RESULTS, own.load("c", held, "{pointer}", "({stride}) / 4"),
+                     own.store(held, "{pointer}", "({stride}) / 4"))
+    return _operands(kept, *inputs), own.product("{C}.v", "{A}.v", "{B}.v")
 
 
 def _mma(k: int, kind: str) -> tuple[tuple[Operand, ...], str]:
@@ -87,7 +77,7 @@ def _unit(m: int, n: int, k: int, kind: str) -> Intrinsic:
     name = f"mma_{m}x{n}x{k}{kind}"
     a, b = (_VALUE.get(element, "{}").format(x) for x in ("A[i][k]", "B[k][j]"))
     update = f"C[i][j] = fma_f32({a}, {b}, C[i][j]);" if accumulator == "float" else f"C[i][j] += {a} * {b};"
-    operands, template = _wmma(kind) if n == 16 else _mma(k, kind)
+    operands, template = _wmma(name) if n == 16 else _mma(k, kind)
     return Intrinsic(
         name=name, isa=ISA, operands=operands, template=template,
         section="9.7.14, Warp Level Matrix Instructions",
@@ -114,7 +104,10 @@ MMA_16X8X16_U8 = _unit(16, 8, 16, "_u8")
 
 BY_KIND = {"int8": (MMA_16X8X16_S8, MMA_16X8X16_U8), "float16": (MMA_16X8X16,), "bfloat16": (MMA_16X8X16_BF16,),
            "tf32": (MMA_16X8X8_TF32,)}
-"""Those whose fragments are documented, by the type of their operands."""
+"""MMA by the type of the operands: the fragments are documented."""
+WMMA_BY_KIND = {"int8": (MMA_16X16X16_S8, MMA_16X16X16_U8), "float16": (MMA_16X16X16,),
+                "bfloat16": (MMA_16X16X16_BF16,), "tf32": (MMA_16X16X8_TF32,)}
+"""WMMA by the type of the operands."""
 
 ALL = (MMA_16X16X16, MMA_16X16X16_BF16, MMA_16X16X8_TF32, MMA_16X16X16_S8, MMA_16X16X16_U8,
        MMA_16X8X16, MMA_16X8X16_BF16, MMA_16X8X8_TF32, MMA_16X8X16_S8, MMA_16X8X16_U8)
