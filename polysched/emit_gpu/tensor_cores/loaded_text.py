@@ -14,7 +14,7 @@ from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, function_n
 from polysched.gpu.limits import LIMITS
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics.nvidia_wmma import ALIGNMENT, BY_NAME, COLUMN, RESULTS, ROW
+from polysched.tensorize.intrinsics.nvidia_mma import COLUMN, ROW, WMMA_ALIGNMENT, WMMA_BY_NAME, WMMA_RESULTS
 
 WAIT = "__syncwarp();"
 
@@ -25,7 +25,7 @@ def functions_text(intrinsic: Intrinsic) -> str:
     The right operand has its columns in rows of shared memory.
     """
     name, shape = function_name(intrinsic), intrinsic.name.removeprefix("mma_")
-    text = BY_NAME[intrinsic.name]
+    text = WMMA_BY_NAME[intrinsic.name]
     sums = "float" if intrinsic.output.dtype == FLOAT32 else "int"
     loads = [_function(f"{name}_load_{x}", f"{element} *fragment, const void *from, int stride",
                        text.load(x, "fragment", "from", "stride", layout),
@@ -47,14 +47,14 @@ def _function(name: str, parameters: str, asm: str, on_cpu: str) -> str:
 class LoadedTensorPrinter(TensorPrinter):
     """Prints what a block computes by WMMA."""
 
-    sum_registers: ClassVar[int] = RESULTS
+    sum_registers: ClassVar[int] = WMMA_RESULTS
 
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles, and rows of results for each warp, where loads and stores of fragments may begin."""
         product = loops.product
         warps, words = product.warps[0] * product.warps[1], product.piece_bytes // WORD
         lines = [*super().declared(loops), f"__shared__ unsigned {self._pieces}[{warps}][{product.rows}][{words}];"]
-        return [line.replace("__shared__", f"__shared__ __align__({ALIGNMENT})", 1) for line in lines]
+        return [line.replace("__shared__", f"__shared__ __align__({WMMA_ALIGNMENT})", 1) for line in lines]
 
     def lane_row(self, lane: str) -> str:
         """Nothing: all lanes have the rows of their warp."""
@@ -70,7 +70,7 @@ class LoadedTensorPrinter(TensorPrinter):
         bytes_of = self.body.scop.array(loops.left.operand.array).dtype.bytes
         words, stride = product.sums * bytes_of // WORD, product.row_bytes // bytes_of
         first, down, across, left, right = map(fresh, ("first", "down", "across", "left", "right"))
-        registers, name = BY_NAME[product.intrinsic.name].registers, function_name(product.intrinsic)
+        registers, name = WMMA_BY_NAME[product.intrinsic.name].registers, function_name(product.intrinsic)
         return [
             f"for (int {first} = 0; {first} < {self.row_bytes(loops) // WORD}; {first} += {words}) {{", *indented([
                 f"unsigned {left}[{counts[0]}][{registers}], {right}[{counts[1]}][{registers}];",
