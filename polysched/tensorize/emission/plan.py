@@ -112,7 +112,8 @@ def block_cases(plan: Plan) -> tuple[tuple[str, Plan], ...]:
         rest = 0 if is_general(loop.count) else loop.count % loop.unroll   # then inputs are packed
         if loop.group < 0 and rest and any(plan.uses(p.operand, loop) for p in inputs):
             blocks = loop.count // loop.unroll
-            whole, last = replace(loop, count=loop.count - rest), replace(loop, count=rest, unroll=rest, tile=0)
+            whole = replace(loop, count=loop.count - rest)
+            last = replace(loop, count=rest, unroll=rest, tile=0, first=whole.count)
             moved = tuple(replace(p, base=p.base + blocks * p.block_strides[loop.name])
                           if plan.uses(p.operand, loop) else p for p in plan.places)
             inside = f"{loop.name} < {blocks}"
