@@ -31,7 +31,7 @@ class ParametricFragment(Fragment):
     relations: Mapping[str, isl.Map]
 
     @property
-    def is_box(self) -> bool:   # type: ignore[override]
+    def is_box(self) -> bool:
         """Sampling, which would ask for this, proves nothing about all sizes."""
         return False
 
