@@ -1,126 +1,106 @@
-"""Kinds of matches that hold for sizes that only the running program knows: NumPy computes what one function does."""
-
-from __future__ import annotations
+"""Tables, sums from zero and several results without sizes: one function for all of them, beside the original."""
 
 import ctypes
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.pipeline import transform_file
+from polysched.pipeline import analysed, transform_file
 from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
+from polysched.target import find_compiler, host
+from polysched.tensorize.decision import decide
 from polysched.tensorize.options import TensorizeOptions
-from tests.tensorize.imagined_units import DESCRIBED
-from tests.tensorize.test_any_size import loaded
+from tests.tensorize.test_kinds_in_files import USERS
 
-Arrays = dict[str, np.ndarray]
-SIZES = ((1, 1), (2, 3), (3, 2), (4, 8), (8, 4), (7, 9), (16, 17), (37, 41), (64, 33), (130, 5))
-ROWS, SUM = "for (int i = 0; i < m; i++) ", "for (int k = 0; k < n; k++) "
-TYPES = {"int32_t": np.int32, "int16_t": np.int16, "float": np.float32}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A unit, a program, and what this leaves in its first array.
-
-    Parameters
-    ----------
-    operands : of the unit; what their letters are follows.
-    arrays : of the program, each with its type and its extents over m and n.
-    """
-
-    operands: str
-    semantics: str
-    arrays: dict[str, tuple[str, str]]
-    body: str
-    wanted: Callable[[Arrays, int, int], np.ndarray]
-
-
-def wide(x: np.ndarray) -> np.ndarray:
-    return x.astype(np.int32)
+PROGRAMS = {   # instruction: parameters behind `int m, int n`, body, shapes of the arrays
+    "vpshufb": ("uint8_t A[n], uint8_t B[n], uint8_t X[16]", "for (int i = 0; i < n; i++) A[i] = X[B[i] & 15];"),
+    "vpermd": ("int32_t A[m][n], int32_t B[m][n], int32_t X[8]",
+               "for (int p = 0; p < m; p++) for (int i = 0; i < n; i++) A[p][i] = X[B[p][i] & 7];"),
+    "dots": ("int32_t A[m][n], int8_t B[m][8], int8_t C[n][8]",
+             "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) { A[i][j] = 0; "
+             "for (int k = 0; k < 8; k++) A[i][j] += B[i][k] * C[j][k]; }"),
+    "compare_exchange_ub_avx2": (
+        "uint8_t A[n], uint8_t B[n]",
+        "for (int i = 0; i < n; i++) { uint8_t a = A[i], b = B[i]; A[i] = a < b ? a : b; B[i] = a < b ? b : a; }"),
+    "compare_exchange_sd_avx2": (
+        "int32_t A[m][n], int32_t B[m][n], int32_t C[n]",
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) A[i][j] = C[j] > B[i][j] ? C[j] : B[i][j];\n"
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) B[i][j] = C[j] < B[i][j] ? C[j] : B[i][j];"),
+    "complex_i32_avx2": (
+        "int32_t A[n], int32_t B[n], int32_t C[n], int32_t D[n], int32_t E[n], int32_t F[n]",
+        "for (int i = 0; i < n; i++) { F[i] += A[i] * D[i] + B[i] * C[i]; E[i] += A[i] * C[i] - B[i] * D[i]; }")}
+SHIFTED = ("uint8_t A[n + m], uint8_t B[n], uint8_t L[n]",   # in one loop, later minima would read what is written
+           "for (int i = 0; i < n; i++) L[i] = A[i] < B[i] ? A[i] : B[i];\n"
+           "for (int i = 0; i < n; i++) A[i + m] = A[i] < B[i] ? B[i] : A[i];")
+VERIFIED = ("vpshufb", "complex_i32_avx2")   # its check runs, too; it takes a second or two
+SIZES = [(2, 2), (3, 40), (7, 33), (23, 11), (1, 5), (9, 1), (16, 64), (5, 129)]
 
 
-def in_order(x: Arrays, m: int, n: int) -> np.ndarray:
-    """Every addition is rounded, from the first one on."""
-    total = x["C"].copy()
-    for k in range(n):
-        total = total + x["A"][:, k] * x["B"][k]
-    return total
-
-
-ROW = "int32_t Y[4], const int16_t X[4], const int16_t W[4]", "for (int i = 0; i < 4; i++) Y[i] += X[i] * W[i];"
-DOT = ("int32_t Y[4], const int16_t X[4][2], const int16_t W[4][2]",
-       "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i][k] * W[i][k];")
-WINDOW = ("int32_t Y[4], const int16_t X[5], const int16_t W[2]",
-          "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i + k] * W[k];")
-FLOATS = ("float Y[4], const float X[4][2], const float W[2]",
-          "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] = Y[i] + X[i][k] * W[k];")
-BUTTERFLY = ("int32_t P[4], int32_t Q[4]",
-             "for (int i = 0; i < 4; i++) { int t = P[i]; P[i] = t + Q[i]; Q[i] = t - Q[i]; }")
-MATRIX = {"C": ("int32_t", "m"), "A": ("int16_t", "m, n"), "B": ("int16_t", "n")}
-KINDS = {
-    "partial sums in lanes": Kind(
-        *DOT, {"C": ("int32_t", "1"), "A": ("int16_t", "n"), "B": ("int16_t", "n")}, SUM + "C[0] += A[k] * B[k];",
-        lambda x, m, n: x["C"] + wide(x["A"]) @ wide(x["B"])),
-    "operands of iterators": Kind(
-        *ROW, MATRIX, ROWS + SUM + "C[i] += A[i][k] * ((k & 3) + 1);",
-        lambda x, m, n: x["C"] + wide(x["A"]) @ ((np.arange(n, dtype=np.int32) & 3) + 1)),
-    "operands of sizes": Kind(
-        *ROW, MATRIX, ROWS + SUM + "C[i] += A[i][k] * (int16_t)(B[k] + m);",
-        lambda x, m, n: x["C"] + wide(x["A"]) @ wide((wide(x["B"]) + m).astype(np.int16))),
-    "windows": Kind(
-        *WINDOW, {"C": ("int32_t", "m"), "A": ("int16_t", "m + 1"), "B": ("int16_t", "2")},
-        ROWS + "for (int r = 0; r < 2; r++) C[i] += A[i + r] * B[r];",
-        lambda x, m, n: x["C"] + wide(x["A"][:-1]) * x["B"][0] + wide(x["A"][1:]) * x["B"][1]),
-    "sums in order": Kind(
-        *FLOATS, {"C": ("float", "m"), "A": ("float", "m, n"), "B": ("float", "n")},
-        ROWS + SUM + "C[i] = C[i] + A[i][k] * B[k];", in_order),
-    "results in one array": Kind(
-        *BUTTERFLY, {"P": ("int32_t", "2 * m")},
-        ROWS + "{ int t = P[2 * i]; P[2 * i] = t + P[2 * i + 1]; P[2 * i + 1] = t - P[2 * i + 1]; }",
-        lambda x, m, n: np.stack([x["P"][::2] + x["P"][1::2], x["P"][::2] - x["P"][1::2]], 1).ravel()),
-}
-
-
-def transformed(kind: Kind, folder: Path) -> str:
-    """The C of the program, with the unit for all sizes."""
-    names = [part.split("[")[0].split()[-1] for part in kind.operands.split(",")]
-    (folder / "units.py").write_text(DESCRIBED.format(parameters=kind.operands, body=kind.semantics,
-                                                      names="".join(names)))
-    declared = [f"{t} {name}{''.join(f'[{e}]' for e in extents.split(', '))}"
-                for name, (t, extents) in kind.arrays.items()]
-    (folder / "program.c").write_text(
-        "#include <stdint.h>\n#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
-        f"void program(int m, int n, {', '.join(declared)}) {{\n#pragma scop\n{kind.body}\n#pragma endscop\n}}\n")
+def written(folder: Path, unit: str, parameters: str, body: str) -> tuple[str, str]:
+    """The file before and behind the transformation."""
+    text = f"#include <stdint.h>\nvoid f(int m, int n, {parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (folder / "program.c").write_text(text)
+    (folder / "units.py").write_text(USERS)
+    wanted = TensorizeOptions(intrinsic=unit, files=(str(folder / "units.py"),))
     done = transform_file(folder / "program.c", PipelineOptions(
-        verify_instructions="never", tensorize=TensorizeOptions(intrinsic="unit", files=(str(folder / "units.py"),))))
-    assert "by unit */" in done.text, done.regions[0].instructions
-    return done.text
+        scheduler="original", tile="off", verify_instructions="auto" if unit in VERIFIED else "never",
+        tensorize=wanted))
+    return text, done.text
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_one_function_for_all_sizes(name: str, tmp_path: Path) -> None:
-    kind, ran = KINDS[name], 0
-    text = transformed(kind, tmp_path)
-    text = re.sub(r"    if \(!\([^;]*\(double\)[^;]* >= [^;]*\)\) return 0;\n", "", text)   # whether or not it pays
-    asked = re.search(r"&& (polysched_\w+_fits)\(([^;{]*)\)\) \{|if \((polysched_\w+_fits)\(([^;{]*)\)\) \{", text)
-    assert asked is not None
-    fits, sizes = (asked[1], asked[2]) if asked[1] else (asked[3], asked[4])
-    library = loaded(text.replace("static int polysched_", "int polysched_"), tmp_path)
-    chooser = np.random.default_rng(11)
+@pytest.mark.parametrize("unit", PROGRAMS)
+def test_every_size_computes_what_it_did(unit: str, tmp_path: Path) -> None:
+    parameters, body = PROGRAMS[unit]
+    texts = written(tmp_path, unit, parameters, body)
+    assert f" by {unit} */" in texts[1]
+    compare(texts, parameters, tmp_path)
+
+
+def test_statements_whose_order_a_size_decides_are_not_computed_at_once(tmp_path: Path) -> None:
+    """At sizes with n <= m nothing would change its order."""
+    scop = from_c_text(f"#include <stdint.h>\nvoid f(int m, int n, {SHIFTED[0]}) {{\n#pragma scop\n{SHIFTED[1]}\n"
+                       "#pragma endscop\n}\n")
+    prepared = analysed(scop, for_instructions=True).dependences.scop
+    options = TensorizeOptions(intrinsic="compare_exchange_ub_avx2", samples={"n": 32, "m": 64})
+    assert decide(prepared, options, host()).program is None
+
+
+def compare(texts: tuple[str, str], parameters: str, tmp_path: Path) -> None:
+    """Both files at every size."""
+    libraries = []
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.c").write_text(text)
+        done = find_compiler().run(["-O1", "-fwrapv", "-w", "-shared", "-fPIC", str(tmp_path / f"{number}.c"), "-o",
+                                    str(tmp_path / f"{number}.so"), "-lm"])
+        assert not done.returncode, done.stderr
+        libraries.append(ctypes.CDLL(str(tmp_path / f"{number}.so")))
     for m, n in SIZES:
-        arrays: Arrays = {}
-        for array, (dtype, extents) in kind.arrays.items():
-            shape = eval(f"({extents},)", {"m": m, "n": n})
-            drawn = chooser.integers(-(1 << 15), 1 << 15, shape)
-            arrays[array] = (drawn / 1000 if dtype == "float" else drawn).astype(TYPES[dtype])
-        with np.errstate(over="ignore"):
-            wanted = kind.wanted(arrays, m, n)
-        library.program(m, n, *(ctypes.c_void_p(x.ctypes.data) for x in arrays.values()))
-        np.testing.assert_array_equal(next(iter(arrays.values())), wanted, err_msg=f"{m} {n}")
-        ran += getattr(library, fits)(*({"m": m, "n": n}[x] for x in re.findall(r"\(([mn])\)", sizes)))
-    assert ran >= len(SIZES) - 3   # the unit computes all but those of an extent of 1, or 2
+        chooser, arrays = np.random.default_rng(m * n), []
+        for parameter in parameters.split(", "):
+            kind, shown = parameter.split(" ")
+            shape = [{"m": m, "n": n}.get(e) or int(e) for e in shown.replace("]", "").split("[")[1:]]
+            ends = np.iinfo(dtype := np.dtype(kind.removesuffix("_t")))
+            arrays.append(chooser.integers(ends.min, ends.max, shape, dtype=dtype, endpoint=True))
+        results = []
+        for library in libraries:
+            own = [a.copy() for a in arrays]
+            library.f(m, n, *(ctypes.c_void_p(a.ctypes.data) for a in own))
+            results.append(own)
+        for before, after in zip(*results, strict=True):
+            np.testing.assert_array_equal(after, before, err_msg=f"{m} {n}")
+
+
+@pytest.mark.parametrize(("unit", "old", "new", "why"), [
+    ("vpshufb", "uint8_t X[16]", "uint8_t X[n]", "the size of the table X is not known"),
+    ("dots", "k < 8", "k < m", "one execution holds a whole sum, and the length of k is not known")])
+def test_what_a_size_decides_is_said(unit: str, old: str, new: str, why: str, tmp_path: Path) -> None:
+    parameters, body = (text.replace(old, new) for text in PROGRAMS[unit])
+    (tmp_path / "units.py").write_text(USERS)
+    scop = from_c_text(f"#include <stdint.h>\nvoid f(int m, int n, {parameters}) {{\n#pragma scop\n{body}\n"
+                       "#pragma endscop\n}\n")
+    prepared = analysed(scop, for_instructions=True).dependences.scop
+    made = decide(prepared, TensorizeOptions(intrinsic=unit, files=(str(tmp_path / "units.py"),)), host())
+    assert made.program is None
+    assert why in " ".join(made.reasons)

@@ -43,6 +43,11 @@ def worth_gathering(plan: Plan, operand: str) -> str:
     return worth_from(plan.place(operand).elements, parallel_elements(match))
 
 
+def shared_loop(plan: Plan, operand: str) -> list[str]:
+    """The pragma that shares a loop over the buffer among threads; none where these are not worth it."""
+    return [SHARED] if plan.parallel and worth_gathering(plan, operand) != NEVER else []
+
+
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     """Loops over the buffer; `copy` sees `ps_at`, `ps_from_at` and `ps_inside`."""
     match, place = plan.match, plan.place(operand)
@@ -52,8 +57,7 @@ def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
     for g in groups:
         yield from _table(match, g, _tile(mine, g), steps)
-    if plan.parallel and worth_gathering(plan, operand) != NEVER:
-        yield f"{SHARED} nowait"
+    yield from (f"{pragma} nowait" for pragma in shared_loop(plan, operand))
     depth, terms = 0, [str(first_element(match, held)), *moving_terms(match, held)]
 
     def line(text: str) -> str:

@@ -258,19 +258,29 @@ def _elements(plan: Plan, joined: Joined, part: JoinedStatement | None, *, whole
     """The loops over the registers of a block and their elements."""
     output, ends = plan.match.intrinsic.output, part is not None and part.ends
     apart, _ = buffer_distances(plan, output.name) if ends else _start_distances(plan, joined)
-    unrolled = [loop for loop in unrolled_loops(plan, output.name) if loop.name in apart]
+    unrolled = _told_apart(plan, apart)
     names = [loop.name for loop in unrolled]
-    terms = [BLOCK, *(f"ps_u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
-    constant, kind = "const " if ends else "", operand_type(plan, output.name)
     tests = [] if whole else [*_tests(plan, names)]
     iterators = [*_iterators(plan, _variables(plan.match, joined, part), names)]
-    ahead = [f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};", *(line for _, line in tests),
+    ahead = [_tile(plan, unrolled, apart, constant="const " if ends else ""), *(line for _, line in tests),
              *(text for in_lanes, text in iterators if not in_lanes)]
     rows = [(f"ps_u_{loop.name}", loop.unroll) for loop in unrolled]
     lanes = [(f"{LANE}{at}", int(extent)) for at, extent in enumerate(output.shape)]
     inner = [*(text for in_lanes, text in iterators if in_lanes),
              _guarded(plan.match, joined, part, [test for test, _ in tests])]
     yield from nested(rows, [*ahead, *nested(lanes, inner, 0)], 2)
+
+
+def _told_apart(plan: Plan, apart: Mapping[str, int]) -> list[NestLoop]:
+    """The unrolled loops that tell registers of a buffer apart."""
+    return [loop for loop in unrolled_loops(plan, plan.match.intrinsic.output.name) if loop.name in apart]
+
+
+def _tile(plan: Plan, unrolled: Sequence[NestLoop], apart: Mapping[str, int], *, constant: str) -> str:
+    """The declaration of one register's elements in a block."""
+    terms = [BLOCK, *(f"ps_u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
+    kind = operand_type(plan, plan.match.intrinsic.output.name)
+    return f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};"
 
 
 def _variables(match: Match, joined: Joined, part: JoinedStatement | None) -> dict[str, str]:

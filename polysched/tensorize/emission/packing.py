@@ -19,7 +19,7 @@ from polysched.target import Target
 from polysched.tensorize.description.emulator import expression_c
 from polysched.tensorize.description.semantics import C_NAMES, Element
 from polysched.tensorize.emission.copy_c import copy_loops, worth_threads
-from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable, worth_gathering
+from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable, shared_loop, worth_gathering
 from polysched.tensorize.emission.nest import (
     NestLoop,
     argument_name,
@@ -206,7 +206,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     def put(text: str) -> None:
         lines.append("    " * depth + text)
 
-    lines += [SHARED] if plan.parallel and worth_gathering(plan, operand) != NEVER else []
+    lines += shared_loop(plan, operand)
     for loop in mine:
         put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
         depth += 1

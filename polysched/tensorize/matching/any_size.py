@@ -125,7 +125,7 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_values(match, loops, conditions)
     _prove_order(match, dependences, context, unknown)
-    _prove_places(match, dependences, domain, context, unknown)
+    _prove_places(match, dependences, loops, domain, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
@@ -396,13 +396,13 @@ def _prove_values(match: Match, loops: Sequence[SoftwareLoop], conditions: Condi
             conditions.require(f"{loop.lower} >= {low} && {loop.lower + loop.extent - 1} <= {high}")
 
 
-def _prove_places(match: Match, dependences: Dependences, domain: isl.Set, context: isl.Set,
-                  unknown: Sequence[str]) -> None:
+def _prove_places(match: Match, dependences: Dependences, loops: tuple[SoftwareLoop, ...], domain: isl.Set,
+                  context: isl.Set, unknown: Sequence[str]) -> None:
     """Elements that instances share are one element at every size, and sums that keep their order keep it."""
     fragment, sizes = match.fragment, match.fragment.sizes
     relations = {a.reference: over(a.relation, sizes, unknown).intersect_domain(domain)
                  for a in fragment.statement.accesses}
-    there = at_all_sizes(match, domain, relations)
+    there = at_all_sizes(fragment, loops, domain, relations)
     own = [over(p.relation, sizes, unknown).intersect_params(context) for p in dependences.pairs
            if p.source == p.sink == fragment.statement.name]
     if why := several_elements(match, there) or changed_order(match, there, own):

@@ -15,7 +15,7 @@ from polysched.tensorize.matching.encoding import grouped
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
 from polysched.tensorize.proofs.sum_order import reordered, runs_in_order
-from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.sizes import is_general
 
 
@@ -25,9 +25,11 @@ class ParametricFragment(Fragment):
 
     Parameters
     ----------
+    given : the loops, whose least values and extents may be known at run time only; `loops` has those of the samples.
     relations : of its accesses, on this domain.
     """
 
+    given: tuple[SoftwareLoop, ...]
     relations: Mapping[str, isl.Map]
 
     @property
@@ -40,19 +42,20 @@ class ParametricFragment(Fragment):
         return self.relations[reference]
 
 
-def at_all_sizes(match: Match, domain: isl.Set, relations: Mapping[str, isl.Map]) -> ParametricFragment:
+def at_all_sizes(fragment: Fragment, given: tuple[SoftwareLoop, ...], domain: isl.Set,
+                 relations: Mapping[str, isl.Map]) -> ParametricFragment:
     """The fragment of a match for all sizes, as isl is asked about it."""
-    fragment = match.fragment
     return ParametricFragment(
         scop=fragment.scop, statement=fragment.statement, sizes=fragment.sizes, domain=domain, loops=fragment.loops,
-        target=fragment.target, update=fragment.update, others=fragment.others, relations=relations)
+        target=fragment.target, update=fragment.update, others=fragment.others, given=given, relations=relations)
 
 
-def unknown_digits(match: Match) -> str:
+def unknown_digits(match: Match, fragment: ParametricFragment) -> str:
     """Why tiles and lanes are no affine functions of the iterations at all sizes; "" where they are."""
+    loops = {loop.name: loop for loop in fragment.given}
     for members in match.loops:
         for at, name in enumerate(members):
-            loop = match.fragment.loop(name)
+            loop = loops[name]
             if is_general(loop.lower) or (at and is_general(loop.extent)):
                 return f"where loop {name} begins, or how long it is, tells lanes apart and is not known"
     return ""
@@ -62,7 +65,7 @@ def several_elements(match: Match, fragment: ParametricFragment) -> str:
     """Why a place of an operand that instances share would need several elements at some size; "" where none does."""
     if not any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands):
         return ""
-    if why := unknown_digits(match):
+    if why := unknown_digits(match, fragment):
         return why
     check = Correspondence(fragment, match.intrinsic, grouped(match.intrinsic, match.groups), adds_up=match.overlapping)
     refusal = check.refusal(match.contents, match.loops)
@@ -81,7 +84,7 @@ def changed_order(match: Match, fragment: ParametricFragment, own: Sequence[isl.
         return ""
     if not runs_in_order(match.intrinsic):
         return "sums keep their order"
-    if why := unknown_digits(match):
+    if why := unknown_digits(match, fragment):
         return why
     groups, equal = grouped(match.intrinsic, match.groups), frozenset[str]() if match.overlapping else frozenset(told)
     refusal = reordered(fragment, match.intrinsic, own, groups, match.loops, equal=equal)

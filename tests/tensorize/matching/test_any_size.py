@@ -100,7 +100,7 @@ def test_operands_of_iterators_have_their_types_or_bounds() -> None:
         conditions = for_all_sizes(made, dependences, ("n",)).conditions.texts
         assert any("<= 18" in text for text in conditions) is bounded   # the sample has 19 rows
     made, dependences = found(head, ROWS + "for (int k = 0; k < 40; k++) C[i] += A[i][k] * (k + n);")
-    with pytest.raises(NotGeneralError, match="the values of operand [XW] depend on the sizes"):
+    with pytest.raises(NotGeneralError, match=r"the values of operand [XW] depend on the sizes"):
         for_all_sizes(made, dependences, ("n",))
 
 
