@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.errors import UsageError
@@ -63,7 +64,7 @@ class EmitOptions(OneLine):
     last_cache_bytes: int = 0
     vector_registers: int | None = None
     target: Target = field(default_factory=Target)
-    max_operations: int = 4_000_000
+    max_operations: int = LIMITS.loop_operations
     verify_passes: bool = False
     preemptible: bool = False
 
@@ -124,6 +125,7 @@ class CSource(Shown):
     kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     pays : the sizes for which it is not the original code that runs, in C; empty for all.
+    approximated : functions of math.h that the text computes by code of its own, to within 4 units in the last place.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
     """
@@ -138,6 +140,7 @@ class CSource(Shown):
     preamble: str = ""
     kept: bool = False
     pays: str = ""
+    approximated: tuple[str, ...] = ()
     prologue: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -159,6 +162,11 @@ class CSource(Shown):
     def _repr_html_(self) -> str:
         html: str = provided("emit_c", "CSource._repr_html_")(self)
         return html
+
+
+def approximated_of(parts: Iterable[CSource]) -> tuple[str, ...]:
+    """The functions of a region of several parts that are computed by code of their own."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.approximated))
 
 
 def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:

@@ -20,6 +20,7 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
+from polysched.kernel.newest import Newest
 from polysched.kernel.passed_values import address_of, buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import C_BY_NAME
@@ -56,7 +57,7 @@ class CFileFunction:
         self._address = getattr(library, f"polysched_address_{self.__name__}")
         self._address.restype = ctypes.c_void_p
         self._library = library
-        self._fitting: set[object] = set()
+        self._fitting: Newest[object, None] = Newest(MOST_SHAPES)
         self._inferable = {e for a in self._described.arguments for e in a.extents if e is not None} & {
             a.name for a in self._described.arguments if a.kind == ParameterKind.INTEGER.value}
 
@@ -98,11 +99,7 @@ class CFileFunction:
         integers = {a.name: int(values[a.name]) for a in self._described.arguments
                     if a.kind == ParameterKind.INTEGER.value}
         key = (tuple(integers.items()), tuple((n, v.shape) for n, v in arrays.items()))
-        if key not in self._fitting:
-            self._check_sizes(integers, arrays)
-            if len(self._fitting) >= MOST_SHAPES:
-                self._fitting.clear()
-            self._fitting.add(key)
+        self._fitting.find_or_make(key, lambda: self._check_sizes(integers, arrays))
         buffers = {name: buffer(value) for name, value in arrays.items()}
         result = self._run(values, buffers)
         for argument in self._described.arguments:
