@@ -39,7 +39,7 @@ class EmitOptions(OneLine):
         of these only.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
-    last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
+    last_cache_bytes : of the last cache; arrays may be stored past it (`nontemporal_stores`). 0 where nothing is known.
     vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
     target : what the machine's caches hold, what a core does per cycle, and what things cost.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.

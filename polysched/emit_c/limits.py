@@ -111,7 +111,7 @@ class EmitLimits:
     most_rounds: int = constant(
         3, unit="quotients", source="of a subscript that goes round, `(i + 2 * n - 1) % n`; each is a comparison")
 
-    # nests/contraction.py
+    # nests/array_contraction.py
     crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
     most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")
 
@@ -124,7 +124,7 @@ class EmitLimits:
     least_page_row_bytes: int = constant(
         1 << 11, unit="bytes", source="from one row to the next: shorter strides the hardware follows")
 
-    # nests/fetched_rows.py
+    # nests/prefetch_rows.py
     least_fetched_row_lines: int = constant(
         4, unit="lines", source="of a row that is fetched ahead: shorter ones the hardware follows")
     most_fetched_rows: int = constant(4, unit="rows", source="that one loop fetches ahead")
@@ -134,7 +134,7 @@ class EmitLimits:
     # nests/neighbour_rows.py
     neighbour_rows: int = constant(2, unit="rows", source="that share what they read of neighbouring rows")
 
-    # nests/past_caches.py
+    # nests/nontemporal_stores.py
     least_past_share: float = constant(0.25, unit="1", source="of the last cache that the array takes by itself")
     past_caches_factor: float = constant(
         2.0, unit="1", source="times the last cache that a region touches, from where nothing of its beginning is "
