@@ -164,9 +164,11 @@ class CSource(Shown):
         return html
 
 
-def approximated_of(parts: Iterable[CSource]) -> tuple[str, ...]:
-    """The functions of a region of several parts that are computed by code of their own."""
-    return tuple(dict.fromkeys(name for part in parts for name in part.approximated))
+def approximated_of(parts: Iterable[CSource], otherwise: CSource | None = None, *, stays: bool = True
+                    ) -> tuple[str, ...]:
+    """What is `approximated` in a region of several parts, whose other version may stay beside them."""
+    both = [*parts, otherwise] if stays else parts
+    return tuple(dict.fromkeys(name for part in both if part is not None for name in part.approximated))
 
 
 def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:

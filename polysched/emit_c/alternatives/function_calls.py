@@ -48,7 +48,7 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
     preambles += [chosen_c(native)] if native is not None else []
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=(),
                    teams=teams_of(parts, ordinary, stays=bool(tests)),
-                   approximated=approximated_of((*parts, *([ordinary] if tests else []))))
+                   approximated=approximated_of(parts, ordinary, stays=bool(tests)))
 
 
 def _tests(program: CalledProgram, sizes: dict[str, int]) -> list[str]:

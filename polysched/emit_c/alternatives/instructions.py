@@ -67,7 +67,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     preambles += [part.preamble for part in parts]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, function.text]),
                    teams=function.teams + teams_of(parts, ordinary, stays=bool(tests)),
-                   approximated=approximated_of((*parts, *([ordinary] if tests else []))),
+                   approximated=approximated_of(parts, ordinary, stays=bool(tests)),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 

@@ -91,7 +91,6 @@ def test_views_and_forms(folder, view, program, name, holds):
           ("explorer", "--tile 0:3", "BAND:VALUE"), ("explorer", "--no-parallel", "--no-parallel"),
           ("explorer", "--assume n=9", "--assume"), ("dependences", "--scheduler isl", "--scheduler"),
           ("dependences", "--concurrent-start 1", "--concurrent-start"), ("dependences", "--iss", "--iss"))),
-    (("heat.c", "--no-collapse"), "unrecognized arguments: --no-collapse"),
     (("heat.c", "--scheduler", "original", "--fusion", "max"), "--fusion does nothing with --scheduler original"),
     (("heat.c", "--tile", "off", "--split-tiles"), "--split-tiles does nothing with --tile off"),
     (("heat.c", "--view", "tree", "--threads", "2"), "--view tree has no --threads"),

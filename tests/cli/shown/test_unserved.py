@@ -67,8 +67,8 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     ("tile", "--scheduler original --fusion max", "--fusion does nothing with --scheduler original"),
     ("tile", "--no-parallel --split-tiles", "--split-tiles does nothing with --no-parallel"),
     ("tile", "--allow none", "--allow belongs to --intrinsic"),
-    ("tile", "--intrinsic auto --measure-plans", "unrecognized arguments: --measure-plans"),
-    ("tile", "--verify-instructions always", "unrecognized arguments: --verify-instructions always"),
+    ("tile", "--intrinsic auto --measure-plans", "no option --measure-plans"),
+    ("tile", "--verify-instructions always", "no option --verify-instructions"),
     ("explain", "--vector-bits 0 --register-block 4x16", "--register-block does nothing with --vector-bits 0"),
     ("explain", "--target cuda --machine m.json", "--machine does nothing with --target opencl or cuda"),
     ("passes", "--intrinsic none --allow none", "--allow does nothing with --intrinsic none")])

@@ -14,7 +14,7 @@ SPACE = "[n] -> {{ S[t, i] -> [({})] }}"
     ("floor(t/32)", ((1, 32),), ("t",), "0"),
     ("floor((t + 1)/32) + floor((2t + i)/16) - 3", ((1, 16), (1, 32)), ("2t + i", "1 + t"), "-3"),
     ("2*floor((n - i)/8) - floor(t/4) + i", ((-1, 4), (2, 8)), ("t", "n - i"), "i"),
-    ("floor((i + 4*floor(t/3))/5)", ((1, 5),), ("i + 4*floor(t/3)",), "0"),
+    ("floor((i + 2*floor(t/3))/5)", ((1, 5),), ("i + 2*floor(t/3)",), "0"),
 ])
 def test_quotients_of_a_value(value: str, signs: tuple[tuple[int, int], ...], dividends: tuple[str, ...],
                               rest: str) -> None:
