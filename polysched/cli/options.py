@@ -48,6 +48,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
+TENSOR_INSTRUCTIONS = ("mma", "wmma")
 
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
@@ -166,6 +167,9 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                        help="products of `--target cuda` that tensor cores of sm_80 or later compute, by their "
                             "operands, of int8 (exact), float16, bfloat16 (sums of float in another order) and tf32 "
                             "(operands of float cut to 10 bits as well), with commas (default: none)")
+    group.add_argument("--tensor-instruction", choices=TENSOR_INSTRUCTIONS, default=TENSOR_INSTRUCTIONS[0],
+                       help="what computes the products of --tensor-cores: mma, whose lanes fill their fragments "
+                            "themselves, or wmma, which loads and stores fragments (default: mma)")
     group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
                        help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
                             "computed; buffers take half the room")
@@ -363,7 +367,8 @@ def device_mapping(arguments: argparse.Namespace, device: str | None) -> GpuOpti
     from polysched.gpu import GpuOptions
     steps = getattr(arguments, "time_tile", None) if device in WORK_ITEMS else None   # ranks have steps of their own
     return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
-                      tensor_cores=arguments.tensor_cores, time_tile=steps or 0)
+                      tensor_cores=arguments.tensor_cores, tensor_instruction=arguments.tensor_instruction,
+                      time_tile=steps or 0)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

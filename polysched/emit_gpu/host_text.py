@@ -92,12 +92,14 @@ class HostPrinter(LoopPrinter):
         lines += [line for buffer in kept for line in self._refused(buffer)]
         for buffer in kept:
             rows = f"(long)({self.index.bound(buffer.rows)})"
-            lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_allocate({rows}, "
+            made = f"hold({self._host(buffer)}, " if buffer.host else "allocate("
+            lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_{made}{rows}, "
                          f"{_width(buffer)});")
         lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
         lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
-        lines += [f"polysched_device_release({self._name(buffer)});" for buffer in kept]
+        lines += [f"polysched_device_drop({self._name(buffer)}, {self._host(buffer)});" if buffer.host
+                  else f"polysched_device_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
         return ["{", *indented(lines), "}"]
 
@@ -113,9 +115,12 @@ class HostPrinter(LoopPrinter):
     def _name(self, buffer: Buffer) -> str:
         return self.names[buffer.array.name]
 
+    def _host(self, buffer: Buffer) -> str:
+        return f"(void *)({buffer.host})"
+
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
         first, end = (self.index.bound(row) for row in rows)
-        call = (f"polysched_device_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, "
+        call = (f"polysched_device_{way}({self._name(buffer)}, {self._host(buffer)}, {first}, {end}, "
                 f"{_width(buffer)});")
         live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
         needed = when(live, self.mapping.scop.context.params())

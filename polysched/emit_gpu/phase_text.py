@@ -16,6 +16,7 @@ from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
 from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
+from polysched.emit_gpu.tensor_cores.loaded_text import LoadedTensorPrinter
 from polysched.emit_gpu.tensor_cores.text import TensorPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.gpu.limits import LIMITS
@@ -156,8 +157,10 @@ class PhasePrinter:
     def _tensor(self) -> TensorPrinter:
         places = self.loops.places
         assert places is not None, "a launch with phases has names for its places"
-        return TensorPrinter(body=self.body, launch=self.loops.launch, places=places, names=self.names,
-                             item=self._item_name, barrier=self.interface.barrier)
+        loaded = any(phase.tensor is not None and phase.tensor.product.is_loaded for phase in self.loops.phases)
+        printer = LoadedTensorPrinter if loaded else TensorPrinter   # one kind of instruction computes all products
+        return printer(body=self.body, launch=self.loops.launch, places=places, names=self.names,
+                       item=self._item_name, barrier=self.interface.barrier)
 
     def _phase(self, phase: PhaseLoops) -> list[str]:
         waiting = [self.interface.global_barrier] if phase.waits else []

@@ -62,6 +62,9 @@ class GpuLimits:
     tensor_row_padding: int = constant(
         16, unit="bytes", source="behind such a row: rows of 64 bytes are then 80 apart, and the eight rows of 16 "
                                  "bytes that a warp reads lie in 32 banks")
+    loaded_row_padding: int = constant(
+        32, unit="bytes", source="the same for WMMA, whose rows begin at multiples of the largest fragment; PTX ISA, "
+                                 "9.7.14.4.2")
     warp_items: int = constant(
         32, unit="work items", source="of a warp, which run in step: they exchange variables, and tensor cores take "
                                      "them together; PTX ISA, SIMT Architecture")

@@ -20,12 +20,12 @@ from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.compiled_scop import RECORD
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.limits import LIMITS
-from polysched.kernel.newest import Newest
 from polysched.kernel.passed_values import address_of, buffer, element_type, number_in, number_memory
 from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
+from polysched.target.newest import Newest
 from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes

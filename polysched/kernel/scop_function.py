@@ -18,7 +18,6 @@ from polysched.kernel.direct_calls import DirectCall, direct_call
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.known_calls import signature_of
 from polysched.kernel.limits import LIMITS
-from polysched.kernel.newest import Newest
 from polysched.kernel.passed_values import Taken, address_of, empty_result, memory_of, number_for, passed_by_value
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
@@ -26,6 +25,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
+from polysched.target.newest import Newest
 from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes
@@ -170,7 +170,8 @@ class ScopFunction:
         except TypeError as error:
             raise UsageError(f"{self.scop.name}: {error}", hint=f"it takes {self.__signature__}") from None
         bound.apply_defaults()
-        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays})
+        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays},
+                          self.options.device)
         given = {p.name: bound.arguments[p.name] for p in self.scop.parameters if bound.arguments[p.name] is not None}
         for parameter in self.scop.parameters:
             if parameter.name in given:

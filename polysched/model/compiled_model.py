@@ -18,7 +18,6 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
-from polysched.kernel.newest import Newest
 from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -41,6 +40,7 @@ from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
+from polysched.target.newest import Newest
 
 if TYPE_CHECKING:
     from polysched.model.measured_plans import PlanRace

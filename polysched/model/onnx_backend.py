@@ -20,11 +20,11 @@ from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.reading.onnx_reader import Elements, load, structured_inputs
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.types import TensorType
-from polysched.kernel.newest import Newest
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.compiling import compile_graph
 from polysched.model.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
+from polysched.target.newest import Newest
 
 
 class PolyschedRep(BackendRep):

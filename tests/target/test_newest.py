@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from polysched.kernel.newest import Newest
+from polysched.target.newest import Newest
 
 
 @pytest.fixture
