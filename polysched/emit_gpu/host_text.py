@@ -9,6 +9,7 @@ from functools import reduce
 import islpy as isl
 
 from polysched.dependence.legality import filtered_sets
+from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.loop_ir.index import Linear
@@ -19,7 +20,6 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import host_instances, when
 from polysched.emit_gpu.kernel_text import Argument, Kernel, all_kernels
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter, indented
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
@@ -30,7 +30,7 @@ def host_loops(mapping: GpuMapping, kernels: dict[str, Kernel], taken: TakenName
     """The loops of the host; a statement `kernel0` is a launch."""
     context = mapping.scop.context.params()
     tree = _host_schedule(mapping.host, 0, context)
-    loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.host_operations).root)
+    loops = read_ast(build_ast(tree, context=context, max_operations=EmitOptions.max_operations).root)
     return name_loops(loops, iterators={name: tuple(f"at_{host}" for host in kernel.loops.host)
                                          for name, kernel in kernels.items()}, taken=taken)
 
