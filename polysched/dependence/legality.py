@@ -8,9 +8,10 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, product
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -374,25 +375,25 @@ def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, orde
     """Judge a sequence or set: pairs across children by their order, pairs inside one child by the child."""
     chosen = [filtered_sets(node.child(i).filter_get_filter()) for i in range(node.n_children())]
     inside: list[list[Active]] = [[] for _ in chosen]
-    for part in active:
-        starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
-        ends = [i for i, names in enumerate(chosen) if part.dependence.sink in names]
-        for first in starts:
-            for last in ends:
-                if ordered and first < last:
-                    continue
-                pairs = within(part, chosen[first], chosen[last])
-                if pairs is None:
-                    continue
-                if first == last:
-                    inside[first].append(pairs)
-                elif (wrong := cut_out(pairs)) is not None:
-                    return witness_of(wrong, LATER_FIRST if ordered else "the schedule leaves the two unordered")
+    for first, last, pairs in chain.from_iterable(_between(part, chosen, ordered=ordered) for part in active):
+        if first == last:
+            inside[first].append(pairs)
+        elif (wrong := cut_out(pairs)) is not None:
+            return witness_of(wrong, LATER_FIRST if ordered else "the schedule leaves the two unordered")
     for position, remaining in enumerate(inside):
         found = _violation_below(node.child(position).child(0), remaining)
         if found is not None:
             return found
     return None
+
+
+def _between(part: Active, chosen: list[dict[str, isl.Set]], *, ordered: bool) -> Iterator[tuple[int, int, Active]]:
+    """Two children that run the sources and the sinks of some pairs, with these; but for those in their order."""
+    starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
+    ends = [i for i, names in enumerate(chosen) if part.dependence.sink in names]
+    for first, last in product(starts, ends):
+        if not (ordered and first < last) and (pairs := within(part, chosen[first], chosen[last])) is not None:
+            yield first, last, pairs
 
 
 def filtered_sets(chosen: isl.UnionSet) -> dict[str, isl.Set]:
