@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(group, "what is run has it; parameters without one get a value that suits a measurement; NAME=64..2048 "
                     "searches at sampled sizes, and keeps few variants for all of them", ranges=True)
     group.add_argument("--samples", type=positive, default=4, metavar="N",
-                       help="sizes of a range at which is searched (default: %(default)s)")
+                       help="sizes of a range that are searched (default: %(default)s)")
     group.add_argument("--variants", type=positive, default=4, metavar="K",
                        help="recipes that are kept for a range at most (default: %(default)s)")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
