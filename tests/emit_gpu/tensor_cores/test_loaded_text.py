@@ -63,12 +63,13 @@ def test_sizes_around_those_of_a_block(n: int, m: int, q: int, tmp_path: Path) -
     assert largest_difference(verified(tmp_path / "f.c", {"n": n, "m": m, "q": q}, asked("int8"))) == 0
 
 
-@pytest.mark.parametrize(("text", "kind", "most"), and_campaign([(HALVES, "float16", 1e-3)], [
-    (FLOATS, "tf32", 0.5), (BRAINS, "bfloat16", 1e-3)]))
-def test_floats_are_summed_in_another_order(text: str, kind: str, most: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "kind", "least", "most"), and_campaign(
+    [(HALVES, "float16", 0, 1e-4)], [(FLOATS, "tf32", 1e-6, 0.1)]))
+def test_floats_are_summed_in_another_order(text: str, kind: str, least: float, most: float, tmp_path: Path) -> None:
+    """There is no bfloat16 in the C of gcc 12."""
     (tmp_path / "f.c").write_text(text)
     assert "polysched::wmma_16x16x" in transform_file(tmp_path / "f.c", asked(kind)).text
-    assert largest_difference(verified(tmp_path / "f.c", SIZES, asked(kind))) < most
+    assert least <= relative(compared(tmp_path / "f.c", asked(kind))) < most
 
 
 @pytest.mark.parametrize("which", and_campaign([2], [0, 1, 3]))
