@@ -344,8 +344,7 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
         from_there, there = _blocks(plan, output, number, joined, reads)
         before += [*there.before, *from_there.before]
-        if clears or joined is not None:
-            before += _fetched_results(plan, names, there)
+        before += _fetched_results(plan, names, there, unread=clears or joined is not None)
         drains += there.after
         for at in names.points(output):
             register = names.name(output, at)
@@ -361,11 +360,11 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
     return before, [*after, *drains]
 
 
-def _fetched_results(plan: Plan, names: _Registers, there: ResultBlock) -> Iterator[str]:
+def _fetched_results(plan: Plan, names: _Registers, there: ResultBlock, *, unread: bool) -> Iterator[str]:
     """Prefetches for writing of what a block is stored to, where nothing has read it and sums take a while."""
     operand, place = there.place.operand, there.place
     steps = math.prod(int(loop.tile or loop.blocks) for loop in plan.loops if loop.reduction)
-    if place.packed or there.at.startswith(BLOCK) or steps < SHORTEST_SUM \
+    if not unread or place.packed or there.at.startswith(BLOCK) or steps < SHORTEST_SUM \
             or not plan.match.intrinsic.operand(operand).register.c_type:
         return
     for at in names.points(operand):
