@@ -30,6 +30,8 @@ class SearchLimits:
     most_correction: float = constant(2.0, unit="1", source="logarithm of the largest factor between model and machine")
     trees: int = constant(60, unit="trees", source="of the boosted model, of depth 3")
     # trial.py
+    contenders: int = constant(12, unit="recipes", source="get a second race: the fastest of hundreds by five samples "
+                               "had luck, too")
     finalists: int = constant(3, unit="recipes", source="that get fresh samples; intervals widen with their number")
     confidence: float = constant(0.95, unit="1", source="of all claims of one search together")
     # tuning.py
@@ -41,11 +43,15 @@ class SearchLimits:
                               "kernel has few codes, and a search for more of them would build without end")
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
     least_for_pool: int = constant(16, unit="trials", source="from which on warm processes pay their start of 3 s each")
+    again_pairs: int = constant(9, unit="pairs", source="fresh samples of a contender, for its place among them")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
     slow_ratio: float = constant(1.5, unit="1", source="times the best; a trial slower than that gets one pair")
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # tuned.py
+    told_disturbance: float = constant(0.05, unit="1", source="share of samples that other programs disturbed, from "
+                                       "which on it is said")
     # tasks.py
     near_bound_share: float = constant(
         0.07, unit="1", source="of a program's time above its bound; a program nearer to it gets no further turn")
