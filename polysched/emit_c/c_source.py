@@ -124,6 +124,8 @@ class CSource(Shown):
     kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     pays : the sizes for which it is not the original code that runs, in C; empty for all.
+    threads_pay : the sizes, in C, for which threads pay, where nothing else is gained and the text starts them always;
+        empty for other code.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
     """
@@ -138,6 +140,7 @@ class CSource(Shown):
     preamble: str = ""
     kept: bool = False
     pays: str = ""
+    threads_pay: str = ""
     prologue: tuple[tuple[int, str], ...] = ()
 
     @property

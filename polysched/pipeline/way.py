@@ -25,7 +25,9 @@ from polysched.emit_c import (
     printed,
     scan,
 )
+from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.safe import as_written
+from polysched.emit_c.alternatives.threads_alone import threads_alone
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
@@ -181,7 +183,7 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
             turn=options.is_by_model, known=expansion.given))
         lowered = _lowered(expansion.dependences, options, seconds)
     expansion, lowered = _with_values(scop, expansion, lowered, options, seconds, but=kept)
-    source = timed(seconds, "emitted", lambda: printed(lowered))
+    source = timed(seconds, "emitted", lambda: _printed(lowered, options))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
@@ -197,18 +199,29 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
                      last_values=expansion.last_values)
 
 
+def _printed(lowered: Lowered, options: PipelineOptions) -> CSource:
+    """The region's text; of a file, without the code for sizes for which the original runs."""
+    scop = lowered.scop
+    if scop.source is None or not options.is_by_model or options.instructions_for(scop) is not None:
+        return printed(lowered)
+    alone = threads_alone(lowered)
+    return printed(lowered) if alone is None else replace(printed(alone[0]), threads_pay=alone[1])
+
+
 def _with_original(made: Optimized) -> Optimized:
     """The region with its original code: for all sizes, for those where ours does not pay, or for what is assumed."""
-    source, options, pays = made.source, made.options, made.pays
+    source, options = made.source, made.options
     if reason := reason_for_original(made):
         return replace(made, source=as_written(source), pays=None, as_written=reason)
-    if options.safe and pays is not None:
-        source = original_when_small(source, pays)
-    return _with_guard(replace(made, source=source, pays=pays if options.safe else None))
+    pays = Crossover((source.threads_pay,)) if source.threads_pay else made.pays if options.safe else None
+    made = _with_guard(replace(made, pays=pays), pays)
+    if options.safe:
+        return made
+    return replace(made, pays=None, source=replace(made.source, pays=""))   # one function has both kinds of loops
 
 
-def _with_guard(made: Optimized) -> Optimized:
-    """The region with its original code for what is assumed, where that is tested.
+def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:
+    """The region with its original code for what is assumed, where that is tested, and where ours does not pay.
 
     That rows lie in order is never taken for granted.
     """
@@ -216,8 +229,9 @@ def _with_guard(made: Optimized) -> Optimized:
     if not options.guard and not (options.is_guarded and scop.source is not None):
         scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if a.kind == ROWS_IN_ORDER))
         if not scop.assumptions:
-            return made
-    return replace(made, source=guarded(made.source, scop, team_iterations=options.emit_options().team_iterations))
+            return made if pays is None else replace(made, source=original_when_small(made.source, pays))
+    return replace(made, source=guarded(
+        made.source, scop, team_iterations=options.emit_options().team_iterations, pays=pays))
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,

@@ -167,7 +167,7 @@ def _reasons_for_team(loop: For, index: IndexPrinter) -> list[CText] | None:
         enough = Comparison(">=", length, constant(least * loop.step))
         if enough.value is False:
             return None
-        conditions += [] if enough.value else [index.condition(enough)]
+        conditions += [] if enough.value else [index.pays(length, least * loop.step)]
     if loop.mark.least_work > 1:
         total = work(loop, index)
         if not isinstance(total, int):
