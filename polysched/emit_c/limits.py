@@ -31,6 +31,10 @@ class EmitLimits:
     memory_range_operations: int = constant(
         1_000_000, unit="isl operations", source="for the memory of one array")
 
+    # alternatives/intervals.py
+    most_interval_products: int = constant(
+        2, unit="products", source="of 32 bits each, whose sum fits 64 bits")
+
     # alternatives/checked_values.py
     largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
 

@@ -183,12 +183,14 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
             turn=options.is_by_model, known=expansion.given))
         lowered = _lowered(expansion.dependences, options, seconds)
     expansion, lowered = _with_values(scop, expansion, lowered, options, seconds, but=kept)
-    source = timed(seconds, "emitted", lambda: _printed(lowered, options))
+    source = ordinary = timed(seconds, "emitted", lambda: printed(lowered))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
             begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept), source,
             options, given=scop, begun=None if kept else begun, emit=_emitted))
+    if source is ordinary:
+        source = timed(seconds, "emitted", lambda: _for_threads(lowered, ordinary, options))
     pays = None
     if scop.source is not None and (options.safe or largest_parameters(scop)):
         pays = crossover(source, options.target())
@@ -199,13 +201,12 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
                      last_values=expansion.last_values)
 
 
-def _printed(lowered: Lowered, options: PipelineOptions) -> CSource:
-    """The region's text; of a file, without the code for sizes for which the original runs."""
-    scop = lowered.scop
-    if scop.source is None or not options.is_by_model or options.instructions_for(scop) is not None:
-        return printed(lowered)
+def _for_threads(lowered: Lowered, ordinary: CSource, options: PipelineOptions) -> CSource:
+    """The region's text; of a file, where threads alone gain, without code for sizes for which the original runs."""
+    if ordinary.scop.source is None or not options.is_by_model:
+        return ordinary
     alone = threads_alone(lowered)
-    return printed(lowered) if alone is None else replace(printed(alone[0]), threads_pay=alone[1])
+    return ordinary if alone is None else replace(printed(alone[0]), threads_pay=alone[1])
 
 
 def _with_original(made: Optimized) -> Optimized:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.emit_c.alternatives.intervals import Interval, has_interval
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.alternatives.row_ranges import iterations, iterators_in, row_range, taken_in
 from polysched.emit_c.scalar_code.size_text import size_text
@@ -71,6 +72,8 @@ def _lines(scop: Scop, statement: Statement, access: Access, dimension: int, ste
     row = next((row for row in rows_of(scop, statement) if _goes_along(scop, row, access, subscript)), None)
     if row is not None:
         return tuple(row_range(scop, row, subscript, stem))
+    if has_interval(statement, subscript):
+        return tuple(_by_interval(scop, statement, subscript, stem))
     if not _can_be_evaluated(scop, statement, subscript, access.reference):
         return None
     points, names = iterations(scop, statement, iterators_in(statement, subscript))
@@ -84,6 +87,14 @@ def _bounds(scop: Scop, reached: isl.Set, dimension: int, low: str, high: str) -
         return []
     first, last = (f"({size_text(scop, value)})" for value in (reached.dim_min(dimension), reached.dim_max(dimension)))
     return point_loops(scop, reached, [], taken_in(low, high, first, last))
+
+
+def _by_interval(scop: Scop, statement: Statement, subscript: Expr, stem: str) -> list[str]:
+    """The lines that take in the range of a subscript of counters and sizes, where the statement runs at all."""
+    interval = Interval(scop, statement, stem)
+    ends = interval.ends(subscript)
+    runs = statement.domain.intersect_params(scop.context).params()
+    return point_loops(scop, runs, [], [*interval.lines, *taken_in(f"{stem}_low", f"{stem}_high", *ends)])
 
 
 def _goes_along(scop: Scop, row: Row, access: Access, subscript: Expr) -> bool:

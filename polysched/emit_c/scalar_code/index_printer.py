@@ -100,11 +100,17 @@ class IndexPrinter:
 
             n / s + 1 >= 100   ->   n >= 99 * s
         """
-        for atom, factor in length.terms if len(length.terms) == 1 else ():
-            if isinstance(atom, Variable) and atom.name in self.quotients and factor == 1 and least > length.constant:
-                dividend, divisor = self.quotients[atom.name]
-                return CText(f"{dividend} >= {least - length.constant} * {divisor}", Level.RELATIONAL)
-        return self.condition(Comparison(">=", length, constant(least)))
+        quotient = self.quotient_in(length) if least > length.constant else None
+        if quotient is None:
+            return self.condition(Comparison(">=", length, constant(least)))
+        return CText(f"{quotient[0]} >= {least - length.constant} * {quotient[1]}", Level.RELATIONAL)
+
+    def quotient_in(self, length: Linear) -> tuple[str, str] | None:
+        """Dividend and divisor where a length is a parameter that is a quotient, and a constant."""
+        match length.terms:
+            case ((Variable(name=name), 1),):
+                return self.quotients.get(name)
+        return None
 
     def _constant(self, value: int) -> TypedText:
         small = _INT_RANGE[0] < value <= _INT_RANGE[1]

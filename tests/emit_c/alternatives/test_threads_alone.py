@@ -65,6 +65,5 @@ def test_threads_start_without_another_test(tmp_path: Path) -> None:
 
 def test_what_gains_in_lanes_keeps_its_own_code(tmp_path: Path) -> None:
     text = made("void f(int n, double *restrict x) {\n  for (int i = 0; i < n; i++)\n    x[i] *= 2;\n}\n", tmp_path)
-    assert "i++)\n    x[i] *= 2;" in text
     assert text.count("x[i] *= 2") == 2
     assert "for (int i" not in text
