@@ -231,7 +231,7 @@ def _recurrent_rows(loops: Node, context: PassContext) -> Node:
 
 def _independent_rows(loops: Node, context: PassContext) -> Node:
     return unroll_and_jam(loops, context.facts, IndependentRows(
-        promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes,
+        promotes=context.code.promotes, gains=context.code.rows_gain, in_lanes=context.code.rows_in_lanes,
         count=context.options.rows_in_flight))
 
 

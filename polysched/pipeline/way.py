@@ -29,7 +29,7 @@ from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.threads_alone import threads_alone
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
-from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.emit_c.scalar_code.work import loops_in_lanes, runs_as_much
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.instructed import (
@@ -237,7 +237,11 @@ def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
                  seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, Lowered]:
-    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
+    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given.
+
+    Statements stay together where copies of scalars in memory, one per iteration, would be all that taking them apart
+    brings.
+    """
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, Lowered]:
         new = timed(seconds, "dependences", lambda: analysed(
             scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, turn=options.is_by_model,
@@ -248,6 +252,10 @@ def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: Pi
         other = made(substitute_temporaries)
         if not _has_streams(other[1], other[0]):
             return other
+    if lowered.allocated and options.expand and options.is_by_model and options.fusion != "max":
+        together = _lowered(expansion.dependences, options.but(fusion="max"), seconds)
+        if not together.allocated and runs_as_much(together.loops, lowered.loops):
+            return expansion, together
     if options.expand and carries_values(expansion.dependences):
         other = made(substitute_carried)
         if loops_in_lanes(other[1].loops) > loops_in_lanes(lowered.loops) and not other[1].allocated:

@@ -22,7 +22,7 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     ThreadReduction,
 )
-from polysched.emit_c.loop_ir.traversal import child_nodes, map_children, variables_set_by, walk_nodes
+from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children, variables_set_by, walk_nodes
 from polysched.emit_c.lowering import Lowered
 from polysched.emit_c.scalar_code.c_text import CText
 from polysched.emit_c.scalar_code.openmp import team_condition
@@ -32,15 +32,17 @@ from polysched.emit_c.scalar_code.work import is_worth, lengths
 def threads_alone(lowered: Lowered) -> tuple[Lowered, str] | None:
     """The region that starts its threads always, and the sizes for which they pay, in C.
 
-    None unless its only gain is one outermost loop on threads, or a reduction in parts, whose loops are in the order of
-    the source and whose length is known ahead of the region.
+    None unless all that the statements in the deepest loops gain is one outermost loop on threads, or a reduction in
+    parts, whose loops are in the order of the source and whose length is known ahead of the region.
     """
     options = lowered.context.options
-    if not options.openmp or lowered.allocated:
+    if not options.openmp:
         return None
-    teams = [node for node in walk_nodes(lowered.loops) if isinstance(node, ThreadReduction)
-             or (isinstance(node, For) and node.mark.parallel)]
-    if len(teams) != 1 or any(_gains_otherwise(node, in_lanes=options.simd) for node in walk_nodes(lowered.loops)):
+    deepest = max((len(i.iterators) for i in instances(lowered.loops)), default=0)
+    around = [node for node in walk_nodes(lowered.loops) if any(len(i.iterators) == deepest for i in instances(node))]
+    teams = [node for node in around if isinstance(node, ThreadReduction) or (
+        isinstance(node, For) and node.mark.parallel)]
+    if len(teams) != 1 or any(_gains_otherwise(node, in_lanes=options.simd) for node in around):
         return None
     (team,) = teams
     whole = team.whole if isinstance(team, ThreadReduction) else team
@@ -70,7 +72,9 @@ def _always(node: Node, team: Node) -> Node:
 
 
 def _gains_otherwise(node: Node, *, in_lanes: bool) -> bool:
-    return isinstance(node, RegisterTile | Packed | OnCopy) or (isinstance(node, For) and (
+    if isinstance(node, RegisterTile):   # one without edges only holds an element in a register
+        return bool(node.edges or node.partials)
+    return isinstance(node, Packed | OnCopy) or (isinstance(node, For) and (
         (in_lanes and node.mark.simd) or node.mark.unroll > 1 or node.behind > 0))
 
 
@@ -81,6 +85,8 @@ def _follows_source(node: Node, around: tuple[str, ...]) -> bool:
         return own == tuple(((Variable(name), 1),) for name in around)
     if isinstance(node, For):
         around = (*around, node.variable)
+    if isinstance(node, RegisterTile):
+        around = (*around, *(loop.variable for loop in node.loops))
     return all(_follows_source(child, around) for child in child_nodes(node))
 
 

@@ -10,8 +10,8 @@ from math import prod
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
-from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile
-from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, is_innermost, walk_nodes
+from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, instances, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 
@@ -47,6 +47,33 @@ def loops_in_lanes(node: Node) -> int:
     """How many innermost loops and tiles below have independent iterations for lanes or threads."""
     return sum(any(edge.simd for edge in n.edges) if isinstance(n, RegisterTile) else isinstance(n, For)
                and is_innermost(n) and (n.mark.simd or n.mark.parallel) for n in walk_nodes(node))
+
+
+def runs_as_much(node: Node, other: Node) -> bool:
+    """Whether every statement in the deepest loops is in lanes, on threads or in registers where it is in other loops."""
+    return all(gained <= _gains_around(node).get(name, frozenset()) for name, gained in _gains_around(other).items())
+
+
+def _gains_around(node: Node) -> dict[str, frozenset[str]]:
+    """By statement of the greatest depth, what its loops have: threads, lanes."""
+    found: dict[str, frozenset[str]] = {}
+    deepest = max((len(i.iterators) for i in instances(node)), default=0)
+    for inner in walk_nodes(node):
+        gains = _gains_of(inner)
+        for instance in instances(inner) if gains else ():
+            if len(instance.iterators) == deepest:
+                found[instance.statement] = found.get(instance.statement, frozenset()) | gains
+    return found
+
+
+def _gains_of(node: Node) -> frozenset[str]:
+    if isinstance(node, RegisterTile):
+        return frozenset({"lanes"}) if any(edge.simd for edge in node.edges) or node.partials else frozenset()
+    if isinstance(node, ThreadReduction):
+        return frozenset({"threads"})
+    if isinstance(node, For):
+        return frozenset(kind for kind, holds in (("threads", node.mark.parallel), ("lanes", node.mark.simd)) if holds)
+    return frozenset()
 
 
 def is_worth(loop: For, least: int, index: IndexPrinter) -> bool | CText:
