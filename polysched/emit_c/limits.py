@@ -31,10 +31,6 @@ class EmitLimits:
     memory_range_operations: int = constant(
         1_000_000, unit="isl operations", source="for the memory of one array")
 
-    # alternatives/intervals.py
-    most_interval_products: int = constant(
-        2, unit="products", source="of 32 bits each, whose sum fits 64 bits")
-
     # alternatives/checked_values.py
     largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
 
@@ -196,6 +192,10 @@ class EmitLimits:
     # register_tiles/turned_rows.py
     turned_ways: int = constant(
         2, unit="ways", source="of the first cache that the copy may fill; the operands have the others")
+
+    # scalar_code/intervals.py
+    most_interval_products: int = constant(
+        2, unit="products", source="of 32 bits each, whose sum fits 64 bits")
 
     # scalar_code/heap.py
     stack_bytes: int = constant(

@@ -191,14 +191,17 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
             options, given=scop, begun=None if kept else begun, emit=_emitted))
     if source is ordinary:
         source = timed(seconds, "emitted", lambda: _for_threads(lowered, ordinary, options))
-    pays = None
-    if scop.source is not None and (options.safe or largest_parameters(scop)):
-        pays = crossover(source, options.target())
+    pays = crossover(source, options.target()) if _has_crossover(scop, options) else None
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
                      pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
                      last_values=expansion.last_values)
+
+
+def _has_crossover(scop: Scop, options: PipelineOptions) -> bool:
+    """Whether it matters from which sizes on the code pays."""
+    return scop.source is not None and (options.safe or bool(largest_parameters(scop)))
 
 
 def _for_threads(lowered: Lowered, ordinary: CSource, options: PipelineOptions) -> CSource:

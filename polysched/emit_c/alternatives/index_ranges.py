@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.emit_c.alternatives.intervals import Interval, has_interval
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.alternatives.row_ranges import iterations, iterators_in, row_range, taken_in
+from polysched.emit_c.scalar_code.intervals import Interval, has_interval
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.construction.data_rows import Row, rows_of

@@ -26,8 +26,8 @@ class MemoryRange:
     ----------
     begin, end : C expressions for the address of the first byte, and of the one behind the last.
     before : C lines that compute what the two name.
-    rows_apart : C condition that no two rows behind stored pointers overlap, `ALWAYS` where there is one; empty for an array
-        in one piece.
+    rows_apart : C condition that no two rows behind stored pointers overlap, `ALWAYS` where there is one; empty for an
+        array in one piece.
     """
 
     begin: str

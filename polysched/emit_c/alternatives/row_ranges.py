@@ -73,7 +73,7 @@ def _iterators_of_ends(row: Row) -> frozenset[str]:
 def _follow_one_another(row: Row) -> bool:
     """Whether each row that is gone along begins where another one ends, but for the first."""
     begins = row.start.relation.range()
-    return bool(begins.is_equal(isl.Set.from_basic_set(begins.convex_hull())))
+    return bool(begins.is_equal(isl.Set.from_basic_set(begins.remove_divs().convex_hull())))
 
 
 def iterations(scop: Scop, statement: Statement, used: Set[str]) -> tuple[isl.Set, list[str]]:

@@ -1,6 +1,6 @@
 """`threads_alone`: loops that gain by threads alone, for which the original code runs where threads do not pay.
 
-    for (j = i; j <= n; j += i) d[j]++;   ->   if (n - i >= 65535 * i) { the loop on threads } else { the loop as written }
+    for (j = i; j <= n; j += i) d[j]++;   ->   if (n - i >= 65535 * i) { the loop on threads } else { as written }
 
 On one thread such loops are at best the ones that were written.  A loop whose number of iterations has to be computed
 for threads (a division, where the step is a variable) is slower, and so is one that has parts: short loops by steps of
@@ -38,8 +38,7 @@ def threads_alone(lowered: Lowered) -> tuple[Lowered, str] | None:
     options = lowered.context.options
     if not options.openmp:
         return None
-    deepest = max((len(i.iterators) for i in instances(lowered.loops)), default=0)
-    around = [node for node in walk_nodes(lowered.loops) if any(len(i.iterators) == deepest for i in instances(node))]
+    around = _around_deepest(lowered.loops)
     teams = [node for node in around if isinstance(node, ThreadReduction) or (
         isinstance(node, For) and node.mark.parallel)]
     if len(teams) != 1 or any(_gains_otherwise(node, in_lanes=options.simd) for node in around):
@@ -50,6 +49,12 @@ def threads_alone(lowered: Lowered) -> tuple[Lowered, str] | None:
         return None
     condition = _condition(lowered, team)
     return None if condition is None else (replace(lowered, loops=_always(lowered.loops, team)), str(condition))
+
+
+def _around_deepest(loops: Node) -> list[Node]:
+    """The nodes around statements in the deepest loops; others take no time beside these."""
+    deepest = max((len(i.iterators) for i in instances(loops)), default=0)
+    return [node for node in walk_nodes(loops) if any(len(i.iterators) == deepest for i in instances(node))]
 
 
 def _condition(lowered: Lowered, team: Node) -> CText | None:

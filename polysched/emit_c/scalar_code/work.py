@@ -50,7 +50,7 @@ def loops_in_lanes(node: Node) -> int:
 
 
 def runs_as_much(node: Node, other: Node) -> bool:
-    """Whether every statement in the deepest loops is in lanes, on threads or in registers where it is in other loops."""
+    """Whether every statement in the deepest loops is in lanes and on threads where it is in other loops."""
     return all(gained <= _gains_around(node).get(name, frozenset()) for name, gained in _gains_around(other).items())
 
 

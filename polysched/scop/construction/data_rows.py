@@ -128,12 +128,19 @@ def _first_value(scop: Scop, statement: Statement, at: int, counter: str) -> tup
         before = statement.body[at - 1]
         is_set = isinstance(before, Assign) and statement.access(before.target).array == counter
         return (statement, before) if is_set and isinstance(before, Assign) else None
-    writers = [s for s in scop.statements if any(a.is_write and a.array == counter for a in s.accesses)]
+    writers = [s for s in scop.statements if any(a.array == counter for a in s.writes)]
     for setter in writers:
-        (item, *more) = setter.body or (None,)
-        if (setter is not statement and isinstance(item, Assign) and not more
-                and setter.access(item.target).array == counter and _runs_right_before(scop, setter, statement, writers)):
+        item = _only_assignment(setter, counter) if setter is not statement else None
+        if item is not None and _runs_right_before(scop, setter, statement, writers):
             return setter, item
+    return None
+
+
+def _only_assignment(statement: Statement, array: str) -> Assign | None:
+    """The assignment to a scalar that is all of a statement."""
+    match statement.body:
+        case (Assign() as item,) if statement.access(item.target).array == array:
+            return item
     return None
 
 

@@ -17,11 +17,12 @@ HEAD = "typedef struct { int n; int *ptr, *col; double *val; } Matrix;\n"
 MEMBERS = "void f(const Matrix *A, const double *x, double *y) {"
 EACH = "for (int i = 0; i < A->n; i++)"
 PROGRAMS = {
-    "behind a pointer": f"{MEMBERS}\n int i, k; for (i = 0; i < A->n; i++) {{ y[i] = 0;\n"
-                        "  for (k = A->ptr[i]; k < A->ptr[i + 1]; k++) y[i] += A->val[k] * x[A->col[k]]; } }",
-    "added": f"{MEMBERS}\n {EACH} for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++) y[i] += A->val[k] * x[A->col[k]]; }}",
-    "a variable": f"{MEMBERS}\n {EACH} {{ double s = 0; int k; for (k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
-                  "  s += A->val[k] * x[A->col[k]]; y[i] = s; } }",
+    "behind a pointer": f"{MEMBERS}\n int i, k;\n for (i = 0; i < A->n; i++) {{\n  y[i] = 0;\n"
+                        "  for (k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n   y[i] += A->val[k] * x[A->col[k]]; } }",
+    "added": f"{MEMBERS}\n {EACH} for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
+             "  y[i] += A->val[k] * x[A->col[k]]; }",
+    "a variable": f"{MEMBERS}\n {EACH} {{ double s = 0; int k;\n  for (k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
+                  "   s += A->val[k] * x[A->col[k]];\n  y[i] = s; } }",
     "backwards": f"{MEMBERS}\n for (int i = A->n - 1; i >= 0; i--) for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
                  "  y[i] += A->val[k] * x[A->col[k]]; }",
     "every other": f"{MEMBERS}\n for (int i = 0; i < A->n - 1; i += 2) for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"

@@ -12,7 +12,8 @@ void f(int n, const int *restrict p, const int *restrict q, double *restrict v, 
 
 
 def found(body: str) -> list[Row]:
-    scop = from_c_text(f"{HEAD}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    loops = body.replace("EACH", "for (int i = 0; i < n; i++)")
+    scop = from_c_text(f"{HEAD}\n{{\n#pragma scop\n{loops}\n#pragma endscop\n}}\n")
     return [row for s in scop.statements for row in rows_of(scop, s)]
 
 
@@ -31,10 +32,10 @@ def test_a_row_may_be_set_by_the_statement_before(body: str) -> None:
 
 
 @pytest.mark.parametrize("body", [
-    "int k; for (int i = 0; i < n; i++) k = p[i]; for (int i = 0; i < n; i++) while (k < p[i + 1]) { y[i] += v[k]; k += 1; }",
-    "int k; for (int i = 0; i < n; i++) { k = p[i]; y[i] = 0; k = q[i]; while (k < p[i + 1]) { y[i] += v[k]; k += 1; } }",
-    "int k; for (int i = 0; i < n; i++) { k = p[i]; while (k < q[i + 1]) { y[i] += v[k]; k += 1; } }",
-    "int k; for (int i = 0; i < n; i++) { k = p[i]; while (k < p[i + 1]) { y[i] += v[k]; k += p[0]; } }",
+    "int k; EACH k = p[i]; EACH while (k < p[i + 1]) { y[i] += v[k]; k += 1; }",
+    "int k; EACH { k = p[i]; y[i] = 0; k = q[i]; while (k < p[i + 1]) { y[i] += v[k]; k += 1; } }",
+    "int k; EACH { k = p[i]; while (k < q[i + 1]) { y[i] += v[k]; k += 1; } }",
+    "int k; EACH { k = p[i]; while (k < p[i + 1]) { y[i] += v[k]; k += p[0]; } }",
 ])
 def test_counters_that_come_from_elsewhere_are_none(body: str) -> None:
     assert found(body) == []

@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import size_text
-from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, walk
+from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, children, walk
 from polysched.scop.dtypes import Kind
 from polysched.scop.scop import Scop, Statement
 
@@ -92,27 +92,34 @@ def has_interval(statement: Statement, value: Expr) -> bool:
 
     C computes the expression itself without overflow; of its corners, two products and their sum fit 64 bits.
     """
-    parts = list(walk(value))
-    domain = statement.domain
-    for part in parts:
-        match part:
-            case Literal(value=int()) | Cast():
-                fits = part.dtype.kind is Kind.SIGNED
-            case ParameterRef():
-                fits = part.dtype.kind is Kind.SIGNED and part.dtype.bits <= 32
-            case IteratorRef():
-                at = statement.iterators.index(part.name)
-                fits = part.dtype.kind is Kind.SIGNED and part.dtype.bits <= 32 and bool(
-                    domain.dim_has_lower_bound(isl.dim_type.set, at) and domain.dim_has_upper_bound(isl.dim_type.set, at))
-            case Binary(op="/"):
-                fits = isinstance(part.right, ParameterRef | Literal)
-            case Binary(op="+" | "-" | "*"):
-                fits = True
-            case _:
-                fits = False
-        if not fits:
-            return False
-    products = [part for part in parts if isinstance(part, Binary) and part.op == "*"]
-    return len(products) <= MOST_PRODUCTS and not any(
-        isinstance(inner, Binary) and inner.op == "*" for p in products for side in (p.left, p.right)
-        for inner in walk(side))
+    if not all(_has_range(statement, part) for part in walk(value)):
+        return False
+    products = [part for part in walk(value) if _is_product(part)]
+    factors = [inner for part in products for side in children(part) for inner in walk(side)]
+    return len(products) <= MOST_PRODUCTS and not any(map(_is_product, factors))
+
+
+def _is_product(part: Expr) -> bool:
+    return isinstance(part, Binary) and part.op == "*"
+
+
+def _has_range(statement: Statement, part: Expr) -> bool:
+    """Whether the range of an expression follows from those of its operands, or is known."""
+    match part:
+        case Literal(value=int()) | Cast():
+            return part.dtype.kind is Kind.SIGNED
+        case ParameterRef():
+            return _is_short(part)
+        case IteratorRef():
+            at = statement.iterators.index(part.name)
+            return _is_short(part) and bool(statement.domain.dim_has_lower_bound(isl.dim_type.set, at)
+                                            and statement.domain.dim_has_upper_bound(isl.dim_type.set, at))
+        case Binary(op="/"):
+            return isinstance(part.right, ParameterRef | Literal)
+        case Binary():
+            return part.op in ("+", "-", "*")
+    return False
+
+
+def _is_short(part: Expr) -> bool:
+    return part.dtype.kind is Kind.SIGNED and part.dtype.bits <= 32
