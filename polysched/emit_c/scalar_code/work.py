@@ -14,6 +14,7 @@ from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, ThreadR
 from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, instances, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+from polysched.scheduling.marks import Role
 
 UNKNOWN = LIMITS.unknown_iterations
 
@@ -50,12 +51,12 @@ def loops_in_lanes(node: Node) -> int:
 
 
 def runs_as_much(node: Node, other: Node) -> bool:
-    """Whether every statement in the deepest loops is in lanes and on threads where it is in other loops."""
+    """Whether every statement in the deepest loops is in lanes, blocks and tiles and on threads where it is in others."""
     return all(gained <= _gains_around(node).get(name, frozenset()) for name, gained in _gains_around(other).items())
 
 
 def _gains_around(node: Node) -> dict[str, frozenset[str]]:
-    """By statement of the greatest depth, what its loops have: threads, lanes."""
+    """By statement of the greatest depth, what its loops have: threads, lanes, blocks of registers, tiles."""
     found: dict[str, frozenset[str]] = {}
     deepest = max((len(i.iterators) for i in instances(node)), default=0)
     for inner in walk_nodes(node):
@@ -67,13 +68,14 @@ def _gains_around(node: Node) -> dict[str, frozenset[str]]:
 
 
 def _gains_of(node: Node) -> frozenset[str]:
+    kinds: dict[str, bool] = {}
     if isinstance(node, RegisterTile):
-        return frozenset({"lanes"}) if any(edge.simd for edge in node.edges) or node.partials else frozenset()
-    if isinstance(node, ThreadReduction):
-        return frozenset({"threads"})
-    if isinstance(node, For):
-        return frozenset(kind for kind, holds in (("threads", node.mark.parallel), ("lanes", node.mark.simd)) if holds)
-    return frozenset()
+        kinds = {"lanes": any(edge.simd for edge in node.edges) or bool(node.partials), "block": len(node.edges) > 1}
+    elif isinstance(node, ThreadReduction):
+        kinds = {"threads": True}
+    elif isinstance(node, For):
+        kinds = {"threads": node.mark.parallel, "lanes": node.mark.simd, "tiles": node.mark.role is Role.TILE}
+    return frozenset(kind for kind, holds in kinds.items() if holds)
 
 
 def is_worth(loop: For, least: int, index: IndexPrinter) -> bool | CText:

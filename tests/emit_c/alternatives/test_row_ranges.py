@@ -25,8 +25,8 @@ PROGRAMS = {
                   "   s += A->val[k] * x[A->col[k]];\n  y[i] = s; } }",
     "backwards": f"{MEMBERS}\n for (int i = A->n - 1; i >= 0; i--) for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
                  "  y[i] += A->val[k] * x[A->col[k]]; }",
-    "every other": f"{MEMBERS}\n for (int i = 0; i < A->n - 1; i += 2) for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
-                   "  y[i] -= A->val[k] * x[A->col[k]]; }",
+    "every other": f"{MEMBERS}\n for (int i = 0; i < A->n - 1; i += 2)\n"
+                   "  for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n   y[i] -= A->val[k] * x[A->col[k]]; }",
     "two elements": f"{MEMBERS}\n {EACH} for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++)\n"
                     "  y[i] += A->val[k] * x[2 * A->col[k] + 1] + x[A->col[k]]; }",
     "written rows": f"{MEMBERS}\n {EACH} for (int k = A->ptr[i]; k < A->ptr[i + 1]; k++) A->val[k] *= x[i] + y[i]; }}",
