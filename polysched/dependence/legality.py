@@ -18,6 +18,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.limits import LIMITS
+from polysched.dependence.reordering.quotients import have_quotients, quotients
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
@@ -113,9 +114,13 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
     ------
     UsageError : the tree does not run every instance exactly once.
     """
-    scop = dependences.scop
-    _require_complete(tree.get_root(), scop.domain.intersect_params(scop.context))
-    return _violation_below(tree.get_root(), [part for part in all_active(dependences) if part.ordered])
+    scop, root = dependences.scop, tree.get_root()
+    _require_complete(root, scop.domain.intersect_params(scop.context))
+    active = [part for part in all_active(dependences) if part.ordered]
+    found = _broken_below(root, active, RunsForward())
+    if found is not None and _has_quotients(root):
+        found = _broken_below(root, active, Exactly())
+    return None if found is None else witness_of(found[0], found[1])
 
 
 LEGALITY_OPERATIONS = LIMITS.legality_isl_operations
@@ -298,27 +303,75 @@ def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
     return BandProperties(permutable=permutable, coincident=tuple(coincident), parallel=tuple(parallel))
 
 
-def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation | None:
+class Exactly:
+    """How a band member orders pairs, exactly."""
+
+    def backward(self, part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
+        """The pairs that it runs in the wrong order."""
+        return backward(part, values)
+
+    def equal_parts(self, active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
+        """What stays active below it."""
+        return equal_parts(active, values)
+
+
+class RunsForward(Exactly):
+    """The same without integer divisions: a tree that it finds right is right, another one may be right as well.
+
+    A sum of quotients runs forward if all that is divided does, and all pairs are thought to stay in one tile.
+    """
+
+    def backward(self, part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
+        """Pairs among which all are that run in the wrong order; empty only where there are none."""
+        source, sink = quotients(values[part.dependence.source]), quotients(values[part.dependence.sink])
+        if source is None or sink is None or source.signs != sink.signs or any(sign < 0 for sign, _ in source.signs):
+            return backward(part, values)
+        for one, other in zip((*source.dividends, source.rest), (*sink.dividends, sink.rest), strict=True):
+            wrong = self.backward(part, {part.dependence.source: one, part.dependence.sink: other})
+            if not wrong.is_empty():
+                return wrong
+        return isl.Map.empty(part.relation.get_space())
+
+    def equal_parts(self, active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
+        """What may stay active below it."""
+        return active if have_quotients(values) else equal_parts(active, values)
+
+
+def _has_quotients(node: isl.ScheduleNode) -> bool:
+    """Whether some band of a tree has quotients."""
+    if kind_of(node) == NodeKind.band:
+        partial = node.band_get_partial_schedule()
+        if any(have_quotients(member_values(partial, member)) for member in range(node.band_n_member())):
+            return True
+    return any(_has_quotients(node.child(position)) for position in range(node.n_children()))
+
+
+Broken = tuple[Active, str]
+"""Pairs that a tree breaks, and how."""
+
+
+def _broken_below(node: isl.ScheduleNode, active: list[Active], how: Exactly) -> Broken | None:
     if not active:
         return None
     kind = kind_of(node)
     if kind == NodeKind.leaf:
-        return witness_of(active[0], "the schedule leaves the two unordered")
+        return active[0], "the schedule leaves the two unordered"
     if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
             values = total_values(partial, member)
             for part in active:
-                wrong = backward(part, values)
+                wrong = how.backward(part, values)
                 if not wrong.is_empty():
-                    return witness_of(replace(part, relation=wrong), "the schedule runs the later instance first")
-            active = equal_parts(active, values)
+                    return replace(part, relation=wrong), "the schedule runs the later instance first"
+            active = how.equal_parts(active, values)
     elif kind in (NodeKind.sequence, NodeKind.set):
-        return _violation_in_children(node, active, ordered=kind == NodeKind.sequence)
-    return _violation_below(node.child(0), active)
+        return _broken_in_children(node, active, how, ordered=kind == NodeKind.sequence)
+    return _broken_below(node.child(0), active, how)
 
 
-def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, ordered: bool) -> Violation | None:
+def _broken_in_children(node: isl.ScheduleNode, active: list[Active], how: Exactly, *, ordered: bool
+                        ) -> Broken | None:
     """Judge a sequence or set: pairs across children by their order, pairs inside one child by the child."""
     chosen = [filtered_sets(node.child(i).filter_get_filter()) for i in range(node.n_children())]
     inside: list[list[Active]] = [[] for _ in chosen]
@@ -335,10 +388,10 @@ def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, orde
                 if first == last:
                     inside[first].append(pairs)
                 else:
-                    return witness_of(pairs, "the schedule runs the later instance first" if ordered
-                                      else "the schedule leaves the two unordered")
+                    return pairs, ("the schedule runs the later instance first" if ordered
+                                   else "the schedule leaves the two unordered")
     for position, remaining in enumerate(inside):
-        found = _violation_below(node.child(position).child(0), remaining)
+        found = _broken_below(node.child(position).child(0), remaining, how)
         if found is not None:
             return found
     return None

@@ -4,7 +4,16 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
-from polysched.dependence.legality import Kept, all_active, backward, carried, equal_parts, total_values
+from polysched.dependence.legality import (
+    Exactly,
+    Kept,
+    RunsForward,
+    all_active,
+    backward,
+    carried,
+    equal_parts,
+    total_values,
+)
 from polysched.dependence.limits import LIMITS
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import with_budget
@@ -151,3 +160,63 @@ def test_equal_relations_are_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut(first, "2 * i").is_empty()
     assert cut(first, "i").is_empty()
     assert asked == ["i", "0", "2 * i", "i"], "what was kept makes room"
+
+
+def sweep() -> Scop:
+    """Needs the row before, and the column before or behind in it."""
+    return build_scop([("S", "{ S[t, i] : 0 <= t < N and 0 < i < N }",
+                        ["{ S[t, i] -> A[t - 1, i + 1] }", "{ S[t, i] -> A[t - 1, i - 1] }"],
+                        ["{ S[t, i] -> A[t, i] }"])], "{ S[t, i] -> [t, i] }", context="{ : N > 0 }")
+
+
+TILES = [
+    ("floor(t/4), floor((t + i)/4), t, t + i", True),
+    ("floor(t/4) + floor((t + i)/4), floor((t + i)/4), t, t + i", True),
+    ("floor(t/4), floor(i/4), t, i", False),                      # the first tile needs the second one
+    ("floor((t + i)/4), floor(t/4), t, i", True),
+    ("floor((t + i)/4), t, i", True),
+    ("floor(t/4), i, t", False),
+    ("-floor(-t/4), t, i", True),                                 # a quotient that is taken away
+    ("-floor(t/4), t, i", False),
+    ("2*floor(t/4) - floor(t/4), t, i", True),
+    ("floor((t - i)/4), floor((t + i)/4), t, i", True),
+    ("floor((t + i + 4*floor(t/2))/4), t, i", True),               # a quotient of quotients
+    ("floor((i + 8*floor(t/2))/4), t, i", False),
+    ("floor((3 - t)/4), t, i", False),
+    ("floor(t/4), floor((i + 3*t)/5) - t, t, i", False),
+    ("floor(t/1000), -i, t", False),
+]
+
+
+@pytest.mark.parametrize(("schedule", "legal"), TILES)
+def test_verdicts_on_tiles(schedule: str, legal: bool) -> None:
+    scop = sweep()
+    tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+    dependences = analyse(scop)
+    found = violation(dependences, tree)
+    assert (found is None) == legal, str(found)
+    band = tree.get_root().child(0).band_get_partial_schedule()
+    exact = forward = all_active(dependences)
+    for member in range(band.dim(isl.dim_type.set)):
+        values = total_values(band, member)
+        for one, other in zip(exact, forward, strict=False):
+            assert Exactly().backward(one, values).is_subset(RunsForward().backward(other, values)) or not (
+                RunsForward().backward(other, values).is_empty())
+        exact, forward = Exactly().equal_parts(exact, values), RunsForward().equal_parts(forward, values)
+
+
+def test_legal_tiles_are_found_so_without_integer_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact check, which takes long for tiles, is asked only about what may be wrong."""
+    scop, asked = sweep(), []
+    exactly = Exactly.equal_parts
+
+    def counted(self, active, values):
+        asked.append(type(self).__name__)
+        return exactly(self, active, values)
+
+    monkeypatch.setattr(Exactly, "equal_parts", counted)
+    for schedule, legal in (TILES[0], TILES[1], TILES[2]):
+        asked.clear()
+        tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+        assert (violation(analyse(scop), tree) is None) == legal
+        assert ("Exactly" in asked) == (not legal)

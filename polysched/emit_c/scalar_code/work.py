@@ -51,7 +51,7 @@ def loops_in_lanes(node: Node) -> int:
 
 
 def runs_as_much(node: Node, other: Node) -> bool:
-    """Whether every statement in the deepest loops is in lanes, blocks and tiles and on threads where it is in others."""
+    """Whether every statement in the deepest loops is in lanes, blocks, tiles and on threads where it is in others."""
     return all(gained <= _gains_around(node).get(name, frozenset()) for name, gained in _gains_around(other).items())
 
 
