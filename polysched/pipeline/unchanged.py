@@ -16,7 +16,6 @@ from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Scop, Statement, Storage
 
-
 _TEAM = re.compile(r"#\s*pragma\s+omp\s+parallel\b")
 
 
