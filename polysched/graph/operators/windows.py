@@ -31,16 +31,32 @@ class Windows:
 
     Parameters
     ----------
-    size, strides, dilations, before, behind : per spatial dimension; the last two are elements of padding.
+    size, strides, dilations : per spatial dimension.
+    before, behind : elements of padding per dimension; they follow from an open extent where windows have strides.
     places : the number of windows per dimension.
     """
 
     size: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    before: tuple[int, ...]
-    behind: tuple[int, ...]
+    before: tuple[Size, ...]
+    behind: tuple[Size, ...]
     places: tuple[Size, ...]
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether there is any padding."""
+        return any(p != 0 for p in (*self.before, *self.behind))
+
+    @property
+    def padding(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The elements of padding in front and behind.
+
+        Raises
+        ------
+        UnsupportedGraphError : they follow from an open extent.
+        """
+        return tuple(map(int, self.before)), tuple(map(int, self.behind))
 
 
 def windows(site: Site, size: Sequence[int]) -> Windows:
@@ -87,21 +103,39 @@ def _per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
 
 
 def _padding(site: Site, spatial: Sequence[Size], reach: Sequence[int],
-             strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+             strides: Sequence[int]) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     rank, mode = len(spatial), site.attribute("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
         pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
         if len(pads) != 2 * rank or any(p < 0 for p in pads):
             raise site.refusal("the attribute pads has two numbers per spatial dimension", witness=str(pads))
-        return pads[:rank], pads[rank:]
+        return tuple(map(Size.of, pads[:rank])), tuple(map(Size.of, pads[rank:]))
     if mode == "VALID":
-        return (0,) * rank, (0,) * rank
+        return (Size(),) * rank, (Size(),) * rank
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise site.refusal(f"auto_pad={mode}")
-    total = [max((-(-int(e) // s) - 1) * s + r - int(e), 0) for e, r, s in zip(spatial, reach, strides, strict=True)]
+    total = [_missing(site, e, r, s) for e, r, s in zip(spatial, reach, strides, strict=True)]
     less = tuple(t // 2 for t in total)
     more = tuple(t - t // 2 for t in total)
     return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def _missing(site: Site, extent: Size, reach: int, stride: int) -> Size:
+    """What data lack so that windows of a stride cover all of them.
+
+    Raises
+    ------
+    UnsupportedGraphError : the extent is open, and for some extents nothing is missing.
+    """
+    found = (extent.divided_up(stride) - 1) * stride + reach - extent   # from reach - stride to reach - 1
+    if found.is_constant:
+        return Size(max(found.constant, 0))
+    if reach == 1:
+        return Size()
+    if reach < stride:
+        raise site.refusal("the padding of windows shorter than their stride follows from an open size",
+                           witness=str(extent), hint="fix the size by sizes=")
+    return found
 
 
 def _inside(own: Sequence[Expression], extents: Sequence[Size], unsafe: Sequence[bool]) -> Expression | None:
@@ -118,7 +152,7 @@ def _places(w: Windows, i: Sequence[Expression], r: Sequence[Expression]) -> lis
     """The places in the data of the elements of a window."""
     def scaled(index: Expression, factor: int) -> Expression:
         return index if factor == 1 else index * factor
-    return [scaled(p, s) + scaled(q, d) - b if b else scaled(p, s) + scaled(q, d)
+    return [scaled(p, s) + scaled(q, d) if b == 0 else scaled(p, s) + scaled(q, d) - extent_of(b)
             for p, q, s, d, b in zip(i, r, w.strides, w.dilations, w.before, strict=True)]
 
 
@@ -126,8 +160,10 @@ def _reaches_out(w: Windows, extents: Sequence[Size]) -> list[bool]:
     """Per dimension whether some element of a window is outside the data."""
     last = [(n - 1) * s + d * (k - 1) - b for n, s, d, k, b in zip(
         w.places, w.strides, w.dilations, w.size, w.before, strict=True)]
-    return [bool(b) or not (v - e).is_constant or (v - e).constant >= 0
-            for b, v, e in zip(w.before, last, extents, strict=True)]
+    fits = [n == (e + b + a - d * (k - 1) - 1) // s + 1 and a == 0 for n, s, d, k, b, a, e in zip(
+        w.places, w.strides, w.dilations, w.size, w.before, w.behind, extents, strict=True)]
+    return [b != 0 or not (f or ((v - e).is_constant and (v - e).constant < 0))
+            for b, f, v, e in zip(w.before, fits, last, extents, strict=True)]
 
 
 def windowed(site: Site, x: Tensor, w: Windows, lead: tuple[Expression, ...], i: Sequence[Expression],
@@ -202,10 +238,10 @@ def _conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tenso
 
 def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
     """The windows of an array in NumPy: `[batch, channel, places..., window...]`."""
-    rank = len(w.size)
+    rank, before = len(w.size), w.padding[0]
     behind = [max(0, (int(n) - 1) * s + d * (k - 1) + 1 - e - b) for n, s, d, k, e, b in zip(
-        w.places, w.strides, w.dilations, w.size, x.shape[2:], w.before, strict=True)]
-    padded = np.pad(x, [(0, 0), (0, 0), *zip(w.before, behind, strict=True)], constant_values=fill)
+        w.places, w.strides, w.dilations, w.size, x.shape[2:], before, strict=True)]
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(before, behind, strict=True)], constant_values=fill)
     result = np.empty((*x.shape[:2], *(int(n) for n in w.places), *w.size), x.dtype)
     for place in itertools.product(*(range(k) for k in w.size)):
         cuts: list[Any] = [slice(p * d, p * d + (int(n) - 1) * s + 1, s) for p, d, n, s in zip(
@@ -250,19 +286,20 @@ def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, 
     rank = x.rank - 2
     size = tuple(int(e) for e in w.shape[2:])
     strides, dilations = _per_dimension(site, "strides", rank), _per_dimension(site, "dilations", rank)
-    extra, wanted = _numbers(site, "output_padding", (0,) * rank), _numbers(site, "output_shape", (0,) * rank)
+    extra = _numbers(site, "output_padding", (0,) * rank)
+    wanted = tuple(map(Size.of, _numbers(site, "output_shape", (0,) * rank)))
     pads = _numbers(site, "pads", (0,) * (2 * rank))
-    full = [(int(e) - 1) * s + d * (k - 1) + 1 + o for e, s, d, k, o in zip(
+    full = [(e - 1) * s + d * (k - 1) + 1 + o for e, s, d, k, o in zip(
         x.shape[2:], strides, dilations, size, extra, strict=True)]
     mode, asked = site.attribute("auto_pad", "NOTSET"), site.attribute("output_shape") is not None
     if not asked and mode in ("SAME_UPPER", "SAME_LOWER"):
-        wanted, asked = tuple(int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)), True
+        wanted, asked = tuple(e * s for e, s in zip(x.shape[2:], strides, strict=True)), True
     if asked:
-        total = [max(f - o, 0) for f, o in zip(full, wanted, strict=True)]
+        total = [max(int(f - o), 0) for f, o in zip(full, wanted, strict=True)]
         front = tuple(t // 2 if mode == "SAME_UPPER" else t - t // 2 for t in total)
-        return size, strides, dilations, front, tuple(Size.of(o) for o in wanted)
+        return size, strides, dilations, front, wanted
     pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
-    shape = tuple(Size.of(f - b - a) for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
+    shape = tuple(f - b - a for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
     return size, strides, dilations, pads[:rank], shape
 
 
@@ -364,8 +401,8 @@ def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
     order = range(rank) if not site.attribute("storage_order", 0) else range(rank - 1, -1, -1)
 
     def place(n: Expression, c: Expression, *i: Expression) -> Expression:
-        at = [p * s + q * d - b for p, q, s, d, b in zip(i, split(found[(n, c, *i)]), view.strides, view.dilations,
-                                                         view.before, strict=True)]
+        at = [p * s + q * d - extent_of(b) for p, q, s, d, b in zip(
+            i, split(found[(n, c, *i)]), view.strides, view.dilations, view.before, strict=True)]
         total: Expression = Convert(Constant(0), INT64)
         for d in order:
             step = view.dilations[d]
@@ -387,7 +424,7 @@ def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     at = np.unravel_index(best, view.size)
     places = np.indices(best.shape)[2:]
     own = []
-    for p, a, s, d, b, e in zip(places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True):
+    for p, a, s, d, b, e in zip(places, at, view.strides, view.dilations, view.padding[0], x.shape[2:], strict=True):
         place = p * s + a * d - b
         own.append(np.minimum(np.where(place < 0, place % d, place), e - 1))   # of equal ones, the first in the data
     index = np.ravel_multi_index(tuple(own), x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
@@ -400,8 +437,8 @@ def counted(site: Site, view: Windows) -> np.ndarray:
     """How many elements each mean takes in, `[1, 1, places...]`."""
     result = np.ones((1, 1, *(int(n) for n in view.places)), np.float64)
     padded = bool(site.attribute("count_include_pad", 0))
-    for d, (n, s, k, q, b, a, e) in enumerate(zip(view.places, view.strides, view.size, view.dilations, view.before,
-                                                  view.behind, site.type().shape[2:], strict=True)):
+    for d, (n, s, k, q, b, a, e) in enumerate(zip(view.places, view.strides, view.size, view.dilations, *view.padding,
+                                                  site.type().shape[2:], strict=True)):
         low, high = (-b, int(e) + a) if padded else (0, int(e))
         counts = [sum(low <= p * s - b + r * q < high for r in range(k)) for p in range(int(n))]
         result = result * np.array(counts).reshape([-1 if i == d + 2 else 1 for i in range(result.ndim)])
@@ -412,10 +449,27 @@ def _average_pool(site: Site, build: Builder, x: str) -> str:
     """The sum of every window by the number of elements in it."""
     view, own = windows(site, site.attribute("kernel_shape")), site.type()
     total = build.op("SumPool", x, **dict(site.node.attributes))
-    count = counted(site, view)
-    if count.min() == count.max():
-        return build.op("Div", total, build.constant(np.array(count.flat[0], own.numpy)))
-    return build.op("Div", total, build.constant(count.astype(own.numpy)))
+    if _are_whole(site, view):
+        return build.op("Div", total, build.constant(np.array(math.prod(view.size), own.numpy)))
+    if not own.is_static:
+        return build.op("Div", total, _counted_when_run(site, build, x))
+    return build.op("Div", total, build.constant(counted(site, view).astype(own.numpy)))
+
+
+def _are_whole(site: Site, view: Windows) -> bool:
+    """Whether every mean takes in all elements of its window."""
+    padded = site.attribute("count_include_pad", 0) and not site.attribute("ceil_mode", 0)
+    return bool(padded) or not any(_reaches_out(view, site.type().shape[2:]))
+
+
+def _counted_when_run(site: Site, build: Builder, x: str) -> str:
+    """How many elements each mean takes in, where extents are open: sums of windows over ones."""
+    if site.attribute("count_include_pad", 0):
+        raise site.refusal("a mean over padding whose number follows from an open size", hint="fix it by sizes=")
+    shape = build.op("Concat", build.constant([1, 1]), build.op("Shape", x, start=2), axis=0)
+    ones = build.op("Expand", build.constant(np.ones((), site.type().numpy)), shape)
+    attributes = {k: v for k, v in site.node.attributes if k != "count_include_pad"}
+    return build.op("SumPool", ones, **attributes)
 
 
 def _sum_pool(site: Site, x: Tensor) -> Tensor:

@@ -97,12 +97,12 @@ def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if node.op not in ("Conv", "ByteConv"):
         return None
     view = windows(rw.inference.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
-    if not any((*view.before, *view.behind)):
+    if not view.is_padded or not all(p.is_constant for p in (*view.before, *view.behind)):
         return None
     kept = {name: value for name, value in node.attributes if name not in ("pads", "auto_pad")}
     zero = [rw.constant(np.array(node.attribute("x_zero"), rw.type(node.inputs[0]).numpy))] if (
         node.attribute("x_zero")) else []
-    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]), *zero)
+    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.padding[0], 0, 0, *view.padding[1]]), *zero)
     return (rw.op(node.op, padded, *node.inputs[1:], **kept),)
 
 

@@ -8,6 +8,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.simple import bind
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
 
@@ -50,3 +51,39 @@ def test_of_an_odd_padding_more_is_in_front_but_for_same_upper(mode: str, wanted
 }}""")
     values = {"x": np.ones((1, 1, 2), np.float32), "w": np.array([[[1, 2, 3]]], np.float32)}
     assert interpret(graph, values)["y"].tolist() == [[wanted]]
+
+
+WINDOWS = ["MaxPool(x; kernel_shape=[3, 2], {})", "AveragePool(x; kernel_shape=[3, 2], {})", "Conv(x, w; {})",
+           "ConvInteger(b, v; {})"]
+OPEN = """graph g(x: float32[1, 3, H, W], w: float32[2, 3, 3, 2], b: uint8[1, 3, H, W], v: uint8[2, 3, 3, 2]) {{
+  let y = {}
+  return y
+}}"""
+
+
+@pytest.mark.parametrize("attributes", ['auto_pad="SAME_UPPER", strides=[2, 2]', 'auto_pad="SAME_LOWER"',
+                                        "pads=[1, 0, 1, 1], strides=[2, 1]", "strides=[3, 2]"])
+@pytest.mark.parametrize("line", WINDOWS)
+def test_shapes_of_open_extents_are_those_of_known_ones(line: str, attributes: str) -> None:
+    graph = from_text(OPEN.format(line.format(attributes)))
+    found = infer(graph).types["y"]
+    for sizes in ({"H": h, "W": w} for h in range(3, 9) for w in range(2, 7)):
+        assert found.bound(sizes) == infer(bind(graph, sizes)).types["y"]
+
+
+def test_padding_that_may_be_none_is_refused_while_a_size_is_open() -> None:
+    graph = from_text(OPEN.format('Conv(x, w; auto_pad="SAME_UPPER", strides=[1, 3])'))
+    with pytest.raises(UnsupportedGraphError, match="windows shorter than their stride"):
+        infer(graph)
+
+
+def test_a_transposed_convolution_of_open_extents() -> None:
+    graph = from_text("""graph g(x: float32[1, 2, H, W], w: float32[2, 3, 3, 2]) {
+  let y = ConvTranspose(x, w; strides=[2, 3], auto_pad="SAME_UPPER")
+  let z = ConvTranspose(x, w; strides=[2, 1], pads=[1, 0, 0, 1])
+  return y, z
+}""")
+    types = infer(graph).types
+    for sizes in ({"H": 1, "W": 4}, {"H": 5, "W": 2}):
+        known = infer(bind(graph, sizes)).types
+        assert [types[n].bound(sizes) for n in "yz"] == [known[n] for n in "yz"]
