@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polysched.errors import PolyschedError
+from polysched.graph.passes.channel_layout import alter_layout
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.fusion import groups_by_dominators
 from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
@@ -197,6 +198,7 @@ def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
 
 def _placed(graph: Graph, target: Target) -> Graph:
     """The graph with the layouts that kernels are fast with."""
-    padded = fold_constants(pad_explicitly(drop_unit_dimensions(graph)))
+    blocked = alter_layout(drop_unit_dimensions(graph), max(2, target.lanes(32)))
+    padded = fold_constants(pad_explicitly(blocked))
     packed = pack_weights(padded, lanes=lambda dtype: target.lanes(dtype.bits))
     return fold_constants(expand_compositions(packed))
