@@ -85,6 +85,31 @@ def _without_units(node: Node, rw: Rewriting) -> Sequence[str] | None:
     return (rw.op("Unsqueeze", made, axes),)
 
 
+def products_of_places(graph: Graph) -> Graph:
+    """Compute convolutions with one window as products of matrices.
+
+    Rewrite:  let y = Conv(x: [N, C, 1, 1], w: [K, C, 1, 1], b)
+    ->  let m = MatMul(Reshape(x, [N, C]), w': [C, K]); let y = Reshape(Add(m, b), [N, K, 1, 1])
+    """
+    return rewritten(graph, _as_product)
+
+
+def _as_product(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    if node.op != "Conv" or node.attribute("group", 1) != 1 or rw.value(node.inputs[1]) is None:
+        return None
+    x, w = map(rw.type, node.inputs[:2])
+    result = rw.result(node)
+    if x.shape[1:] != w.shape[1:] or any(e != 1 for e in result.shape[2:]) or 0 in w.extents:
+        return None
+    outputs, *rest = w.extents
+    depth = int(np.prod(rest))
+    columns = rw.op("Transpose", rw.op("Reshape", node.inputs[1], rw.constant([outputs, depth])), perm=(1, 0))
+    made = rw.op("MatMul", rw.op("Reshape", node.inputs[0], rw.constant([-1, depth])), columns)
+    if len(node.inputs) > 2:
+        made = rw.op("Add", made, node.inputs[2])
+    return (rw.op("Reshape", made, rw.constant([-1, outputs, *(1,) * (len(rest) - 1)])),)
+
+
 def pad_explicitly(graph: Graph) -> Graph:
     """Pad the data of convolutions by a copy, so that no element of a window is asked whether it is there.
 
