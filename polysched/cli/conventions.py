@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from polysched.target import Target
 
 STANDARD = "-"
+STANDARD_OUTPUT_FILES = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Other names of the standard output."""
 RANKS = "mpi"
 """The value of `--target` for C over ranks, for this machine."""
 WORK_ITEMS = ("opencl", "cuda")
@@ -53,6 +55,13 @@ def refuse_reading_twice(arguments: argparse.Namespace) -> None:
     values = [value for given in vars(arguments).values() for value in (given if isinstance(given, list) else [given])]
     if sum(isinstance(value, Input) and value == STANDARD for value in values) > 1:
         raise UsageError("only one file can be standard input", hint="name the others")
+
+
+def name_standard_output(arguments: argparse.Namespace) -> None:
+    """Replace other names of the standard output by `-`, so that every rule for it holds for them."""
+    for option, value in vars(arguments).items():
+        if isinstance(value, str) and not isinstance(value, Input) and value in STANDARD_OUTPUT_FILES:
+            setattr(arguments, option, STANDARD)
 
 
 class OncePerName(argparse.Action):

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from polysched.cli.commands import COMMANDS
-from polysched.cli.conventions import Parser, refuse_reading_twice, separate_sizes
+from polysched.cli.conventions import Parser, name_standard_output, refuse_reading_twice, separate_sizes
 from polysched.cli.shown.standard_streams import heard_errors, written_output
 from polysched.errors import PolyschedError, RunFailedError
 from polysched.version import __version__
@@ -67,6 +67,7 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         with _signals_at_once():
             refuse_reading_twice(arguments)
+            name_standard_output(arguments)
             return int(arguments.run(arguments))
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--targets", action="store_true",
                         help="list the names that --target knows, and measure nothing")
     parser.add_argument("--calibrate", metavar="FILE",
-                        help="measure the costs that the models assume, and write them for --machine ('-': stdout)")
+                        help="measure the costs that the models assume, and write them for --machine; - is standard "
+                             "output")
     add_json(parser, "everything, and the target for --target,")
     add_cc(parser)
 

@@ -48,6 +48,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
+TENSOR_INSTRUCTIONS = ("mma", "wmma")
 
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
@@ -166,6 +167,9 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                        help="products of `--target cuda` that tensor cores of sm_80 or later compute, by their "
                             "operands, of int8 (exact), float16, bfloat16 (sums of float in another order) and tf32 "
                             "(operands of float cut to 10 bits as well), with commas (default: none)")
+    group.add_argument("--tensor-instruction", choices=TENSOR_INSTRUCTIONS, default=TENSOR_INSTRUCTIONS[0],
+                       help="what computes the products of --tensor-cores: mma, whose lanes fill their fragments "
+                            "themselves, or wmma, which loads and stores fragments (default: mma)")
     group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
                        help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
                             "computed; buffers take half the room")
@@ -177,16 +181,24 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-def add_tiling(group: argparse._ActionsContainer) -> None:
-    """What decides tiles and threads, of all bands or, as `BAND:VALUE`, of one."""
+def add_tiling(group: argparse._ActionsContainer, *, collapse: bool = True) -> None:
+    """What decides tiles and threads, of all bands or, as `BAND:VALUE`, of one.
+
+    Parameters
+    ----------
+    collapse : loops over short rows may become one; otherwise they stay as they are, and there is no option for them.
+    """
     group.set_defaults(bands={})
     group.add_argument("--tile", action=PerBand, field="sizes", convert=tile_sizes, default="auto",
                        metavar="32|32,32,64|auto|off",
                        help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto); this "
                             "option and those below that say so take BAND:VALUE for one band: --tile 1:64,64")
-    group.add_argument("--collapse", action=argparse.BooleanOptionalAction, default=True,
-                       help="one loop for two over whole rows that are no whole vectors; only where nothing is chosen "
-                            "by hand (default: --collapse)")
+    if collapse:
+        group.add_argument("--collapse", action=argparse.BooleanOptionalAction, default=True,
+                           help="one loop for two over whole rows that are no whole vectors; only where nothing is "
+                                "chosen by hand (default: --collapse)")
+    else:
+        group.set_defaults(collapse=False)
     group.add_argument("--outer-tile", action=PerBand, field="outer_sizes", convert=outer_tile_edges, several=True,
                        default=(), metavar="128|128,256,256",
                        help="tiles around those of --tile, by hand, 0 for no loop; again for a further level, the "
@@ -228,23 +240,36 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     add_target(group)
 
 
-def add_instructions(parser: argparse.ArgumentParser) -> None:
-    """Which instructions may compute statements."""
+def add_instructions(parser: argparse.ArgumentParser, *, run: bool = True) -> None:
+    """Which instructions may compute statements.
+
+    Parameters
+    ----------
+    run : the command has their code run, to compare or to time it.
+    """
     group = parser.add_argument_group("instructions")
     group.add_argument("--intrinsic", metavar="NAME|auto|none", help="compute statements by a described instruction, "
                        "or by the best that this machine executes; --size makes the code for one size (default: where "
                        "the model finds it faster, the best that changes no bit of a result)")
+    if run:
+        _add_runs_of_instructions(group)
+    else:
+        group.set_defaults(measure_plans=False, verify_instructions="never")
+    group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
+                       help="a file that describes further instructions")
+    group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush,finite",
+                       help="what an instruction may change in floating-point results, of reassociate, contract, "
+                            "flush, finite, narrow, with commas, or none (default: %(default)s)")
+
+
+def _add_runs_of_instructions(group: argparse._ActionsContainer) -> None:
+    """When code with instructions runs before it is used."""
     group.add_argument("--measure-plans", action="store_true",
                        help="with --intrinsic: of the models' register blocks and tiles take those that run fastest "
                             "on this machine")
     group.add_argument("--verify-instructions", choices=("auto", "always", "never"), default="auto",
                        help="run the code with an instruction beside the statement that it replaces before it is used: "
                             "where no verdict on the same code is kept, always, or never (default: %(default)s)")
-    group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
-                       help="a file that describes further instructions")
-    group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush,finite",
-                       help="what an instruction may change in floating-point results, of reassociate, contract, "
-                            "flush, finite, narrow, with commas, or none (default: %(default)s)")
 
 
 def add_scheduling(group: argparse._ActionsContainer) -> None:
@@ -342,7 +367,8 @@ def device_mapping(arguments: argparse.Namespace, device: str | None) -> GpuOpti
     from polysched.gpu import GpuOptions
     steps = getattr(arguments, "time_tile", None) if device in WORK_ITEMS else None   # ranks have steps of their own
     return GpuOptions(block=arguments.block, points=arguments.points, shared=arguments.shared_memory,
-                      tensor_cores=arguments.tensor_cores, time_tile=steps or 0)
+                      tensor_cores=arguments.tensor_cores, tensor_instruction=arguments.tensor_instruction,
+                      time_tile=steps or 0)
 
 
 def accelerator_mapping(arguments: argparse.Namespace) -> ScratchpadOptions:

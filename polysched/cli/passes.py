@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size, meant, refuse_device
-from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
+from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options, read_text
 from polysched.cli.shown.output import prepared, refuse_same_file
+from polysched.cli.shown.unserved import OF_CHOICES, refuse_unserved
 from polysched.errors import UnsupportedGraphError, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the passes, or run them and show what they did."""
     from polysched.emit_c.passes import all_passes
     from polysched.graph.passes.registry import PASSES
+    refuse_unserved(arguments, OF_CHOICES)
     names = list(PASSES) if arguments.graph else [each.name for each in all_passes()]
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:
@@ -106,15 +108,8 @@ def _run_on_graph(arguments: argparse.Namespace) -> int:
 
 def _graph_of(path: str) -> Graph:
     """The graph of an ONNX file, or of a file with its text form."""
-    from pathlib import Path
-
     from polysched.graph import from_text, load
-    if path.endswith(".onnx"):
-        return load(path)
-    try:
-        return from_text(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the graph cannot be read", where=path, witness=str(error)) from None
+    return load(path) if path.endswith(".onnx") else from_text(read_text(path, "the graph"))
 
 
 def _on_graph(graph: Graph, each: GraphPass) -> tuple[str, Graph | None, str | None]:

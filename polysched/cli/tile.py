@@ -23,6 +23,7 @@ from polysched.cli.shown.caches import simulated, simulation_lines
 from polysched.cli.shown.instructions import instruction_lines
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import OF_INSTRUCTIONS, OF_SCHEDULES, OF_TILES, refuse_unserved
 
 if TYPE_CHECKING:
     from polysched.emit_c import CSource
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the model takes it, and the code of an instruction is made for it")
     add_scheduling(parser)
     add_tiling(parser)
-    add_instructions(parser)
+    add_instructions(parser, run=False)
     add_json(parser, "the same, with what --explain says,")
 
 
@@ -91,6 +92,7 @@ class _Region:
 def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
     refuse_same_file(arguments.source, arguments.json)
+    refuse_unserved(arguments, (*OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES))
     with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         regions, instructions = _regions(arguments, shown)
         if arguments.simulate:

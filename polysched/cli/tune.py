@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
 from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
-from polysched.cli.shown.programs import check_sizes, is_named, named_scop
+from polysched.cli.shown.programs import check_sizes, is_named, named_scop, named_tensor
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import UsageError
 from polysched.measure.processes.workspace import workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from polysched.measure.paired import MeasureOptions
     from polysched.pipeline.options import PipelineOptions
     from polysched.scop.scop import Scop
-    from polysched.search import Budget, Trial, Tuned, TunedAll, TunedRange
+    from polysched.search import Budget, Trial, Tuned, TunedAll, TunedExpression, TunedRange
     from polysched.search.space import Space
 
 NAME = "tune"
@@ -34,6 +34,7 @@ examples:
   polysched c2c gemm.c --database tuned.db      the code of what was found
   polysched tune gemm.c --size n=64..2048 --trials 32 --database tuned.db      variants behind tests of n
   polysched tune operators:softmax --size rows=512 --database tuned.db
+  polysched tune operators:chain --terms --reassociate --minutes 5      other terms that compute the same, too
   polysched tune model.onnx --size batch=1 --minutes 30 --database tuned.db
   polysched onnx model.onnx --size batch=1 --database tuned.db --time      the model of what was found
 
@@ -57,8 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resume", action="store_true", help="do not repeat trials that the database has")
     group.add_argument("--space", metavar="FILE.py:FUNCTION|automatic", default="automatic",
                        help="a template (default: %(default)s, a union of rules)")
+    group.add_argument("--terms", action="store_true",
+                       help="of MODULE:EXPRESSION: search other terms that compute the same, too (chain order, "
+                            "Winograd, layouts); those that change the order of sums of floats with --reassociate")
     group.add_argument("--strategy", choices=STRATEGY_NAMES, default="evolution",
-                       help="which candidates come next (default: %(default)s)")
+                       help="which candidates come next; optuna needs polysched[tune] (default: %(default)s)")
     group.add_argument("--model", choices=MODEL_NAMES, default="residual",
                        help="what ranks candidates before they are built: the projected model, that with a correction "
                             "learned from the trials, or the same with boosted trees of polysched[tune] (default: "
@@ -67,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(group, "what is run has it; parameters without one get a value that suits a measurement; NAME=64..2048 "
                     "searches at sampled sizes, and keeps few variants for all of them", ranges=True)
     group.add_argument("--samples", type=positive, default=4, metavar="N",
-                       help="sizes of a range at which is searched (default: %(default)s)")
+                       help="sizes of a range that are searched (default: %(default)s)")
     group.add_argument("--variants", type=positive, default=4, metavar="K",
                        help="recipes that are kept for a range at most (default: %(default)s)")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
@@ -86,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(group, "what was found")
 
 
-STRATEGY_NAMES = ("grid", "random", "evolution", "halving")
+STRATEGY_NAMES = ("grid", "random", "evolution", "halving", "optuna")
 MODEL_NAMES = ("projected", "residual", "boosted")
 
 
@@ -101,8 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
             "cluster": arguments.cluster, "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
-        found: Tuned | TunedAll | TunedRange
-        if any(isinstance(value, str) for _, value in arguments.size):
+        found: Tuned | TunedAll | TunedRange | TunedExpression
+        if arguments.terms:
+            found = _tuned_terms(arguments, how)
+        elif any(isinstance(value, str) for _, value in arguments.size):
             found = _tuned_range(arguments, how)
         elif arguments.source.endswith(".onnx"):
             found = _tuned_model(arguments, how)
@@ -120,12 +126,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _page(found: Tuned | TunedAll | TunedRange) -> str:
+def _page(found: Tuned | TunedAll | TunedRange | TunedExpression) -> str:
     """The page of one search or several."""
-    from polysched.search import TunedAll, TunedRange
+    from polysched.search import TunedAll, TunedExpression, TunedRange
     from polysched.search.page import page_html
-    several = found.found.values() if isinstance(found, TunedRange) else found.found if isinstance(
-        found, TunedAll) else (found,)
+    several: Iterable[Tuned | None]
+    match found:
+        case TunedRange():
+            several = found.found.values()
+        case TunedAll():
+            several = found.found
+        case TunedExpression():
+            several = found.searched.values()
+        case _:
+            several = (found,)
     return page_html(*(one for one in several if one is not None))
 
 
@@ -133,6 +147,22 @@ def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]
     """The C file, or the Scop of MODULE:EXPRESSION; and the sizes of its parameters."""
     sizes = dict(arguments.size)
     return named_scop(arguments.source, sizes) if is_named(arguments.source) else (arguments.source, sizes)
+
+
+def _tuned_terms(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedExpression:
+    """Searches over the terms of a tensor expression.
+
+    Raises
+    ------
+    UsageError : the program is no tensor expression, or a size is a range.
+    """
+    from polysched.search import tune_expression
+    if not is_named(arguments.source) or arguments.cluster or arguments.resume:
+        raise UsageError("terms are of a tensor expression, searched anew on this machine", where=arguments.source,
+                         hint="MODULE:EXPRESSION, without --cluster and --resume")
+    output, sizes = named_tensor(arguments.source, dict(arguments.size))
+    how = {name: value for name, value in how.items() if name != "cluster"}
+    return tune_expression(output, sizes=sizes, budget=_budget(arguments), database=arguments.database, **how)
 
 
 def _tuned_range(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedRange:

@@ -7,7 +7,7 @@ The copies remove the anti and output dependences between iterations, which orde
 the place of the value.  Which loops can have copies is decided by the value-based flow: every value that
 is read has to come from the same iteration.  That the program still computes the same is checked by
 `same_values`, which knows nothing of how the copies were chosen.  Emission takes the copies back where the new
-order allows it (`emit_c.nests.contraction`).
+order allows it (`emit_c.nests.array_contraction`).
 
 Source: P. Feautrier, "Array expansion", ICS 1988; D. Maydan, S. Amarasinghe, M. Lam, "Array data-flow analysis
 and its use in array privatization", POPL 1993.

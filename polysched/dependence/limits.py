@@ -31,7 +31,8 @@ class DependenceLimits:
         1 << 30, unit="elements", source="in an extent with parameters; what is more comes from the values of a "
         "type")
     expanded_bytes: int = constant(
-        1 << 20, unit="bytes", source="memory that nobody misses, however small the caller's arrays are")
+        1 << 20, unit="bytes", source="of copies of temporaries that are always allowed, however small the caller's "
+                                      "arrays are")
     # legality.py
     legality_isl_operations: int = constant(
         4 * ISL_OPERATIONS, unit="isl operations", source="for one legality check: four times the default; usual ones "
@@ -47,8 +48,8 @@ class DependenceLimits:
         200_000, unit="isl operations", source="for the largest values that the arrays' extents admit")
     # row_walks.py
     constant_row_length: int = constant(
-        1 << 31, unit="elements", source="of what has a constant length; what a `size_t` may hold at most is no "
-        "length, and no C `long`")
+        1 << 31, unit="elements", source="of a row that counts as of constant length; the largest value of a "
+                                         "`size_t` is no length, and does not fit a C `long`")
     # substitution.py
     substituted_nodes: int = constant(
         150, unit="nodes", source="of an expression that is put in the place of a read; chains of choices double it "

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.errors import UsageError
@@ -38,7 +39,7 @@ class EmitOptions(OneLine):
         of these only.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
-    last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
+    last_cache_bytes : of the last cache; arrays may be stored past it (`nontemporal_stores`). 0 where nothing is known.
     vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
     target : what the machine's caches hold, what a core does per cycle, and what things cost.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
@@ -63,7 +64,7 @@ class EmitOptions(OneLine):
     last_cache_bytes: int = 0
     vector_registers: int | None = None
     target: Target = field(default_factory=Target)
-    max_operations: int = 4_000_000
+    max_operations: int = LIMITS.loop_operations
     verify_passes: bool = False
     preemptible: bool = False
 
@@ -124,6 +125,7 @@ class CSource(Shown):
     kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     pays : the sizes for which it is not the original code that runs, in C; empty for all.
+    approximated : functions of math.h that the text computes by code of its own, to within 4 units in the last place.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
     """
@@ -138,6 +140,7 @@ class CSource(Shown):
     preamble: str = ""
     kept: bool = False
     pays: str = ""
+    approximated: tuple[str, ...] = ()
     prologue: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -159,6 +162,13 @@ class CSource(Shown):
     def _repr_html_(self) -> str:
         html: str = provided("emit_c", "CSource._repr_html_")(self)
         return html
+
+
+def approximated_of(parts: Iterable[CSource], otherwise: CSource | None = None, *, stays: bool = True
+                    ) -> tuple[str, ...]:
+    """What is `approximated` in a region of several parts, whose other version may stay beside them."""
+    both = [*parts, otherwise] if stays else parts
+    return tuple(dict.fromkeys(name for part in both if part is not None for name in part.approximated))
 
 
 def teams_of(parts: Iterable[CSource], otherwise: CSource, *, stays: bool) -> int:

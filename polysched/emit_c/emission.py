@@ -86,7 +86,8 @@ def printed_region(lowered: Lowered) -> Region:
     source = CSource(tiled=lowered.tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=lowered.fallbacks, allocated=lowered.allocated,
                      teams=sum(line.lstrip().startswith("#pragma omp parallel") for line in lines),
-                     tested_teams=tuple(printer.tested_teams), preamble=PREAMBLE if printer.stops else "")
+                     tested_teams=tuple(printer.tested_teams), preamble=PREAMBLE if printer.stops else "",
+                     approximated=() if printer.math is None else printer.math.approximated)
     return Region(source=source, memories=tuple(_memories(scop, lowered)))
 
 

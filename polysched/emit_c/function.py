@@ -122,8 +122,8 @@ def _array_parameter(array: Array, written: bool) -> FunctionParameter:
         if written and by_value:
             raise UsageError(f"the scalar {array.name} is written but passed by value",
                              hint=f"give it the C element (*{array.name})")
-        declaration = f"{array.dtype.c_name} {array.name}" if by_value else (
-            f"{const}{array.dtype.c_name} *restrict {array.name}")
+        declaration = _as_bits(f"{array.dtype.c_name} {array.name}" if by_value else (
+            f"{const}{array.dtype.c_name} *restrict {array.name}"))
         kind = (ParameterKind.INTEGER if array.dtype.is_integer else ParameterKind.FLOATING) if by_value else (
             ParameterKind.ARRAY)
         return FunctionParameter(name=array.name, kind=kind, dtype=array.dtype, c_declaration=declaration,
@@ -134,7 +134,7 @@ def _array_parameter(array: Array, written: bool) -> FunctionParameter:
     qualifier = "restrict " if array.restrict else ""
     dimensions = f"[{qualifier}{extents[0] or ''}]" + "".join(f"[{extent}]" for extent in extents[1:])
     return FunctionParameter(name=array.name, kind=ParameterKind.ARRAY, dtype=array.dtype, c_extents=tuple(extents),
-                             c_declaration=f"{const}{array.dtype.c_name} {array.name}{dimensions}",
+                             c_declaration=_as_bits(f"{const}{array.dtype.c_name} {array.name}{dimensions}"),
                              constant=not written, restrict=array.restrict)
 
 

@@ -16,13 +16,13 @@ class EmitLimits:
 
     # alternatives/crossover.py
     gain_share: float = constant(
-        0.5, unit="1", source="of the time as written that is saved in the end, to be conservative")
+        0.5, unit="1", source="of the time as written that counts as saved, to be conservative")
     fewest_steps: int = constant(
         8, unit="addends",
         source="addends of a sum in a register block: reading and writing it takes as long as a few of them")
     least_seconds: float = constant(
-        2e-7, unit="s",
-        source="of a region as written: tests of sizes, first and last vectors take as long as a shorter one gains")
+        2e-7, unit="s", source="of a region as written: in a shorter one, tests of sizes and partial vectors cost "
+                               "what is gained")
     small_size: int = constant(
         64, unit="iterations", source="the size of all parameters for which the statements are timed as written")
     model_operations: int = constant(2_000_000, unit="isl operations", source="to time the statements as written")
@@ -73,6 +73,10 @@ class EmitLimits:
     most_beside_division: int = constant(
         10, unit="operations", source="operations that fit into the time of one division of a vector")
 
+    # c_source.py
+    loop_operations: int = constant(
+        4_000_000, unit="isl operations", source="of one attempt at generating loops: some ten seconds")
+
     # generation/loop_run.py
     most_nested: int = constant(
         12, unit="loops", source="loops in one Python function; CPython allows 20 nested blocks")
@@ -107,7 +111,7 @@ class EmitLimits:
     most_rounds: int = constant(
         3, unit="quotients", source="of a subscript that goes round, `(i + 2 * n - 1) % n`; each is a comparison")
 
-    # nests/contraction.py
+    # nests/array_contraction.py
     crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
     most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")
 
@@ -120,7 +124,7 @@ class EmitLimits:
     least_page_row_bytes: int = constant(
         1 << 11, unit="bytes", source="from one row to the next: shorter strides the hardware follows")
 
-    # nests/fetched_rows.py
+    # nests/prefetch_rows.py
     least_fetched_row_lines: int = constant(
         4, unit="lines", source="of a row that is fetched ahead: shorter ones the hardware follows")
     most_fetched_rows: int = constant(4, unit="rows", source="that one loop fetches ahead")
@@ -130,11 +134,11 @@ class EmitLimits:
     # nests/neighbour_rows.py
     neighbour_rows: int = constant(2, unit="rows", source="that share what they read of neighbouring rows")
 
-    # nests/past_caches.py
+    # nests/nontemporal_stores.py
     least_past_share: float = constant(0.25, unit="1", source="of the last cache that the array takes by itself")
     past_caches_factor: float = constant(
-        2.0, unit="1",
-        source="as the last cache, with what a region touches, nothing of its beginning is there at its end")
+        2.0, unit="1", source="times the last cache that a region touches, from where nothing of its beginning is "
+                              "left at its end")
     least_past_row_bytes: int = constant(1 << 11, unit="bytes", source="that are stored between two fences")
 
     # nests/independent_rows.py
@@ -160,7 +164,7 @@ class EmitLimits:
         source="that setting an element of an array's part, and adding it to the array, are worth")
 
     # nests/vector_loops.py
-    narrowest_tail: int = constant(4, unit="iterations", source="iterations; fewer run one by one")
+    narrowest_tail: int = constant(4, unit="iterations", source="left over at the end of a row; fewer run one by one")
 
     # region.py
     strided_vectors: int = constant(
@@ -186,8 +190,8 @@ class EmitLimits:
 
     # register_tiles/strided_reads.py
     most_apart: int = constant(
-        3, unit="elements",
-        source="every fourth of eight floats took gcc 12 with AVX2 eleven instructions this way and one by one")
+        3, unit="elements", source="between the elements of a read in lanes: taking every fourth of eight floats, "
+                                   "gcc 12 with AVX2 needs eleven instructions, no fewer than one by one")
 
     # register_tiles/turned_rows.py
     turned_ways: int = constant(
@@ -210,17 +214,16 @@ class EmitLimits:
 
     # scalar_code/region_branches.py
     most_repeated_lines: int = constant(
-        64, unit="lines",
-        source="of a loop that stands twice; in longer ones a call weighs less, and a reader has more to compare")
+        64, unit="lines", source="of a loop that stands twice: a longer one is a function, whose call weighs less")
 
     # scalar_code/work.py
     unknown_iterations: int = constant(
-        1 << 20, unit="iterations",
-        source="iterations of a loop whose length only the running program knows, for comparisons")
+        1 << 20, unit="iterations", source="of a loop whose length only the running program knows, for comparisons")
 
     # vector_code/conversion_steps.py
     far_conversion: int = constant(
-        4, unit="1", source="how many times wider, from where a conversion takes more than one step")
+        4, unit="1", source="how many times wider the result of a conversion is, from where it takes more than one "
+                            "step")
 
     # vector_code/needed_tiles.py
     most_tests_of_a_tile: int = constant(

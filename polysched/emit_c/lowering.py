@@ -9,7 +9,7 @@ from polysched.emit_c.c_source import EmitOptions, options_for
 from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.loop_ir.loops import Node, Temporary
 from polysched.emit_c.loop_ir.traversal import statements_in_blocks
-from polysched.emit_c.nests.contraction import contracted
+from polysched.emit_c.nests.array_contraction import contracted
 from polysched.emit_c.pass_context import PassContext, pass_context, region_guard, with_bodies
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, run_passes
 from polysched.emit_c.scalar_code.heap import fits_stack, is_expanded

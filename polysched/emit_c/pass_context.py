@@ -18,7 +18,7 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.loops import Node, ThreadReduction
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of, local_array_names, taken_names
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, walk_nodes
-from polysched.emit_c.nests.contraction import contracted, with_own_values
+from polysched.emit_c.nests.array_contraction import contracted, with_own_values
 from polysched.emit_c.nests.thread_reductions import PLACES
 from polysched.emit_c.region import RegionPrinter
 from polysched.emit_c.scalar_code.band_comments import band_comments

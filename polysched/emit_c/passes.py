@@ -17,21 +17,21 @@ from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
 from polysched.emit_c.loop_ir.traversal import loop_names, walk_nodes
 from polysched.emit_c.loop_ir.verifier import faults
+from polysched.emit_c.nests.array_contraction import contract
 from polysched.emit_c.nests.buffer_lanes import follow_buffers
 from polysched.emit_c.nests.conditional_pieces import separate_pieces
-from polysched.emit_c.nests.contraction import contract
 from polysched.emit_c.nests.dead_code import without_dead_code
-from polysched.emit_c.nests.fetched_rows import fetch_rows
 from polysched.emit_c.nests.growing_rows import GrowingRows
-from polysched.emit_c.nests.held_elements import hold_elements
 from polysched.emit_c.nests.independent_rows import IndependentRows
 from polysched.emit_c.nests.lagging_rows import LaggingRows
 from polysched.emit_c.nests.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.nests.neighbour_rows import NeighbourRows
-from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
+from polysched.emit_c.nests.nontemporal_stores import PastCaches, store_past_caches
 from polysched.emit_c.nests.pivot_loops import split_at_pivots
+from polysched.emit_c.nests.prefetch_rows import fetch_rows
 from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
+from polysched.emit_c.nests.scalar_replacement import hold_elements
 from polysched.emit_c.nests.strided_loops import unroll_strided
 from polysched.emit_c.nests.subscripts_by_case import settle_subscripts
 from polysched.emit_c.nests.summed_rows import SummedRows

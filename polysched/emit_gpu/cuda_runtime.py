@@ -17,6 +17,7 @@ typedef struct {
 typedef CUdeviceptr polysched_device_buffer;
 static CUcontext polysched_device_context;
 static CUdevice polysched_device_chosen;
+static int polysched_device_number;
 static void polysched_device_check(CUresult status, const char *what) {
   const char *name = "?";
   if (status == CUDA_SUCCESS) return;
@@ -32,6 +33,7 @@ static void polysched_device_start(void) {
     if (cuInit(0) != CUDA_SUCCESS || cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0)
       polysched_device_refuse("no CUDA device; install NVIDIA's driver");
     if (chosen < 0 || chosen >= count) polysched_device_refuse("POLYSCHED_CUDA_DEVICE names no device");
+    polysched_device_number = chosen;
     polysched_device_check(cuDeviceGet(&polysched_device_chosen, chosen), "no device");
     polysched_device_check(cuDevicePrimaryCtxRetain(&polysched_device_context, polysched_device_chosen), "no context");
   }
@@ -93,17 +95,32 @@ static CUdeviceptr polysched_device_allocate(long rows, long row_elements, size_
   polysched_device_check(cuMemAlloc(&buffer, bytes ? bytes : 1), "no memory for a buffer");
   return buffer;
 }
+/* The buffer for an array of the caller: the array itself where it lies in the device's memory, and what the device has
+   still to do with it is waited for. */
+static CUdeviceptr polysched_device_hold(const void *host, long rows, long row_elements, size_t element_bytes) {
+  const CUdeviceptr place = (CUdeviceptr)(size_t)host;
+  unsigned kind = 0;
+  int number = 0;
+  if (cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, place) != CUDA_SUCCESS ||
+      kind != CU_MEMORYTYPE_DEVICE)
+    return polysched_device_allocate(rows, row_elements, element_bytes);
+  polysched_device_check(cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, place), "no device");
+  if (number != polysched_device_number)
+    polysched_device_refuse("an array lies in another device's memory; POLYSCHED_CUDA_DEVICE names the one that runs");
+  polysched_device_check(cuCtxSynchronize(), "what the device did before failed");
+  return place;
+}
 static inline void polysched_device_write(CUdeviceptr buffer, const void *host, long first, long end,
                                           long row_elements, size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
-  if (first >= end || row_elements <= 0) return;
+  if (first >= end || row_elements <= 0 || buffer == (CUdeviceptr)(size_t)host) return;
   polysched_device_check(cuMemcpyHtoD(buffer + first * row_bytes, (const char *)host + first * row_bytes,
                                       (end - first) * row_bytes), "a copy to the device failed");
 }
 static inline void polysched_device_read(CUdeviceptr buffer, void *host, long first, long end, long row_elements,
                                          size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
-  if (first >= end || row_elements <= 0) return;
+  if (first >= end || row_elements <= 0 || buffer == (CUdeviceptr)(size_t)host) return;
   polysched_device_check(cuMemcpyDtoH((char *)host + first * row_bytes, buffer + first * row_bytes,
                                       (end - first) * row_bytes), "a copy from the device failed");
 }
@@ -129,6 +146,9 @@ static void polysched_device_launch(polysched_device_kernel *kernel, int dimensi
 static void polysched_device_release(CUdeviceptr buffer) {
   polysched_device_check(cuCtxSynchronize(), "a kernel failed");
   polysched_device_check(cuMemFree(buffer), "a buffer cannot be freed");
+}
+static inline void polysched_device_drop(CUdeviceptr buffer, const void *host) {
+  if (buffer != (CUdeviceptr)(size_t)host) polysched_device_release(buffer);
 }
 static void polysched_device_end(polysched_device_kernel *kernels, int count) {
   (void)kernels;

@@ -9,6 +9,7 @@ from functools import reduce
 import islpy as isl
 
 from polysched.dependence.legality import filtered_sets
+from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.loop_ir.index import Linear
@@ -19,7 +20,6 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.arrays import Buffer
 from polysched.emit_gpu.fixed_values import host_instances, when
 from polysched.emit_gpu.kernel_text import Argument, Kernel, all_kernels
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter, indented
 from polysched.errors import UnsupportedScopError
 from polysched.gpu.mapping import GpuMapping, HostLoop, HostNode, HostSequence, Launch, launches
@@ -30,7 +30,7 @@ def host_loops(mapping: GpuMapping, kernels: dict[str, Kernel], taken: TakenName
     """The loops of the host; a statement `kernel0` is a launch."""
     context = mapping.scop.context.params()
     tree = _host_schedule(mapping.host, 0, context)
-    loops = read_ast(build_ast(tree, context=context, max_operations=LIMITS.host_operations).root)
+    loops = read_ast(build_ast(tree, context=context, max_operations=EmitOptions.max_operations).root)
     return name_loops(loops, iterators={name: tuple(f"at_{host}" for host in kernel.loops.host)
                                          for name, kernel in kernels.items()}, taken=taken)
 
@@ -92,12 +92,14 @@ class HostPrinter(LoopPrinter):
         lines += [line for buffer in kept for line in self._refused(buffer)]
         for buffer in kept:
             rows = f"(long)({self.index.bound(buffer.rows)})"
-            lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_allocate({rows}, "
+            made = f"hold({self._host(buffer)}, " if buffer.host else "allocate("
+            lines.append(f"polysched_device_buffer {self._name(buffer)} = polysched_device_{made}{rows}, "
                          f"{_width(buffer)});")
         lines += [line for b in kept if not b.own.copied_in.is_empty() for line in self._copy("write", b, b.live_in)]
         lines += self.lines(loops)
         lines += [line for b in kept if not b.own.copied_out.is_empty() for line in self._copy("read", b, b.live_out)]
-        lines += [f"polysched_device_release({self._name(buffer)});" for buffer in kept]
+        lines += [f"polysched_device_drop({self._name(buffer)}, {self._host(buffer)});" if buffer.host
+                  else f"polysched_device_release({self._name(buffer)});" for buffer in kept]
         lines.append(f"polysched_device_end(polysched_kernels, {len(names)});")
         return ["{", *indented(lines), "}"]
 
@@ -113,9 +115,12 @@ class HostPrinter(LoopPrinter):
     def _name(self, buffer: Buffer) -> str:
         return self.names[buffer.array.name]
 
+    def _host(self, buffer: Buffer) -> str:
+        return f"(void *)({buffer.host})"
+
     def _copy(self, way: str, buffer: Buffer, rows: tuple[Linear, Linear]) -> list[str]:
         first, end = (self.index.bound(row) for row in rows)
-        call = (f"polysched_device_{way}({self._name(buffer)}, (void *)({buffer.host}), {first}, {end}, "
+        call = (f"polysched_device_{way}({self._name(buffer)}, {self._host(buffer)}, {first}, {end}, "
                 f"{_width(buffer)});")
         live = buffer.own.copied_in if way == "write" else buffer.own.copied_out
         needed = when(live, self.mapping.scop.context.params())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.emit_gpu.cuda_runtime import RUNTIME as CUDA_RUNTIME
+from polysched.emit_gpu.cuda_wheels import wheel_flags as cuda_wheel_flags
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
 from polysched.emit_gpu.opencl_wheels import wheel_flags
 
@@ -92,8 +93,8 @@ def compiler_flags(device: str | None) -> tuple[str, ...]:
     """What the host's C is compiled and linked with.
 
     OpenCL is the system's, or that of wheels (`opencl_wheels`).  CUDA is looked for where `CUDA_HOME` says, else in
-    the compiler's own folders.  With `POLYSCHED_CUDA_ON_CPU=1`
-    in the environment the kernels run on the CPU, by the headers of `CUDA_ON_CPU`.
+    the compiler's own folders, else in wheels (`cuda_wheels`).  With `POLYSCHED_CUDA_ON_CPU=1` in the environment the
+    kernels run on the CPU, by the headers of `CUDA_ON_CPU`.
     """
     if device == "opencl":
         return wheel_flags() or ("-lOpenCL",)
@@ -102,4 +103,6 @@ def compiler_flags(device: str | None) -> tuple[str, ...]:
     if os.environ.get("POLYSCHED_CUDA_ON_CPU", "0") not in ("", "0"):
         return (f"-I{CUDA_ON_CPU}", "-ldl")
     home = os.environ.get("CUDA_HOME")
+    if not home and (found := cuda_wheel_flags()) is not None:
+        return found
     return (*((f"-I{home}/include", f"-L{home}/lib64", f"-L{home}/lib64/stubs") if home else ()), "-lcuda", "-lnvrtc")

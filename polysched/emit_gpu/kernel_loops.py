@@ -10,7 +10,7 @@ from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active, carrier
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Node
-from polysched.emit_c.nests.contraction import contract, contracted
+from polysched.emit_c.nests.array_contraction import contract, contracted
 from polysched.emit_gpu.fixed_values import bounds, outer_bounds
 from polysched.emit_gpu.item_points import points_of
 from polysched.emit_gpu.limits import LIMITS

@@ -17,6 +17,7 @@ from polysched.emit_gpu.interface import OPENCL, Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phase_text import PhasePrinter
+from polysched.emit_gpu.tensor_cores.loaded_text import functions_text
 from polysched.emit_gpu.tensor_cores.text import function_text
 from polysched.scop.body import ParameterRef, statement_expressions, walk
 from polysched.scop.dtypes import BOOL, UINT8, DType
@@ -178,8 +179,9 @@ def program_text(kernels: Sequence[Kernel], macros: HelperMacros, scop: Scop,
         e.dtype.name == "float64" for s in scop.statements for top in statement_expressions(s.body)
         for e in walk(top) if not isinstance(e, ParameterRef))
     head = [*(interface.double_head if doubles else ()), *interface.program_head, *macros.definitions()]
-    products = {phase.tensor.product.intrinsic.name: phase.tensor.product.intrinsic
+    products = {phase.tensor.product.intrinsic.name: phase.tensor.product
                 for kernel in kernels for phase in kernel.loops.phases if phase.tensor is not None}
-    functions = "".join(f"\n{function_text(own)}" for own in products.values())
+    functions = "".join(f"\n{(functions_text if own.is_loaded else function_text)(own.intrinsic)}"
+                        for own in products.values())
     texts = "".join(f"\n{kernel.text}" for kernel in all_kernels(kernels))
     return "".join(f"{line}\n" for line in head) + functions + texts

@@ -11,15 +11,6 @@ from polysched.target.constant import constant
 class EmitGpuLimits:
     """By the module that asks for them."""
 
-    # host_text.py
-    host_operations: int = constant(4_000_000, unit="isl operations", source="for the loops of the host: as in emit_c")
-
-    # phase_text.py
-    warp: int = constant(
-        32, unit="work items", source="that exchange variables; CUDA C++ Programming Guide, Warp Shuffle Functions")
-
-    grid_dimensions: int = constant(3, unit="dimensions", source="of the blocks of a launch; OpenCL 1.2, section 3.2")
-
     # kernel_loops.py
     largest_private_bytes: int = constant(
         1 << 15, unit="bytes", source="of a temporary of one work item; a device's local memory has more (CUDA C++ "
@@ -30,7 +21,6 @@ class EmitGpuLimits:
         16, unit="bytes", source="of the widest load of a work item; PTX ISA, ld; and of float4 in OpenCL C")
 
     # phases.py
-    kernel_operations: int = constant(4_000_000, unit="isl operations", source="for one work item: as in emit_c")
     full_block_pieces: int = constant(
         2, unit="convex sets", source="of the places of blocks all of whose points run: more make a condition that "
                                       "costs more than it spares")

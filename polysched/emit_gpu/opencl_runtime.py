@@ -95,6 +95,11 @@ static cl_mem polysched_device_allocate(long rows, long row_elements, size_t ele
   polysched_device_check(status, "no memory for a buffer");
   return buffer;
 }
+/* The buffer for an array of the caller. */
+static inline cl_mem polysched_device_hold(const void *host, long rows, long row_elements, size_t element_bytes) {
+  (void)host;
+  return polysched_device_allocate(rows, row_elements, element_bytes);
+}
 static inline void polysched_device_write(cl_mem buffer, const void *host, long first, long end, long row_elements,
                                       size_t element_bytes) {
   size_t row_bytes = row_elements * element_bytes;
@@ -127,6 +132,10 @@ static void polysched_device_launch(cl_kernel *kernel, cl_uint dimensions, const
 static void polysched_device_release(cl_mem buffer) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");
   clReleaseMemObject(buffer);
+}
+static inline void polysched_device_drop(cl_mem buffer, const void *host) {
+  (void)host;
+  polysched_device_release(buffer);
 }
 static void polysched_device_end(cl_kernel *kernels, int count) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");

@@ -11,14 +11,15 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.body_text import BodyPrinter
 from polysched.emit_gpu.interface import Interface
 from polysched.emit_gpu.kernel_loops import KernelLoops
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import indented
 from polysched.emit_gpu.names import DeviceNames
 from polysched.emit_gpu.phases import ITEM, Kept, PhaseLoops, TeamResult
 from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
+from polysched.emit_gpu.tensor_cores.loaded_text import LoadedTensorPrinter
 from polysched.emit_gpu.tensor_cores.text import TensorPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
+from polysched.gpu.limits import LIMITS
 from polysched.scop.dtypes import INT32
 
 
@@ -107,7 +108,7 @@ class PhasePrinter:
         """Halves of the team combined, level by level; those of a warp by shuffles, where the language has them."""
         item, half = self._item_name, self.names.taken.fresh("half")
         left, right = f"{team.shared}[{item}]", f"{team.shared}[{item} + {half}]"
-        least = LIMITS.warp if self.interface.shuffle else 1
+        least = LIMITS.warp_items if self.interface.shuffle else 1
         levels = [f"for (int {half} = {self.loops.launch.team // 2}; {half} >= {least}; {half} /= 2) {{", *indented([
             f"if ({item} < {half}) {left} = {combined(team.operator, left, right)};", self.interface.barrier]), "}"]
         return [*levels, *self._in_warp(team)] if self.interface.shuffle else levels
@@ -119,9 +120,9 @@ class PhasePrinter:
         narrow = self.body.scop.array(own.array).dtype.bytes < INT32.bytes   # shuffles have no shorter type
         value = f"({INT32.c_name}){own.name}" if narrow else own.name
         shuffled = self.interface.shuffle.format(value=value, distance=half)
-        return [f"if ({item} < {LIMITS.warp}) {{", *indented([
+        return [f"if ({item} < {LIMITS.warp_items}) {{", *indented([
             f"{own.name} = {team.shared}[{item}];",
-            f"for (int {half} = {LIMITS.warp // 2}; {half} > 0; {half} /= 2) {{", *indented([
+            f"for (int {half} = {LIMITS.warp_items // 2}; {half} > 0; {half} /= 2) {{", *indented([
                 f"const {self._type(own.array)} {further} = {shuffled};",
                 f"{own.name} = {combined(team.operator, own.name, further)};"]), "}",
             f"if ({item} == 0) {team.shared}[0] = {own.name};"]), "}"]
@@ -156,8 +157,10 @@ class PhasePrinter:
     def _tensor(self) -> TensorPrinter:
         places = self.loops.places
         assert places is not None, "a launch with phases has names for its places"
-        return TensorPrinter(body=self.body, launch=self.loops.launch, places=places, names=self.names,
-                             item=self._item_name, barrier=self.interface.barrier)
+        loaded = any(phase.tensor is not None and phase.tensor.product.is_loaded for phase in self.loops.phases)
+        printer = LoadedTensorPrinter if loaded else TensorPrinter   # one kind of instruction computes all products
+        return printer(body=self.body, launch=self.loops.launch, places=places, names=self.names,
+                       item=self._item_name, barrier=self.interface.barrier)
 
     def _phase(self, phase: PhaseLoops) -> list[str]:
         waiting = [self.interface.global_barrier] if phase.waits else []
@@ -206,7 +209,7 @@ class PhasePrinter:
 
 def linear_block(interface: Interface) -> str:
     """The number of a block among all of a launch."""
-    groups, counts = ([text.format(dimension=k, axis="xyz"[k]) for k in range(LIMITS.grid_dimensions)]
+    groups, counts = ([text.format(dimension=k, axis="xyz"[k]) for k in range(LIMITS.most_coordinates)]
                       for text in (interface.group, interface.groups))
     text = groups[-1]
     for own, count in zip(reversed(groups[:-1]), reversed(counts[:-1]), strict=True):

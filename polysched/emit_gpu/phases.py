@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast, read_function
 from polysched.emit_c.generation.unit_steps import count_by_one
@@ -122,7 +123,7 @@ def generated(mapping: GpuMapping, inside: isl.UnionSet, context: isl.Set, names
     BudgetExceededError : isl's loop generation does not fit into the budget.
     """
     tree = mapping.schedule.tree.intersect_domain(inside)
-    built = build_ast(tree, context=context, max_operations=LIMITS.kernel_operations)
+    built = build_ast(tree, context=context, max_operations=EmitOptions.max_operations)
     loops = count_by_one(unskew(read_ast(built.root)))
     return name_loops(loops, iterators=names.iterators, taken=names.taken)
 

@@ -77,7 +77,19 @@ def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
         moved = moved.set_aff(k, moved.get_aff(k).add_constant_val(isl.Val.int_from_si(space.get_ctx(), by)))
     pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
     distance = pairs.deltas()
-    fixed = [distance.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(distance.dim(isl.dim_type.set))]
-    if any(not value.is_int() for value in fixed) or any(value.to_python() for value in fixed[:-1]):
+    if distance.is_empty():
         return None
-    return int(fixed[-1].to_python())
+    fixed = [_only_value(distance, k) for k in range(distance.dim(isl.dim_type.set))]
+    return None if any(fixed[:-1]) or None in fixed else fixed[-1]
+
+
+def _only_value(distances: isl.Set, which: int) -> int | None:
+    """The one value of a dimension; None where there are more.
+
+    Subscripts like `t % 2` have distances that isl's plain tests do not see to be fixed.
+    """
+    plain = distances.plain_get_val_if_fixed(isl.dim_type.set, which)
+    if plain.is_int():
+        return int(plain.to_python())
+    least, most = distances.dim_min_val(which), distances.dim_max_val(which)
+    return int(least.to_python()) if least.is_int() and least.eq(most) else None

@@ -13,7 +13,8 @@ class GpuLimits:
 
     # options.py
     block_1d: int = constant(
-        256, unit="work items", source="of a block of one dimension: the most that every OpenCL GPU runs together")
+        256, unit="work items", source="of a block of one dimension, and of a team that reduces together: the "
+                                      "most that every OpenCL GPU runs in a block")
     block_2d_x: int = constant(
         32, unit="work items", source="along the first dimension: a warp, whose neighbours share lines of memory")
     block_2d_y: int = constant(8, unit="work items", source="along the second dimension of two: 256 in all")
@@ -38,10 +39,6 @@ class GpuLimits:
     points_operations: int = constant(
         4_000_000, unit="isl operations", source="to weigh the points of one kernel; beyond, a work item has one")
 
-    # teams.py
-    team: int = constant(
-        256, unit="work items", source="that reduce together: the most that every OpenCL GPU runs in a block")
-
     # shares.py
     most_shares: int = constant(
         256, unit="blocks", source="that reduce together: as many as the items of the team that combines their parts")
@@ -65,8 +62,12 @@ class GpuLimits:
     tensor_row_padding: int = constant(
         16, unit="bytes", source="behind such a row: rows of 64 bytes are then 80 apart, and the eight rows of 16 "
                                  "bytes that a warp reads lie in 32 banks")
+    loaded_row_padding: int = constant(
+        32, unit="bytes", source="the same for WMMA, whose rows begin at multiples of the largest fragment; PTX ISA, "
+                                 "9.7.14.4.2")
     warp_items: int = constant(
-        32, unit="work items", source="that an instruction of tensor cores takes together; PTX ISA")
+        32, unit="work items", source="of a warp, which run in step: they exchange variables, and tensor cores take "
+                                     "them together; PTX ISA, SIMT Architecture")
     tensor_operations: int = constant(
         4_000_000, unit="isl operations", source="to tell which phases are products; beyond, none is")
 

@@ -49,6 +49,8 @@ class TensorProduct:
     step : values of the sum in a tile in shared memory; a multiple of `sums`.
     row_bytes : of a row of a tile, those included that keep rows apart in banks.
     warps : of a block along rows and columns.
+    piece_bytes : of a row in the shared memory through which a warp brings results to fragments and back, where
+        only the instruction's loads and stores know which lane holds what; 0 where it is documented.
     """
 
     intrinsic: Intrinsic
@@ -61,6 +63,17 @@ class TensorProduct:
     step: int
     row_bytes: int
     warps: tuple[int, int]
+    piece_bytes: int = 0
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the instruction's own loads and stores fill fragments."""
+        return self.piece_bytes > 0
+
+    @property
+    def shared_bytes_of_warps(self) -> int:
+        """Bytes of shared memory of all warps for results."""
+        return self.warps[0] * self.warps[1] * self.rows * self.piece_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,6 +13,10 @@ BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
           3: (LIMITS.block_2d_x, LIMITS.block_3d_y, LIMITS.block_3d_z)}
 """Work items of a block per dimension of the index space, by the number of dimensions."""
 
+MMA, WMMA = "mma", "wmma"
+TENSOR_INSTRUCTIONS = (MMA, WMMA)
+"""Instructions of tensor cores: fragments that each lane fills by itself, or that instructions load and store."""
+
 TENSOR_KINDS = ("int8", "float16", "bfloat16", "tf32")
 """Operands of products that tensor cores may compute: integers exactly; 16-bit floats with sums of float in another
 order; with tf32 float operands lose 13 bits."""
@@ -30,6 +34,7 @@ class GpuOptions(OneLine):
     reassociate : sums and products of floats may run in another order, which rounds differently.
     time_tile : iterations of a loop of the host that one launch runs, where diamonds are legal; 0 for a launch each.
     tensor_cores : of `TENSOR_KINDS`, which products run on tensor cores (CUDA, sm_80 or later).
+    tensor_instruction : of `TENSOR_INSTRUCTIONS`, the one that computes these products.
     shared : stage in shared memory what a block reads again and again.
 
     Raises
@@ -42,6 +47,7 @@ class GpuOptions(OneLine):
     shares: int = 0
     time_tile: int = 0
     tensor_cores: tuple[str, ...] = ()
+    tensor_instruction: str = MMA
     shared: bool = True
     reassociate: bool = False
 
@@ -59,6 +65,12 @@ class GpuOptions(OneLine):
 
         if unknown := sorted(set(self.tensor_cores) - set(TENSOR_KINDS)):
             raise UsageError(f"tensor cores have no products of {unknown[0]}", hint=f"one of {', '.join(TENSOR_KINDS)}")
+        if self.tensor_instruction not in TENSOR_INSTRUCTIONS:
+            raise UsageError(f"tensor cores have no instruction {self.tensor_instruction}",
+                             hint=f"one of {', '.join(TENSOR_INSTRUCTIONS)}")
+        if self.tensor_instruction != MMA and not self.tensor_cores:
+            raise UsageError(f"{self.tensor_instruction} computes no products that are not named",
+                             hint=f"name their operands as tensor cores': {', '.join(TENSOR_KINDS)}")
         if not 0 <= self.time_tile <= LIMITS.most_iterations:
             raise UsageError(f"a launch cannot run {self.time_tile} iterations",
                              hint=f"1 to {LIMITS.most_iterations}, or 0 for a launch per iteration")

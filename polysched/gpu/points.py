@@ -28,7 +28,7 @@ from polysched.target.gpus import SM_80, Gpu
 from polysched.tiling.footprints.nest import assumed_parameters
 
 WEIGHED_FOR: Gpu = SM_80
-"""The GPU whose model chooses: of those described, the one with the fewest multiprocessors and the slowest memory."""
+"""The GPU whose model chooses: of those with CUDA, the one with the fewest multiprocessors and the slowest memory."""
 
 
 def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, sizes: Mapping[str, int]) -> HostNode:

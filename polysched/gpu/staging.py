@@ -74,10 +74,12 @@ def parts_of(schedule: Schedule, launch: Launch) -> tuple[Phase, ...]:
 
 
 def shared_bytes(scop: Scop, launch: Launch, phases: Sequence[Phase]) -> int:
-    """Bytes of shared memory that the phases of a block take; all products have the same two tiles."""
+    """Bytes of shared memory that the phases of a block take; all products have the same tiles and pieces."""
     boxes = sum(box_bytes(scop, launch, phase, name) for phase in phases if phase.tensor is None
                 for name in phase.staged)
-    return boxes + max((own.tensor.row_bytes for own in phases if own.tensor), default=0) * sum(launch.edges[:2])
+    products = [own.tensor for own in phases if own.tensor]
+    return boxes + max((own.row_bytes * sum(launch.edges[:2]) + own.shared_bytes_of_warps for own in products),
+                       default=0)
 
 
 def has_temporaries(scop: Scop, launch: Launch) -> bool:

@@ -44,7 +44,7 @@ def with_team(schedule: Schedule, launch: Launch, *, options: GpuOptions, sizes:
     items = prod(extent_along(launch.domain, own, assumed) for own in launch.coordinates)
     if items >= DEVICE.items_together or has_temporaries(schedule.scop, launch):
         return None
-    sized = replace(launch, block=(1,) * len(launch.coordinates), team=LIMITS.team, points=(), phases=())
+    sized = replace(launch, block=(1,) * len(launch.coordinates), team=LIMITS.block_1d, points=(), phases=())
     finder = _Finder(schedule=schedule, launch=sized, options=options)
     phases = with_budget(LIMITS.staging_operations, finder.phases)
     return replace(sized, phases=phases) if phases else None

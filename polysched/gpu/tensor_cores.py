@@ -22,7 +22,7 @@ from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.instances import fixed
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
-from polysched.gpu.options import BLOCKS, TENSOR_KINDS, GpuOptions
+from polysched.gpu.options import BLOCKS, TENSOR_KINDS, WMMA, GpuOptions
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
 from polysched.scheduling.schedule import Schedule
@@ -30,7 +30,7 @@ from polysched.scop.body import Load
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics.nvidia_mma import BY_KIND
+from polysched.tensorize.intrinsics.nvidia_mma import BY_KIND, WMMA_BY_KIND
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
@@ -123,9 +123,15 @@ class _Finder:
                      if (found := self._of_match(part, own[0], candidate)) is not None), None)
 
     def _intrinsics(self) -> Iterator[Intrinsic]:
+        known = WMMA_BY_KIND if self._by_loads else BY_KIND
         for kind in TENSOR_KINDS:
             if kind in self.options.tensor_cores:
-                yield from BY_KIND[kind]
+                yield from known[kind]
+
+    @property
+    def _by_loads(self) -> bool:
+        """Whether only the instruction's own loads and stores know which lane holds what."""
+        return self.options.tensor_instruction == WMMA
 
     def _matches(self, statement: Statement, intrinsic: Intrinsic) -> Iterator[Match]:
         """The checked matches of a statement that are products and need nothing around the instruction."""
@@ -155,9 +161,11 @@ class _Finder:
         result, left, right = (TensorOperand(array=own.array, reference=own.reference,
                                              along_step=self._lies_along_step(part, statement, own))
                                for own in accesses)
+        padding = LIMITS.loaded_row_padding if self._by_loads else LIMITS.tensor_row_padding
+        piece = columns * self.schedule.scop.array(result.array).dtype.bytes + padding if self._by_loads else 0
         return TensorProduct(intrinsic=candidate.intrinsic, rows=rows, columns=columns, sums=sums, step=together,
-                             row_bytes=LIMITS.tensor_row_bytes + LIMITS.tensor_row_padding, warps=warps, result=result,
-                             left=left, right=right)
+                             row_bytes=LIMITS.tensor_row_bytes + padding, warps=warps, result=result, left=left,
+                             right=right, piece_bytes=piece)
 
     def _is_box(self, part: Phase) -> bool:
         """Whether the values of coordinates and step are intervals, each with all values of the others."""

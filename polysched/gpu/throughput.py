@@ -96,7 +96,20 @@ def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
     assumed = assumed_parameters(mapping.scop, sizes)
     models = [LaunchModel(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed,
                      registers=(registers or {}).get(launch.name, 0)) for launch in mapping.launches]
-    return tuple(model.figures() for model in models if model.runs)
+    return tuple(model.figures() for model in models if model.runs and not model.lacking)
+
+
+def lacking(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """The pipes that kernels of a mapping need and a GPU does not have; it runs none of these kernels.
+
+    Parameters
+    ----------
+    sizes : as for `figures`.
+    """
+    assumed = assumed_parameters(mapping.scop, sizes)
+    models = (LaunchModel(scop=mapping.scop, launch=launch, gpu=gpu, sizes=assumed, registers=0)
+              for launch in mapping.launches)
+    return tuple(sorted({name for model in models if model.runs for name in model.lacking}))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,6 +147,11 @@ class LaunchModel:
         extents = [extent_along(launch.domain, own, self.sizes) for own in launch.coordinates]
         blocks = prod(ceil(extent / edge) for extent, edge in zip(extents, launch.edges, strict=True))
         return launches, blocks * launch.shares
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The pipes that the kernel needs and the GPU does not have."""
+        return tuple(name for name in self._operations() if name not in self.gpu.per_cycle)
 
     @property
     def runs(self) -> bool:
@@ -207,7 +225,8 @@ class LaunchModel:
         """Bytes of global memory that a work item takes for one access, with its neighbours in the warp."""
         width = self.scop.array(access.array).dtype.bytes
         dealt = (phase.step,) if phase.reduces is not None and phase.step is not None else ()
-        along = (*dealt, *self.launch.coordinates)
+        own = self.launch.coordinates if self.launch.tiles is None else self.launch.tiles.dealt
+        along = (*dealt, *own)
         step = step_of(statement, along, 0) if along else None
         stride = None if step is None else stride_along(access, step)
         if stride is None:

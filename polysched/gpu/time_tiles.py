@@ -80,7 +80,7 @@ class _Tiler:
         tiles = TimeTiles(steps=(*reversed(skewed), step), dealt=tuple(coordinates), iterations=self.options.time_tile)
         wave = up.add(down)
         launch = Launch(name=parts[0].name, domain=domain, host=(*outer, wave), coordinates=(up,), block=(1,),
-                        team=LIMITS.team, tiles=tiles)
+                        team=LIMITS.block_1d, tiles=tiles)
         return HostLoop(function=wave, body=launch)
 
     def _parts(self) -> tuple[Launch, ...]:

@@ -14,8 +14,6 @@ class GraphLimits:
     # evaluation/inference.py
     most_bytes: int = constant(
         1 << 40, unit="bytes", source="of one value: more than the memory of a machine, so that sizes do not overflow")
-    most_dimensions: int = constant(
-        32, unit="dimensions", source="of one value: NumPy had this limit before 2.0; models have under 10")
     most_folded_elements: int = constant(
         1 << 24, unit="elements", source="of a value that is computed while compiling: below a second in NumPy")
     most_folded_in_all: int = constant(
@@ -90,7 +88,7 @@ class GraphLimits:
 
     # planning/beside.py
     most_beside: int = constant(
-        16, unit="kernels", source="in one parallel region: the barrier is a twentieth of what they had then")
+        16, unit="kernels", source="in one parallel region, which has one barrier in place of as many")
 
     # planning/cover.py
     cover_unit_seconds: float = constant(
@@ -122,12 +120,10 @@ class GraphLimits:
                                    "on the graphs of experiments/models")
     most_results: int = constant(
         4, unit="values", source="of one pattern that are seen from outside: an LSTM step has 2")
-    most_stitched_nodes: int = constant(
-        24, unit="nodes", source="of one stitched kernel: as of an elementwise one")
 
     # planning/partition.py
     most_fused_nodes: int = constant(
-        24, unit="nodes", source="of one elementwise kernel: compile time grows with its expression")
+        24, unit="nodes", source="of one elementwise or stitched kernel: compile time grows with its expression")
 
     # reading/checked_nodes.py
     most_attribute_elements: int = constant(

@@ -25,6 +25,7 @@ from polysched.measure.programs.c_integers import evaluate
 from polysched.scop.dtypes import C_BY_NAME
 from polysched.scop.points import with_sizes
 from polysched.scop.signature import ParameterKind
+from polysched.target.newest import Newest
 from polysched.target.one_line import shortened
 
 MOST_SHAPES = LIMITS.kept_shapes
@@ -56,7 +57,7 @@ class CFileFunction:
         self._address = getattr(library, f"polysched_address_{self.__name__}")
         self._address.restype = ctypes.c_void_p
         self._library = library
-        self._fitting: set[object] = set()
+        self._fitting: Newest[object, None] = Newest(MOST_SHAPES)
         self._inferable = {e for a in self._described.arguments for e in a.extents if e is not None} & {
             a.name for a in self._described.arguments if a.kind == ParameterKind.INTEGER.value}
 
@@ -98,11 +99,7 @@ class CFileFunction:
         integers = {a.name: int(values[a.name]) for a in self._described.arguments
                     if a.kind == ParameterKind.INTEGER.value}
         key = (tuple(integers.items()), tuple((n, v.shape) for n, v in arrays.items()))
-        if key not in self._fitting:
-            self._check_sizes(integers, arrays)
-            if len(self._fitting) >= MOST_SHAPES:
-                self._fitting.clear()
-            self._fitting.add(key)
+        self._fitting.find_or_make(key, lambda: self._check_sizes(integers, arrays))
         buffers = {name: buffer(value) for name, value in arrays.items()}
         result = self._run(values, buffers)
         for argument in self._described.arguments:

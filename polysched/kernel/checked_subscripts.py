@@ -10,6 +10,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedScopError
 from polysched.kernel.compiled_scop import CompiledScop
+from polysched.kernel.cuda_arrays import CudaArray
 from polysched.kernel.passed_values import address_of, memory_of, number_for, passed_by_value
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.construction.index_checks import IndexCheck, IndexChecks, index_checks
@@ -78,7 +79,8 @@ class CheckedSubscripts:
 def _refusal(scop: Scop, check: IndexCheck, count: int, sizes: Mapping[str, int],
              values: Mapping[str, Any]) -> SubscriptError:
     shape = tuple(e for e in extents_of(scop.array(check.array), sizes) if e is not None)
-    ranges = [f"{s} holds {values[s].min()} to {values[s].max()}" for s in check.sources if s in values]
+    ranges = [f"{s} holds {values[s].min()} to {values[s].max()}" for s in check.sources
+              if s in values and not isinstance(values[s], CudaArray)]
     return SubscriptError(
         f"{scop.name}: {count} of the subscripts of {check.array} in line {check.line} lie outside its shape {shape}",
         witness=", ".join(ranges) or None,

@@ -145,11 +145,11 @@ class Kernel:
         return found, sizes
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name, arrays of other libraries as NumPy arrays on the same memory."""
+        """The arguments of a call by name, arrays of other libraries as NumPy's on the same memory."""
         places = self._places
         by_place = not kwargs and len(args) == len(places)
         given = dict(zip(places, args, strict=True)) if by_place else bound_arguments(self._source, args, kwargs)
-        return as_numpy(self.function.__name__, given)
+        return as_numpy(self.function.__name__, given, self.options.device)
 
     @functools.cached_property
     def _places(self) -> tuple[str, ...]:

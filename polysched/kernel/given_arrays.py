@@ -1,5 +1,6 @@
 """Array arguments of any library: objects in the CPU's memory become NumPy arrays on the same memory by DLPack.
 
+Those in a GPU's memory become `CudaArray`s, where the kernel runs there.
 Source: the Python array API standard 2024.12, `__dlpack__` and `__dlpack_device__`; DLPack's `DLDeviceType`.
 """
 
@@ -10,32 +11,44 @@ from typing import Any
 
 import numpy as np
 
+from polysched.emit_gpu.interface import CUDA as CUDA_TARGET
 from polysched.errors import UsageError
+from polysched.kernel.cuda_arrays import CUDA, cuda_array, has_cuda_interface
 
 CPU = 1
 """DLPack's `kDLCPU`."""
 
 
-def as_numpy(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def as_numpy(function: str, values: Mapping[str, Any], device: str | None = None) -> dict[str, Any]:
     """Arguments by name, arrays of other libraries as NumPy arrays on the same memory.
+
+    Parameters
+    ----------
+    device : that runs the function; one of CUDA takes arrays in a GPU's memory as they are.
 
     Raises
     ------
-    UsageError : an array is not in the CPU's memory, or its library does not export it; the message names it.
+    UsageError : the function cannot take an array where it is, or its library does not export it; the message names it.
     """
-    return {name: _numpy(function, name, value) if _is_foreign(value) else value for name, value in values.items()}
+    return {name: value if type(value) is np.ndarray else _numpy(function, name, value, device)
+            for name, value in values.items()}
 
 
-def _is_foreign(value: Any) -> bool:
-    return not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")
-
-
-def _numpy(function: str, argument: str, value: Any) -> np.ndarray:
+def _numpy(function: str, argument: str, value: Any, target: str | None) -> Any:
+    if isinstance(value, np.ndarray):
+        return value
+    by_dlpack = hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")
+    if not (by_dlpack or has_cuda_interface(value)):
+        return value
     what = f"{function}: {argument} is a {type(value).__module__.partition('.')[0]} {type(value).__name__}"
-    device = int(value.__dlpack_device__()[0])
+    device = int(value.__dlpack_device__()[0]) if by_dlpack else CUDA
+    if device == CUDA and target == CUDA_TARGET.name:
+        return cuda_array(what, value)
     if device != CPU:
+        hint = f"move it to the CPU first, or give the kernel the target {CUDA_TARGET.name}" if device == CUDA else (
+            "move it to the CPU first")
         raise UsageError(f"{what} on the DLPack device {device}, the kernel takes arrays in the CPU's memory ({CPU})",
-                         hint="move it to the CPU first")
+                         hint=hint)
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:

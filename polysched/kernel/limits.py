@@ -16,7 +16,7 @@ class KernelLimits:
 
     # c_function.py
     kept_shapes: int = constant(
-        64, unit="shapes", source="of arguments that a function remembers as fitting; later ones are checked again")
+        64, unit="shapes", source="of arguments that a function remembers with their sizes, as fitting; the oldest go")
     # choosing.py
     turns: int = constant(5, unit="calls", source="of every code, in turn; the least time counts")
     patience: int = constant(
@@ -37,8 +37,6 @@ class KernelLimits:
     # known_calls.py
     kept_calls: int = constant(
         64, unit="calls", source="by types, shapes and strides whose checks are remembered as passed; the oldest goes")
-    # scop_function.py
-    kept_sizes: int = constant(64, unit="shapes", source="of arguments whose sizes are remembered; the oldest goes")
 
 
 LIMITS = KernelLimits()

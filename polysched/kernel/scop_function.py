@@ -25,9 +25,10 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.serialise import scop_to_json
+from polysched.target.newest import Newest
 from polysched.target.one_line import shortened
 
-MOST_SHAPES = LIMITS.kept_sizes
+MOST_SHAPES = LIMITS.kept_shapes
 
 
 class ScopFunction:
@@ -50,8 +51,8 @@ class ScopFunction:
         self._arrays = tuple(a for a in scop.arrays if a.storage is not Storage.LOCAL)
         self._compiled = CompiledScop(scop, options, _key_parts(scop, options))
         self._subscripts = CheckedSubscripts(scop, options, self._compiled.key_parts)
-        self._sizes: dict[object, dict[str, int]] = {}
-        self._direct: dict[object, DirectCall | None] = {}
+        self._sizes: Newest[object, dict[str, int]] = Newest(MOST_SHAPES)
+        self._direct: Newest[object, DirectCall | None] = Newest(MOST_SHAPES)
 
     def __repr__(self) -> str:
         return shortened(f"<polysched.compile: {self.__name__}{self.__signature__}>")
@@ -138,9 +139,7 @@ class ScopFunction:
             if name in self._written and name not in made and used is not values[name]:
                 values[name][...] = used
         if key is not None and key not in self._direct:
-            while len(self._direct) >= MOST_SHAPES:
-                del self._direct[next(iter(self._direct))]
-            self._direct[key] = self._direct_call((*self._places[:len(args)], *kwargs), sizes, values)
+            self._direct.keep(key, self._direct_call((*self._places[:len(args)], *kwargs), sizes, values))
         return _returned(made, ())
 
     def _direct_call(self, names: Sequence[str], sizes: Mapping[str, int], values: Mapping[str, Any]
@@ -171,7 +170,8 @@ class ScopFunction:
         except TypeError as error:
             raise UsageError(f"{self.scop.name}: {error}", hint=f"it takes {self.__signature__}") from None
         bound.apply_defaults()
-        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays})
+        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays},
+                          self.options.device)
         given = {p.name: bound.arguments[p.name] for p in self.scop.parameters if bound.arguments[p.name] is not None}
         for parameter in self.scop.parameters:
             if parameter.name in given:
@@ -193,11 +193,7 @@ class ScopFunction:
     def _sizes_of(self, values: Mapping[str, Any], given: Mapping[str, int]) -> dict[str, int]:
         shapes = {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}
         key = (tuple(shapes.items()), tuple(given.items()))
-        if key not in self._sizes:
-            while len(self._sizes) >= MOST_SHAPES:
-                del self._sizes[next(iter(self._sizes))]
-            self._sizes[key] = sizes_of_shapes(self.scop, shapes, given)
-        return self._sizes[key]
+        return self._sizes.find_or_make(key, lambda: sizes_of_shapes(self.scop, shapes, given))
 
 
 def _returned(made: Mapping[str, np.ndarray], arguments: Sequence[Any]) -> Any:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,22 @@ from polysched.measure.paired import (
     recipes_for,
 )
 from polysched.measure.processes.building import Binary, compile_shared
-from polysched.measure.processes.call_interface import TIMER, Slot, wrapper
-from polysched.measure.processes.isolation import ChildEnd, End, run_isolated
-from polysched.measure.processes.threads import pinned_processors, thread_environment
+from polysched.measure.processes.call_interface import TIMER, Origin, Slot, wrapper
+from polysched.measure.processes.isolation import ChildEnd, Conversation, End
+from polysched.measure.processes.threads import pinned_processors, thread_environment, usable_processors
 from polysched.measure.processes.workspace import workspace
 from polysched.measure.programs.problem_size import choose_size
-from polysched.measure.programs.slots import check_memory, make_slots
+from polysched.measure.programs.slots import check_memory, make_slots, slot_bytes
 from polysched.measure.timing.machine import available_cores, available_memory
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 
 CHILD_MODULE = "polysched.measure.timing.field_run"
 ORIGINAL = "original"
+MOST_VERSIONS = 64
+"""That one process judges: what it has loaded stays, and an earlier version may have damaged what a later one sees."""
+SHARE_OF_GLOBALS = 0.25
+"""Of the memory that a process may use, for file-scope arrays, which every version brings along."""
 
 
 class Verdict(Enum):
@@ -77,12 +82,14 @@ class Ran:
     ----------
     reason : why it has no times; empty where it has some.
     pairs : wall seconds of a call of the reference and of this version, in alternation.
+    disturbed : numbers of the pairs during which other programs took a core, as far as the system tells.
     """
 
     name: str
     verdict: Verdict
     reason: str = ""
     pairs: tuple[tuple[float, float], ...] = ()
+    disturbed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +102,7 @@ class Field:
     folder : of sources and shared objects; private, and gone afterwards.
     threads : OMP_NUM_THREADS.
     original, timer : shared objects.
+    process : the child in which versions are judged.
     """
 
     subject: Subject
@@ -105,6 +113,7 @@ class Field:
     threads: int
     original: Binary
     timer: Binary
+    process: _Process
 
     def build(self, versions: Sequence[Version], *, jobs: int) -> tuple[Binary | Ran, ...]:
         """Compile versions, several at a time; what the compiler refuses is a record."""
@@ -133,7 +142,8 @@ class Field:
         told : gets each version as soon as it was judged.
         limit_seconds : without progress for so long a version is hung; the field's own limit where none is given, and
             while the process starts.
-        slow_ratio : a version that takes so many times as long as the reference gets one pair.
+        slow_ratio : a version that takes so many times as long as the reference gets one pair; with every further pair
+            what is allowed comes halfway nearer to the reference.
         """
         done: dict[str, Ran] = {}
 
@@ -144,51 +154,109 @@ class Field:
 
         left = dict(built)
         while left:
-            ended = self._run(left, against, pairs, limit_seconds, slow_ratio, keep)
+            some = self.process.next_of(left)
+            question = {"against": (against[0], str(against[1].path)) if against else (ORIGINAL, ""), "pairs": pairs,
+                        "slow_ratio": slow_ratio if slow_ratio < float("inf") else 0.0,
+                        "versions": {name: str(binary.path) for name, binary in some.items()}}
+            before, alone = len(done), self.process.age == 0
+            ended = self.process.ask(question, keep, limit_seconds)
             further = {name: binary for name, binary in left.items() if name not in done}
-            if ended.end is not End.FINISHED and further:
-                entered = [str(r["entry"]) for r in ended.reports if "entry" in r]
-                culprit = entered[-1] if entered and entered[-1] in further else next(iter(further))
-                keep(Ran(name=culprit, verdict=_verdict(ended.end), reason=f"the process {ended.describe()}"))
-                del further[culprit]
-            elif len(further) == len(left):
+            if ended is not None and ended.end is not End.FINISHED:
+                left = self._without_culprit(further, ended, keep, first=alone and len(done) == before)
+            elif len(done) == before:
                 for name in further:
                     keep(Ran(name=name, verdict=Verdict.FAILED, reason="its process told nothing of it"))
-                further = {}
-            left = further
+                left = {}
+            else:
+                left = further
         return tuple(done[name] for name in built)
 
-    def _run(self, built: Mapping[str, Binary], against: tuple[str, Binary] | None, pairs: int,
-             limit_seconds: float | None, slow_ratio: float, keep: Callable[[Ran], None]) -> ChildEnd:
-        options = self.options
-        request = {
-            "original": str(self.original.path), "transformed": str((against or ("", self.original))[1].path),
-            "timer": str(self.timer.path), "places": described_places(self.slots), "seed": options.seed,
-            "tolerance": options.tolerance, "pairs": pairs, "recipes": list(recipes_for(self.subject.scops)),
-            "flush": "", "cpus": pinned_processors(self.threads) if options.pin else (),
-            "versions": {name: str(binary.path) for name, binary in built.items()}, "slow_ratio": slow_ratio
-            if slow_ratio < float("inf") else 0.0}
-        limits = options.limits if limit_seconds is None else replace(options.limits, seconds=limit_seconds)
-        reader = _Reader(seed=options.seed, keep=keep)
-        return run_isolated(CHILD_MODULE, request, folder=self.folder, limits=limits,
-                            environment=thread_environment(self.threads, pin=options.pin),
-                            start_seconds=options.limits.seconds, on_report=reader.take)
+    def _without_culprit(self, left: dict[str, Binary], ended: ChildEnd, keep: Callable[[Ran], None], *,
+                         first: bool) -> dict[str, Binary]:
+        """What is left behind the version that ended the process, and for which that is kept.
+
+        One that was not the first in its process is judged once more, in a new one: an earlier one may have left it
+        damaged.
+        """
+        entered = self.process.entered
+        culprit = entered if entered in left else next(iter(left))
+        if not first and ended.end is not End.HUNG:
+            return {culprit: left[culprit], **{name: binary for name, binary in left.items() if name != culprit}}
+        keep(Ran(name=culprit, verdict=_verdict(ended.end), reason=f"the process {ended.describe()}"))
+        return {name: binary for name, binary in left.items() if name != culprit}
+
+
+@dataclass(eq=False, kw_only=True)
+class _Process:
+    """The child that judges, which stays for many versions: a new one where there is none, or where it is full.
+
+    Parameters
+    ----------
+    start : makes one, whose reports go to a function.
+    most : versions that fit one.
+    """
+
+    start: Callable[[Callable[[Mapping[str, Any]], None]], Conversation]
+    seed: int
+    seconds: float
+    most: int
+    age: int = 0
+    reader: _Reader | None = None
+    conversation: Conversation | None = None
+
+    @property
+    def entered(self) -> str | None:
+        """The version that it was last occupied with."""
+        return None if self.reader is None else self.reader.entered
+
+    def next_of(self, left: Mapping[str, Binary]) -> dict[str, Binary]:
+        """Those that fit the child; all that fit a new one where it is full."""
+        if self.age >= self.most:
+            self.end()
+        return dict(islice(left.items(), self.most - self.age))
+
+    def ask(self, question: Mapping[str, Any], keep: Callable[[Ran], None],
+            limit_seconds: float | None) -> ChildEnd | None:
+        """Have the versions of a question judged; how the child ended where it did."""
+        if self.conversation is None:
+            self.reader = _Reader(seed=self.seed)
+            self.conversation = self.start(self.reader.take)
+            self.conversation.__enter__()
+            ended = self.conversation.listen("conditioning", seconds=self.seconds)
+            if ended is not None:
+                self.end()
+                return ended
+        assert self.reader is not None
+        self.reader.keep = keep
+        self.age += len(question["versions"])
+        ended = self.conversation.ask(question, seconds=limit_seconds)
+        if ended is not None:
+            self.end()
+        return ended
+
+    def end(self) -> None:
+        """End the child; the next question gets a new one."""
+        conversation, self.conversation, self.age = self.conversation, None, 0
+        if conversation is not None:
+            conversation.__exit__(None, None, None)
 
 
 class _Reader:
     """Turns the reports of a child into records, as they come."""
 
-    def __init__(self, *, seed: int, keep: Callable[[Ran], None]) -> None:
-        self.seed, self.keep = seed, keep
+    def __init__(self, *, seed: int) -> None:
+        self.seed = seed
+        self.keep: Callable[[Ran], None] = lambda ran: None
         self.conditioning: list[Mapping[str, Any]] = []
         self.reports: list[Mapping[str, Any]] = []
+        self.entered: str | None = None
 
     def take(self, report: Mapping[str, Any]) -> None:
         """One report."""
         if "conditioning" in report:
             self.conditioning.append(report)
         if "entry" in report:
-            self.reports = []
+            self.reports, self.entered = [], str(report["entry"])
         self.reports.append(report)
         if "done" in report:
             self.keep(self._ran(str(report["done"])))
@@ -201,8 +269,9 @@ class _Reader:
             wrong = not verification.problem or any("out_of_bounds" in r for r in self.reports)
             return Ran(name=name, verdict=Verdict.WRONG if wrong else Verdict.FAILED,
                        reason=verification.problem or _difference(verification))
-        return Ran(name=name, verdict=Verdict.TIMED, pairs=tuple(
-            (float(r["pair"][0]), float(r["pair"][1])) for r in self.reports if "pair" in r))
+        pairs = [pair for r in self.reports for pair in r.get("pairs", ())]
+        return Ran(name=name, verdict=Verdict.TIMED, pairs=tuple((float(first), float(own)) for first, own, _ in pairs),
+                   disturbed=tuple(number for number, (*_, clean) in enumerate(pairs) if not clean))
 
 
 def _difference(verification: Verification) -> str:
@@ -240,5 +309,27 @@ def field(scops: tuple[Scop, ...], sizes: Mapping[str, int], options: MeasureOpt
                                   folder=folder, compiler=compiler, flags=options.flags,
                                   preprocessor=preprocessor_of(subject), what=str(subject.path))
         timer = compile_shared(TIMER, name="timer", folder=folder, compiler=compiler, flags=("-O2",), openmp=False)
-        yield Field(subject=subject, slots=slots, folder=folder, compiler=compiler, options=options,
-                    threads=options.threads or available_cores(), original=original, timer=timer)
+        process = _process(slots, folder, original, timer, recipes=recipes_for(subject.scops), options=options)
+        try:
+            yield Field(subject=subject, slots=slots, folder=folder, compiler=compiler, options=options,
+                        threads=options.threads or available_cores(), original=original, timer=timer, process=process)
+        finally:
+            process.end()
+
+
+def _process(slots: Sequence[Slot], folder: Path, original: Binary, timer: Binary, *, recipes: Sequence[str],
+             options: MeasureOptions) -> _Process:
+    """The child of a field; file-scope arrays stand in it once per version that it has loaded."""
+    threads = options.threads or available_cores()
+    request = {
+        "original": str(original.path), "transformed": str(original.path), "timer": str(timer.path),
+        "places": described_places(slots), "seed": options.seed, "tolerance": options.tolerance,
+        "recipes": list(recipes), "flush": "", "shares_cores": threads > len(usable_processors()),
+        "cpus": pinned_processors(threads) if options.pin else ()}
+    limits = options.limits
+    own = slot_bytes([slot for slot in slots if slot.origin is Origin.GLOBAL])
+    fitting = int(SHARE_OF_GLOBALS * limits.memory_bytes) // max(1, own)
+    return _Process(
+        start=lambda take: Conversation(CHILD_MODULE, request, folder=folder, limits=limits, on_report=take,
+                                        environment=thread_environment(threads, pin=options.pin)),
+        seed=options.seed, seconds=limits.seconds, most=max(1, min(MOST_VERSIONS, fitting)))

@@ -16,10 +16,11 @@ class MeshLimits:
         1 << 22, unit="cores", source="first guess: of a mesh, 2048x2048")
     # operators.py
     most_operators: int = constant(
-        1 << 20, unit="operators", source="of a file: more belong to arrays, not to a JSON list")
+        1 << 20, unit="operators", source="of a graph: a million were placed; more belong in arrays, not in a JSON "
+                                          "list")
     most_bytes: int = constant(
-        1 << 40, unit="B", source="of all messages: so much on each of most_cores links is still a whole number of 63 "
-                                  "bits")
+        1 << 40, unit="bytes", source="of all messages: so much on each of most_cores links is still a whole number "
+                                      "of 63 bits")
     # shapes.py
     buffers: int = constant(
         2, unit="copies", source="of every input of an operator: one is read while the next one arrives")
@@ -28,14 +29,15 @@ class MeshLimits:
         100, unit="1", source="first guess: a byte over one hop is worth 1, one on the most loaded link so much")
     # placing.py
     fill_step: float = constant(
-        0.05, unit="1", source="first guess: of the cores that shapes may take, given back where they cannot be packed")
+        0.05, unit="1", source="first guess: of the cores that shapes may take; so much is given back at a time "
+                               "where they cannot be packed")
     # exact.py
     exact_cores: int = constant(
         64, unit="cores", source="of a mesh for CP-SAT: on 16x16 its bound of 40 operators was no use")
     exact_time: float = constant(
         20.0, unit="s of deterministic time", source="of CP-SAT: about as many seconds on one idle core")
     exact_slack: float = constant(
-        1e-6, unit="B", source="a whole-numbered bound comes back as a float, and is rounded up")
+        1e-6, unit="bytes", source="a whole-numbered bound comes back as a float, and is rounded up")
     # annealing.py
     moves_per_operator: int = constant(
         600, unit="moves", source="of annealing: some seconds for 40 operators")
@@ -48,8 +50,6 @@ class MeshLimits:
     near_share: float = constant(
         0.5, unit="1", source="first guess: of the moves, to a place beside an operator at the other end of a message")
     # partitioning.py
-    most_partitioned: int = constant(
-        1 << 20, unit="operators", source="as most_operators; a million were placed")
     fewest_in_processes: int = constant(
         50_000, unit="operators", source="first guess: a process starts in a second, and 1562 operators take 0.2 s")
     # regions.py

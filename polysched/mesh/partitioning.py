@@ -37,11 +37,11 @@ def partitioned(count: int, ends: np.ndarray, sizes: np.ndarray, target: MeshTar
 
     Raises
     ------
-    UsageError : Mt-KaHyPar is not installed, or there are more than `LIMITS.most_partitioned` operators.
+    UsageError : Mt-KaHyPar is not installed, or there are more than `LIMITS.most_operators` operators.
     RunFailedError : Mt-KaHyPar crashed in a process of its own.
     """
-    if count > LIMITS.most_partitioned:
-        raise UsageError(f"at most {LIMITS.most_partitioned} operators are partitioned", witness=str(count),
+    if count > LIMITS.most_operators:
+        raise UsageError(f"at most {LIMITS.most_operators} operators are partitioned", witness=str(count),
                          hint="the method order, or operators put together before")
     whole = Region(cores=Rectangle(0, 0, target.rows, target.columns), members=np.arange(count), ends=ends, sizes=sizes)
     if count < LIMITS.fewest_in_processes:

@@ -40,6 +40,7 @@ from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Compiler, build_cache, find_compiler
+from polysched.target.newest import Newest
 
 if TYPE_CHECKING:
     from polysched.model.measured_plans import PlanRace
@@ -77,7 +78,7 @@ class CompiledModel:
         self.race: PlanRace | None = None   # where its plan was chosen by times
         self.last_sizes: dict[str, int] | None = None   # of the last call; what it placed its arena for
         self._arguments = Arguments(graph)
-        self._kept: dict[tuple[int, ...], _Ready] = {}
+        self._kept: Newest[tuple[int, ...], _Ready] = Newest(LIMITS.most_sizes)
         self._running = threading.Lock()   # one arena: calls of several threads take turns
 
     def __repr__(self) -> str:
@@ -219,10 +220,10 @@ class CompiledModel:
 
     def _ready(self, sizes: tuple[int, ...]) -> _Ready:
         """What a call for some sizes needs; kept for the sizes of the last calls."""
-        if sizes in self._kept:
-            return self._kept[sizes]
-        while len(self._kept) >= LIMITS.most_sizes:
-            del self._kept[next(iter(self._kept))]
+        return self._kept.find_or_make(sizes, lambda: self._made_ready(sizes))
+
+    def _made_ready(self, sizes: tuple[int, ...]) -> _Ready:
+        """The same, made anew."""
         values = dict(zip(self.graph.symbols, sizes, strict=True))
         types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
         given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
@@ -238,9 +239,7 @@ class CompiledModel:
                 f"{', '.join(map(str, negative))} with {', '.join(f'{n} = {v}' for n, v in values.items())}"),
                 hint=f"compile with sizes={values}, where a slice may end outside")
         arena = np.empty(needed + ALIGNMENT, np.uint8)
-        self._kept[sizes] = _Ready(sizes=given, offsets=offsets, arena=arena,
-                                   results=tuple((t.extents, t.numpy) for t in types))
-        return self._kept[sizes]
+        return _Ready(sizes=given, offsets=offsets, arena=arena, results=tuple((t.extents, t.numpy) for t in types))
 
     def memory(self, inputs: Mapping[str, Any]) -> CallMemory:
         """What a call with these inputs needs, apart from the model's own: for callers that run its steps themselves.

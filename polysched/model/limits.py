@@ -49,9 +49,9 @@ class ModelLimits:
 
     # running.py
     shortest_pause: float = constant(
-        2e-5, unit="seconds", source="between looks at a flag: a system call, so that waiting takes no core")
+        2e-5, unit="s", source="between looks at a flag: a system call, so that waiting takes no core")
     longest_pause: float = constant(
-        1e-3, unit="seconds", source="between looks at a flag: an output that takes long is late by this at most")
+        1e-3, unit="s", source="between looks at a flag: an output that takes long is late by this at most")
 
     # verification.py
     relative_tolerance: float = constant(
@@ -66,8 +66,8 @@ class ModelLimits:
         15, unit="pairs", source="of calls that are timed: their quartiles are 4 pairs from each end")
 
     rest_seconds: float = constant(
-        0.03, unit="seconds", source="ahead of timed calls: threads of libgomp's teams spin for 300,000 turns, 5 to "
-                                     "20 ms, if nothing else is set; those of ONNX Runtime stop earlier")
+        0.03, unit="s", source="ahead of timed calls: threads of libgomp's teams spin for 300,000 turns, 5 to 20 ms, "
+                               "if nothing else is set; those of ONNX Runtime stop earlier")
 
     # onnx_backend.py
     most_specialisations: int = constant(

@@ -25,6 +25,7 @@ from polysched.model.compiled_model import CompiledModel
 from polysched.model.compiling import compile_graph
 from polysched.model.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
+from polysched.target.newest import Newest
 
 
 class PolyschedRep(BackendRep):
@@ -35,7 +36,7 @@ class PolyschedRep(BackendRep):
         self.options = options
         self.steering = steering_inputs(graph)
         self._bound = steering_inputs(graph, control=False)
-        self._compiled: dict[object, CompiledModel] = {}
+        self._compiled: Newest[object, CompiledModel] = Newest(LIMITS.most_specialisations)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs in their order; a sequence is a list.
@@ -70,11 +71,8 @@ class PolyschedRep(BackendRep):
         sizes = sizes_by_shapes(self.graph, {name: array.shape for name, array in arrays.items()})
         values = {name: arrays[name] for name in steering}
         key = (tuple(sorted(sizes.items())), tuple((n, v.shape, v.tobytes()) for n, v in sorted(values.items())))
-        if key not in self._compiled:
-            while len(self._compiled) >= LIMITS.most_specialisations:
-                del self._compiled[next(iter(self._compiled))]
-            self._compiled[key] = compile_graph(self.graph, sizes=sizes, values=values, options=self.options)
-        return self._compiled[key]
+        return self._compiled.find_or_make(key, lambda: compile_graph(self.graph, sizes=sizes, values=values,
+                                                                      options=self.options))
 
 
 def _elements(results: Mapping[str, np.ndarray], output: str) -> list[np.ndarray]:
@@ -97,7 +95,7 @@ class StructuredRep(BackendRep):
         constants = {t.name for t in model.graph.initializer}
         self.names = [value.name for value in model.graph.input if value.name not in constants]
         self.structured = structured_inputs(model)
-        self._known: dict[object, PolyschedRep] = {}
+        self._known: Newest[object, PolyschedRep] = Newest(LIMITS.most_specialisations)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs in their order; a sequence is a list, an empty optional None.
@@ -109,17 +107,14 @@ class StructuredRep(BackendRep):
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.names, inputs, strict=True))
         elements = {name: _types(given[name]) for name in self.structured}
         key = tuple(elements.items())
-        if key not in self._known:
-            while len(self._known) >= LIMITS.most_specialisations:
-                del self._known[next(iter(self._known))]
-            self._known[key] = PolyschedRep(load(self.model, elements=elements), self.options)
+        model = self._known.find_or_make(key, lambda: PolyschedRep(load(self.model, elements=elements), self.options))
         arrays: dict[str, Any] = {}
         for name, value in given.items():
             if isinstance(value, list):
                 arrays |= {item_name(name, place): element for place, element in enumerate(value)}
             elif value is not None:
                 arrays[name] = value
-        return self._known[key].run(arrays)
+        return model.run(arrays)
 
 
 def _types(value: Any) -> Elements:

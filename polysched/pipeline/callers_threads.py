@@ -27,7 +27,7 @@ def for_callers_threads(scop: Scop, options: PipelineOptions, made: Made) -> Opt
     region = scop.source
     if region is None or not options.parallel:
         return made(options)
-    alone = options.but(parallel=False)
+    alone = replace(options, tiling=options.tiling.on_one_thread())
     if is_inside_parallel(region.text, region.start):
         return made(alone)
     whole = made(options)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from polysched.emit_gpu import DeviceSource
 from polysched.emit_gpu.interface import CUDA
 from polysched.emit_gpu.nvrtc import library, resources
-from polysched.gpu.throughput import figures
+from polysched.gpu.throughput import figures, lacking
 from polysched.target.gpus import GPUS, Gpu
 
 
@@ -19,6 +19,11 @@ def told_figures(made: DeviceSource, sizes: Mapping[str, int]) -> tuple[str, ...
 def _lines(made: DeviceSource, sizes: Mapping[str, int]) -> Iterator[str]:
     compiled = made.interface is CUDA and library() is not None
     for gpu in GPUS.values():
+        if made.interface is CUDA and not gpu.architecture:
+            continue
+        if missing := lacking(made.mapping, gpu, sizes):
+            yield f"expected: {gpu.name} ({gpu.title}) has no {' or '.join(missing)}"
+            continue
         registers = _registers(made, gpu) if compiled else {}
         for own in figures(made.mapping, gpu, sizes, registers):
             told = f"; {registers[own.kernel]} registers" if own.kernel in registers else ""

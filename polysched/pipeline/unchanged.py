@@ -9,7 +9,6 @@ import islpy as isl
 
 from polysched.emit_c.loop_ir.loops import For, Node, Packed, RegisterTile, ThreadReduction
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, walk_nodes
-from polysched.emit_c.vector_math.functions import approximated_functions
 from polysched.errors import SourceLocation
 from polysched.pipeline.optimized import Optimized
 from polysched.scheduling.marks import Role
@@ -105,8 +104,7 @@ def told_coarse(made: Optimized) -> tuple[str, ...]:
 
 def told_approximated(made: Optimized) -> str | None:
     """The line for functions of math.h whose results may differ from the C library's in the last places."""
-    region = made.scop.source
-    names = approximated_functions(made.source.preamble + made.source.text) if region is not None else ()
+    region, names = made.scop.source, made.source.approximated
     if region is None or not names:
         return None
     where = SourceLocation(region.path, min(statement.line for statement in made.scop.statements))

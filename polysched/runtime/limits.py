@@ -36,9 +36,11 @@ class RuntimeLimits:
     most_ran: int = constant(
         1 << 20, unit="nodes", source="whose times a cluster keeps: some 100 MB")
     store_bytes: int = constant(
-        1 << 30, unit="B", source="of the object store of a cluster on this machine; Ray spills to the disk beyond it")
+        1 << 30, unit="bytes", source="of the object store of a cluster on this machine; Ray spills to the disk "
+                                      "beyond it")
     inline_bytes: int = constant(
-        100 * 1024, unit="B", source="Ray's `max_direct_call_object_size`: larger values go through the object store")
+        100 * 1024, unit="bytes", source="Ray's `max_direct_call_object_size`: larger values go through the object "
+                                         "store")
     spare_seconds: float = constant(
         5.0, unit="s", source="that a missing spare process waits for idle workers: its start takes a core a second")
     # dataflow/ray_workers.py

@@ -26,10 +26,27 @@ class SchedulingLimits:
         source="distances up to this size, a program's usual shifts, are not long in arrays of constant size "
                "either")
 
+    # options.py
+    most_coefficient: int = constant(
+        4, unit="1", source="of iterators and parameters in a schedule: schedules of PolyBench stay within 2")
+    most_shift: int = constant(
+        10, unit="iterations", source="between statements of a schedule: those of PolyBench stay within 3")
+    solver_seconds: float = constant(
+        5.0, unit="s", source="of the solver's deterministic time, for one integer program; all of a kernel of "
+                              "PolyBench take up to 0.55 s (Zen 5)")
+    all_solver_seconds: float = constant(
+        20.0, unit="s", source="of the solver's deterministic time, for all integer programs of one schedule")
+    schedule_seconds: float = constant(
+        30.0, unit="s", source="of processor time, for one schedule; then the order stays as it is written")
+
     # primitives/images.py
     closure_operations: int = constant(
         200_000, unit="isl operations", source="for what reaches what among statements that depend on each other in a "
                                                "circle: a tenth of a second")
+
+    # primitives/stitch.py
+    computed_again_percent: int = constant(
+        50, unit="%", source="of the instances of a producer that several tiles may compute again; first guess")
 
     # solving/kept_rows.py
     kept_rows_divisor: int = constant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
+from polysched.scheduling.limits import LIMITS
 from polysched.scop.budget import ISL_OPERATIONS, in_words
 from polysched.target.one_line import OneLine
 from polysched.target.target import LINE_BYTES, Target
@@ -48,13 +49,13 @@ class SchedulerOptions(OneLine):
     line_bytes: int = LINE_BYTES
     concurrent_start: int = 0
     split_index_sets: bool = False
-    max_coefficient: int = 4
-    max_shift: int = 10
+    max_coefficient: int = LIMITS.most_coefficient
+    max_shift: int = LIMITS.most_shift
     across_cuts: int = 0
-    solver_seconds: float = 5.0
-    all_solver_seconds: float = 20.0
+    solver_seconds: float = LIMITS.solver_seconds
+    all_solver_seconds: float = LIMITS.all_solver_seconds
     isl_operations: int = ISL_OPERATIONS
-    seconds: float = 30.0
+    seconds: float = LIMITS.schedule_seconds
 
     def __post_init__(self) -> None:
         if self.fusion not in FUSION_POLICIES:

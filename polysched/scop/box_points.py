@@ -17,7 +17,7 @@ from polysched.scop.limits import LIMITS
 
 LEAST_BOX = LIMITS.enumerated_box
 LARGEST_BOX = LIMITS.largest_box
-MOST_DIMENSIONS = LIMITS.box_dimensions
+MOST_DIMENSIONS = LIMITS.numpy_dimensions
 
 _EXACT = 1 << 62
 """Sums below it are exact in 64 bits."""

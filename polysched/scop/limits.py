@@ -20,7 +20,7 @@ class ScopLimits:
     largest_box: int = constant(
         1 << 18, unit="points", source="of the boxes that are looked at: some milliseconds, even where hardly any "
         "is in the set")
-    box_dimensions: int = constant(
+    numpy_dimensions: int = constant(
         32, unit="dimensions", source="NumPy has arrays of no more dimensions, since its version 2 of twice as many")
     # budget.py
     isl_operations: int = constant(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.pipeline.recipe import Recipe
-from polysched.search.bands import is_over_time
+from polysched.search.bands import has_threads, is_over_time
 from polysched.search.chooser import Chooser
 from polysched.search.rewriting.partial_sums import split_reduction
 from polysched.search.rewriting.producers import fusible_consumer, inline
@@ -32,10 +32,34 @@ def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
 
 
 def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Split tiles or wavefronts, where a band has tiles over time."""
-    if not any(is_over_time(band) for band in choose.bands(recipe)):
+    """Split tiles, wavefronts, or diamonds for several threads, where a band has tiles over time."""
+    bands = [band for band in choose.bands(recipe) if is_over_time(band)]
+    if not bands:
         return recipe
-    return replace(recipe, split_tiles=choose.one_of("split tiles", (None, True, False)))
+    ways = (None, True, False, *(("diamonds",) if any(has_threads(band) for band in bands) else ()))
+    way = choose.one_of("split tiles", ways)
+    if way != "diamonds":
+        return replace(recipe, split_tiles=way)
+    recipe = replace(recipe, diamond=True, concurrent_start=1)
+    choose.bands(recipe)   # a program without a schedule for them is rejected here, with all that begins so
+    return recipe
+
+
+def threads(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Per band that threads may share: the loop that the model takes, another free one, or one thread alone.
+
+    Of short bands a team of threads takes longer to start than it saves.
+    """
+    for band in choose.bands(recipe):
+        if not has_threads(band):
+            continue
+        ways: tuple[int | str, ...] = ("model", *band.choices.free[1:], "one")
+        way = choose.one_of(f"band {band.number}, threads", ways)
+        if isinstance(way, int):
+            recipe = recipe.with_band(band.number, BandOptions(parallel_loop=way))
+        elif way == "one":
+            recipe = recipe.with_band(band.number, BandOptions(parallel=False))
+    return recipe
 
 
 def tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
@@ -121,7 +145,7 @@ OFFERED_FLAGS = ("-O2", "-funroll-loops", "-fno-tree-vectorize")
 """Of `pipeline.options.FLAGS`, those that every compiler takes."""
 
 RULES: tuple[Rule, ...] = (inline, fusible_consumer, split_reduction, fusion, vectors, time_tiles, instructions, tiles,
-                           cache_write, packing, outer_tiles, compiler_flags)
+                           cache_write, packing, outer_tiles, threads, compiler_flags)
 
 
 def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:

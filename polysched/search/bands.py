@@ -232,3 +232,8 @@ def recipe_seconds(bands: tuple[BandFacts, ...], recipe: Recipe, *, whole: float
 def is_over_time(band: BandFacts) -> bool:
     """Whether the tiles of a band are skewed."""
     return is_skewed(band.choices.nest)
+
+
+def has_threads(band: BandFacts) -> bool:
+    """Whether several threads of the machine may share the iterations of a band."""
+    return band.choices.threads and band.target.cores > 1

@@ -21,7 +21,7 @@ from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import trace_from_json, trace_to_json
 from polysched.search.identity import CanonicalScop, Key, Place, digest_of
 from polysched.search.limits import LIMITS
-from polysched.search.trial import Gain, Phase, Trial, renamed
+from polysched.search.trial import PHASES, Gain, Trial, renamed
 
 FORMAT = 2
 TABLES = {
@@ -308,7 +308,8 @@ def trial_to_json(trial: Trial) -> dict[str, Any]:
     """A trial as JSON values."""
     return {"recipe": trial.recipe.to_json(), "trace": trace_to_json(trial.trace), "code": trial.code,
             "predicted_seconds": trial.predicted_seconds, "verdict": trial.verdict.value, "reason": trial.reason,
-            "pairs": [list(pair) for pair in trial.pairs], "phase": trial.phase}
+            "pairs": [list(pair) for pair in trial.pairs], "phase": trial.phase,
+            **({"disturbed": list(trial.disturbed)} if trial.disturbed else {})}
 
 
 def trial_from_json(value: Mapping[str, Any]) -> Trial:
@@ -321,14 +322,15 @@ def trial_from_json(value: Mapping[str, Any]) -> Trial:
     pairs = value["pairs"]
     if len(pairs) > LIMITS.most_pairs:
         raise ValueError(f"a trial has {len(pairs)} pairs")
-    phase: Phase = "confirm" if value["phase"] == "confirm" else "search"
-    if value["phase"] not in ("confirm", "search"):
+    phase = next((phase for phase in PHASES if phase == value["phase"]), None)
+    if phase is None:
         raise ValueError(f"there is no phase {value['phase']!r}")
     predicted = value["predicted_seconds"]
     return Trial(recipe=Recipe.from_json(value["recipe"]), trace=trace_from_json(value["trace"]),
                  code=_text(value["code"]), verdict=Verdict(value["verdict"]), reason=_text(value["reason"]),
                  phase=phase, predicted_seconds=None if predicted is None else _seconds(predicted),
-                 pairs=tuple((_seconds(first), _seconds(own)) for first, own in pairs))
+                 pairs=tuple((_seconds(first), _seconds(own)) for first, own in pairs),
+                 disturbed=tuple(_whole(number) for number in value.get("disturbed", ())))
 
 
 def _seconds(value: object) -> float:

@@ -23,14 +23,16 @@ class SearchLimits:
     # strategies.py
     parents: int = constant(16, unit="recipes", source="the fastest so far, near which evolution looks")
     arms: int = constant(16, unit="regions", source="of the first rung of successive halving")
-    fresh_share: float = constant(0.3, unit="1", source="of what evolution proposes, drawn anew")
+    fresh_share: float = constant(0.3, unit="1", source="of the recipes that evolution proposes, drawn anew")
     # models.py
     ridge: float = constant(1.0, unit="1", source="weight of the penalty on standardised features")
     least_to_learn: int = constant(8, unit="trials", source="one batch; before, the projected model ranks alone")
     most_correction: float = constant(2.0, unit="1", source="logarithm of the largest factor between model and machine")
     trees: int = constant(60, unit="trees", source="of the boosted model, of depth 3")
     # trial.py
-    finalists: int = constant(3, unit="recipes", source="get fresh samples; intervals widen with their number")
+    contenders: int = constant(12, unit="recipes", source="get a second race: the fastest of hundreds by five samples "
+                               "had luck, too")
+    finalists: int = constant(3, unit="recipes", source="that get fresh samples; intervals widen with their number")
     confidence: float = constant(0.95, unit="1", source="of all claims of one search together")
     # tuning.py
     pool: int = constant(256, unit="recipes", source="ranked by the model before the first of them are built")
@@ -41,15 +43,21 @@ class SearchLimits:
                               "kernel has few codes, and a search for more of them would build without end")
     search_pairs: int = constant(5, unit="pairs", source="samples of a trial; the sign of 20% shows in five")
     least_for_pool: int = constant(16, unit="trials", source="from which on warm processes pay their start of 3 s each")
+    again_pairs: int = constant(9, unit="pairs", source="fresh samples of a contender, for its place among them")
     confirm_pairs: int = constant(25, unit="pairs", source="fresh samples of a finalist: 98.3% intervals of 25")
-    slow_ratio: float = constant(1.5, unit="1", source="a trial that is so much slower than the best gets one pair")
+    slow_ratio: float = constant(1.5, unit="1", source="times the best; a trial slower than that gets one pair")
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # tuned.py
+    told_disturbance: float = constant(0.05, unit="1", source="share of samples that other programs disturbed, from "
+                                       "which on it is said")
     # tasks.py
-    near_bound_share: float = constant(0.07, unit="1", source="of a program's time; nearer to its bound it rests")
+    near_bound_share: float = constant(
+        0.07, unit="1", source="of a program's time above its bound; a program nearer to it gets no further turn")
     recent_turns: int = constant(3, unit="turns", source="whose savings tell what the next one may save")
-    gradient_share: float = constant(0.8, unit="1", source="of the past in what a turn promises; the rest is hope")
+    gradient_share: float = constant(
+        0.8, unit="1", source="weight of past savings in what a turn is expected to save; the rest is optimism")
     # several.py
     most_turns: int = constant(64, unit="turns", source="per program where only the time is limited")
     # variants.py
@@ -60,9 +68,9 @@ class SearchLimits:
     # pool.py
     build_seconds: float = constant(120.0, unit="s", source="for the code of one recipe: six of TILING_SECONDS")
     # database.py
-    text_bytes: int = constant(1 << 20, unit="B", source="longest text that is read from a database")
+    text_bytes: int = constant(1 << 20, unit="bytes", source="of the longest text that is read from a database")
     most_pairs: int = constant(4096, unit="pairs", source="of one record that is read")
-    most_cases: int = constant(16, unit="recipes", source="of one range of sizes: as many codes stand in one region")
+    most_cases: int = constant(16, unit="recipes", source="for one range of sizes, whose codes all stand in one region")
     busy_seconds: float = constant(30.0, unit="s", source="another writer may hold the database for so long")
     # rewriting/rules.py
     split_factors: tuple[int, ...] = constant((4, 16), unit="iterations", source="parts of a dimension or a sum: the "

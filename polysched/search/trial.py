@@ -14,7 +14,8 @@ from polysched.search.chooser import Trace
 from polysched.search.limits import LIMITS
 from polysched.target.one_line import OneLine
 
-Phase = Literal["search", "confirm"]
+Phase = Literal["search", "again", "confirm"]
+PHASES: tuple[Phase, ...] = ("search", "again", "confirm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,8 @@ class Trial(OneLine):
     verdict, reason : what came of it.
     pairs : wall seconds of the model's pick and of this one, in alternation; the model's pick has those of the code as
         written beside its own.
-    phase : `confirm` for fresh samples of what the search found.
+    disturbed : numbers of the pairs during which other programs took a core.
+    phase : `again` for fresh samples of those that seemed fastest, `confirm` for those of the finalists.
     """
 
     recipe: Recipe
@@ -41,11 +43,17 @@ class Trial(OneLine):
     reason: str = ""
     pairs: tuple[tuple[float, float], ...] = ()
     phase: Phase = "search"
+    disturbed: tuple[int, ...] = ()
+
+    @property
+    def clean(self) -> tuple[tuple[float, float], ...]:
+        """The pairs that no other program disturbed."""
+        return tuple(pair for number, pair in enumerate(self.pairs) if number not in self.disturbed)
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """How many times as fast as what it was timed with, pair by pair."""
-        return tuple(first / max(own, 1e-9) for first, own in self.pairs)
+        """How many times as fast as what it was timed with, by clean pairs; by all where there are none."""
+        return ratios_of(self.clean or self.pairs)
 
     @property
     def ratio(self) -> float | None:
@@ -55,7 +63,7 @@ class Trial(OneLine):
     @property
     def seconds(self) -> float | None:
         """The median time of a call."""
-        return statistics.median(own for _, own in self.pairs) if self.pairs else None
+        return statistics.median(own for _, own in self.clean or self.pairs) if self.pairs else None
 
     def __str__(self) -> str:
         if self.ratio is None:
@@ -105,27 +113,41 @@ class Choice:
     ties: tuple[Trial, ...] = ()
 
 
-def finalists(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """The trials that deserve fresh samples: the fastest few of those that seem faster than the model's pick."""
+def contenders(trials: Sequence[Trial], count: int = LIMITS.contenders) -> tuple[Trial, ...]:
+    """The trials that deserve fresh samples: the fastest few of those that seem faster than the model's pick.
+
+    The fastest of many by few samples are those that had luck, too; what is chosen among them needs samples of its own.
+    """
     faster = [t for t in trials if t.ratio is not None and t.ratio > 1 and t.recipe != Recipe()]
-    return tuple(sorted(faster, key=lambda t: -(t.ratio or 0.0))[:LIMITS.finalists])
+    return tuple(sorted(faster, key=lambda t: -(t.ratio or 0.0))[:count])
+
+
+def finalists(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Those of the contenders that are still the fastest by the samples of their second race."""
+    return contenders(trials, LIMITS.finalists)
 
 
 def choose(confirmed: Sequence[Trial]) -> Choice:
     """Decide from the fresh samples of the finalists.
 
     The model's pick is kept unless an interval lies above 1; each interval covers so much that all together hold with
-    `LIMITS.confidence` (Bonferroni).
+    `LIMITS.confidence` (Bonferroni).  Samples that other programs disturbed claim nothing: code for several threads
+    waits for each that has no core, so that other codes seem faster than they are.
     """
-    timed = [t for t in confirmed if t.pairs]
+    timed = [t for t in confirmed if t.clean]
     share = 1 - (1 - LIMITS.confidence) / max(1, len(timed))
-    gains = [(t, gain_of(t.ratios, share)) for t in timed]
+    gains = [(t, gain_of(ratios_of(t.clean), share)) for t in timed]
     better = [(t, g) for t, g in gains if g.low > 1]
     if not better:
         return Choice(winner=None, gain=Gain(), ties=tuple(t for t, g in gains if g.high >= 1))
     winner, gain = max(better, key=lambda pair: pair[1].median)
     return Choice(winner=winner, gain=gain, ties=tuple(
         t for t, g in gains if t is not winner and g.high >= gain.low))
+
+
+def ratios_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """How many times as fast the second of each pair is."""
+    return tuple(first / max(own, 1e-9) for first, own in pairs)
 
 
 def gain_of(ratios: Sequence[float], confidence: float) -> Gain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from polysched.measure.field import Verdict
@@ -14,6 +15,7 @@ from polysched.scop.shown import Shown
 from polysched.search.chooser import Rejections
 from polysched.search.identity import Key
 from polysched.search.importance import importance, model_agreement
+from polysched.search.limits import LIMITS
 from polysched.search.trial import Gain, Trial
 
 MOST_MATTERED = 5
@@ -33,6 +35,7 @@ class Tuned(Shown):
     ties : confirmed recipes that are as fast as what was chosen, as far as the samples tell.
     first, best : trials of the model's pick and of what was chosen.
     trials : all others, in the order in which they were judged.
+    again : those that seemed fastest, with the fresh samples of a second race where there was one.
     confirmed : the finalists with their fresh samples.
     duplicates : recipes whose C another one had.
     repeated : records of the database that were not measured again.
@@ -40,6 +43,7 @@ class Tuned(Shown):
     bound_seconds : what no program with these operations and data can go below; None where nothing is known.
     stopped : when and why the search ended.
     search_seconds : wall time.
+    stages : where it went, by what was done.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Tuned(Shown):
     first: Trial
     best: Trial
     trials: tuple[Trial, ...]
+    again: tuple[Trial, ...] = ()
     confirmed: tuple[Trial, ...] = ()
     duplicates: int = 0
     repeated: int = 0
@@ -60,15 +65,29 @@ class Tuned(Shown):
     bound_seconds: float | None = None
     stopped: str = ""
     search_seconds: float = 0.0
+    stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def curve(self) -> tuple[float, ...]:
-        """The best ratio so far, trial by trial; 1 is the model's pick."""
+        """The best ratio so far, trial by trial; 1 is the model's pick.
+
+        A trial counts by its fresh samples where it has some, and for no more than the best of those otherwise: the
+        largest of many ratios by few samples is one of luck.
+        """
+        fresh = {t.recipe: t.ratio or 0.0 for t in (*self.again, *self.confirmed) if t.phase != "search"}
+        most = max(1.0, *fresh.values()) if fresh else inf
         best, found = 1.0, []
         for trial in self.trials:
-            best = max(best, trial.ratio or 0.0)
+            best = max(best, fresh.get(trial.recipe, min(most, trial.ratio or 0.0)))
             found.append(best)
         return tuple(found)
+
+    @property
+    def disturbed_share(self) -> float:
+        """Of all pairs, those during which other programs took a core."""
+        every = (*self.trials, *(t for t in (*self.again, *self.confirmed) if t.phase != "search"))
+        pairs = sum(len(t.pairs) for t in every)
+        return sum(len(t.disturbed) for t in every) / pairs if pairs else 0.0
 
     @property
     def seconds(self) -> float | None:
@@ -85,7 +104,7 @@ class Tuned(Shown):
                 "bound": None if self.bound_seconds is None else {"seconds": self.bound_seconds},
                 "ties": [t.recipe.to_json() for t in self.ties], "stopped": self.stopped,
                 "importance": importance(self.trials), "model": model_agreement(self.trials), "curve": list(self.curve),
-                "verdicts": self.verdicts()}
+                "verdicts": self.verdicts(), "disturbed": self.disturbed_share, "stages": dict(self.stages)}
 
     def verdicts(self) -> dict[str, int]:
         """How many trials came to which end."""
@@ -110,6 +129,9 @@ class Tuned(Shown):
         for rejected in self.rejections.first.values():
             count = self.rejections.counts[rejected.reason]
             lines.append(f"  rejected {count}: {rejected.reason}{f' ({rejected.witness})' * bool(rejected.witness)}")
+        if self.disturbed_share > LIMITS.told_disturbance:
+            lines.append(f"other programs took cores during {self.disturbed_share:.0%} of the samples, which claim "
+                         "nothing: search on an idle machine")
         if self.seconds is not None:
             bound = f", {self.seconds / self.bound_seconds:.2f} times the bound" if self.bound_seconds else ""
             lines.append(f"time of a call: {self.seconds * 1e3:.4g} ms{bound}")
@@ -118,7 +140,8 @@ class Tuned(Shown):
             lines.append(f"what mattered: {', '.join(mattered)}")
         if (agreement := model_agreement(self.trials)) is not None:
             lines.append(f"the projected model's order of the trials agrees by {agreement:.2f} with the measured one")
-        lines.append(f"stopped: {self.stopped}, {self.search_seconds:.1f} s in all")
+        parts = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.stages.items())
+        lines.append(f"stopped: {self.stopped}, {self.search_seconds:.1f} s in all{f': {parts}' * bool(parts)}")
         return lines
 
     def _repr_html_(self) -> str:

@@ -27,10 +27,11 @@ from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of
 from polysched.search.limits import LIMITS
 from polysched.search.models import MODELS, MakeModel, Model
 from polysched.search.packages.cluster import cluster_runner
+from polysched.search.packages.with_optuna import with_optuna
 from polysched.search.pool import PoolBuilder, is_readable
 from polysched.search.space import Explorer, Proposal, Space
 from polysched.search.strategies import STRATEGIES, MakeStrategy
-from polysched.search.trial import Trial, choose, finalists
+from polysched.search.trial import Phase, Trial, choose, contenders, finalists
 from polysched.search.tuned import Tuned
 from polysched.target import Target, find_compiler
 from polysched.target.one_line import OneLine
@@ -40,6 +41,8 @@ from polysched.tiling.planning.cost_models import SpeedOfLight
 
 _LOG = logging.getLogger(__name__)
 AUTOMATIC = "automatic"
+OPTUNA = "optuna"
+"""The strategy of the package, by the sampler that it takes itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     database : file that keeps every trial and what was chosen, made where there is none; or what does so.
     resume : trials that the database has are not repeated.
     options : what recipes do not say: numerics, the machine, how the file is read.
-    strategy : a name of `strategies.STRATEGIES`, or what makes one.
+    strategy : a name of `strategies.STRATEGIES`, `optuna`, or what makes one.
     model : a name of `models.MODELS`, or what makes one; it ranks recipes before they are built.
     seed : of all draws; the same seed and times propose the same sequence.
     threads : OMP_NUM_THREADS, and the cores that code is made for; all cores unless given.
@@ -146,8 +149,10 @@ def _space_of(space: Space | Recipe | str) -> Space:
 def _strategy_of(strategy: str | MakeStrategy) -> MakeStrategy:
     if not isinstance(strategy, str):
         return strategy
+    if strategy == OPTUNA:
+        return with_optuna()
     if strategy not in STRATEGIES:
-        raise UsageError(f"there is no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}")
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"one of {', '.join((*STRATEGIES, OPTUNA))}")
     return STRATEGIES[strategy]
 
 
@@ -186,6 +191,8 @@ class _Search:
     emitted: int = 0
     repeated: int = 0
     reference: Candidate | None = None
+    made: dict[str, Candidate] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: str | Path | Scop, sizes: Mapping[str, int], options: PipelineOptions, *,
@@ -216,7 +223,8 @@ class _Search:
             self.known = {(t.recipe.text, t.phase): t for t in self.database.trials(self.key, self.canonical)}
         first = self._model_pick()
         stopped = self._search(make, started)
-        confirmed = self._confirm(finalists(self.trials))
+        again = self._raced_again(contenders(self.trials))
+        confirmed = self._fresh(finalists(again), phase="confirm", pairs=LIMITS.confirm_pairs)
         choice = choose(confirmed)
         best = choice.winner or first
         if self.database is not None:
@@ -226,9 +234,9 @@ class _Search:
         return Tuned(name=self.scop.name, scop=self.scop, key=self.key, sizes=dict(self.spelled) or dict(self.sizes),
                      threads=self.key.place.threads, recipe=best.recipe, gain=choice.gain, ties=choice.ties,
                      first=first, best=best,
-                     trials=tuple(self.trials), confirmed=confirmed, duplicates=self.duplicates,
+                     trials=tuple(self.trials), again=again, confirmed=confirmed, duplicates=self.duplicates,
                      repeated=self.repeated, rejections=self.explorer.rejections, bound_seconds=self._bound(),
-                     stopped=stopped, search_seconds=self.clock() - started)
+                     stopped=stopped, search_seconds=self.clock() - started, stages=dict(self.stages))
 
     def _model_pick(self) -> Trial:
         """Candidate 0, judged against the code as written; the others are timed against it if it is right."""
@@ -246,7 +254,7 @@ class _Search:
             self._forget()   # the others were timed with other C
             self._race([candidate], against=None, phase="search", pairs=LIMITS.search_pairs, told=told.append)
         first = told[0]
-        self.codes[candidate.code] = replace(first, pairs=tuple((own, own) for _, own in first.pairs))
+        self.codes[candidate.code] = replace(first, disturbed=(), pairs=tuple((own, own) for _, own in first.pairs))
         if first.verdict is not Verdict.TIMED:
             raise RunFailedError(f"the model's pick has no times: {first.verdict.value}", where=self.scop.name,
                                  witness=first.reason, hint="`polysched run` says more; other sizes or inputs may suit")
@@ -270,19 +278,21 @@ class _Search:
                 return f"after {self.budget.trials} trials"
             if self.budget.minutes is not None and self.clock() - started >= 60 * self.budget.minutes:
                 return f"after {self.budget.minutes:g} minutes"
-            for proposal in strategy.ask(max(LIMITS.batch, LIMITS.pool - len(pool))):
-                if proposal.recipe.text not in tried:
-                    pool[proposal.recipe.text] = proposal
             count = LIMITS.batch if self.budget.trials is None else min(LIMITS.batch, left)
-            batch = _batch(pool, self.model, count, draw)
+            with self._timed("proposing and ranking"):
+                for proposal in strategy.ask(max(LIMITS.batch, LIMITS.pool - len(pool))):
+                    if proposal.recipe.text not in tried:
+                        pool[proposal.recipe.text] = proposal
+                batch = _batch(pool, self.model, count, draw)
             if not batch:
                 return "the space is exhausted"
             tried |= {p.recipe.text for p in batch}
             codes = len(self.codes)
             judged = self._judge(batch)
             vain = 0 if len(self.codes) > codes else vain + len(batch)
-            strategy.tell(judged)
-            self.model.learn(judged)
+            with self._timed("proposing and ranking"):
+                strategy.tell(judged)
+                self.model.learn(judged)
         return f"after {vain} recipes without new code"
 
     def _judge(self, batch: Sequence[Proposal]) -> list[Trial]:
@@ -326,29 +336,41 @@ class _Search:
             seconds = self.model.seconds(proposal)
             wanted.append(Wanted(number=self.emitted, proposal=proposal,
                                  predicted_seconds=None if seconds == float("inf") else seconds))
-        return self.builder.build(wanted)
+        with self._timed("emitting"):
+            return self.builder.build(wanted)
 
-    def _race(self, candidates: Sequence[Candidate], *, against: Candidate | None, phase: str, pairs: int,
+    def _race(self, candidates: Sequence[Candidate], *, against: Candidate | None, phase: Phase, pairs: int,
               told: Callable[[Trial], None]) -> None:
         """Judge candidates; each is kept in the database as soon as it was."""
         def keep(candidate: Candidate, ran: Ran) -> None:
             trial = Trial(recipe=candidate.proposal.recipe, trace=candidate.proposal.trace, code=candidate.code,
                           predicted_seconds=candidate.predicted_seconds, verdict=ran.verdict, reason=ran.reason,
-                          pairs=ran.pairs, phase="confirm" if phase == "confirm" else "search")
+                          pairs=ran.pairs, disturbed=ran.disturbed, phase=phase)
             if self.database is not None:
                 self.database.add(self.key, trial, self.canonical)
+            if (trial.ratio or 0.0) > 1:
+                self.made[trial.recipe.text] = candidate
             told(trial)
         if candidates:
-            self.runner.race(candidates, against=against, pairs=pairs, told=keep,
-                             slow_ratio=LIMITS.slow_ratio if phase == "search" else float("inf"))
+            with self._timed("compiling, verifying and timing"):
+                self.runner.race(candidates, against=against, pairs=pairs, told=keep,
+                                 slow_ratio=LIMITS.slow_ratio if phase == "search" else float("inf"))
 
-    def _confirm(self, chosen: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Fresh samples of the finalists, or those that the database has of the same C."""
+    def _raced_again(self, chosen: tuple[Trial, ...]) -> tuple[Trial, ...]:
+        """The second race; where all reach the last one anyway, there is none."""
+        return chosen if len(chosen) <= LIMITS.finalists else self._fresh(
+            chosen, phase="again", pairs=LIMITS.again_pairs)
+
+    def _fresh(self, chosen: Sequence[Trial], *, phase: Phase, pairs: int) -> tuple[Trial, ...]:
+        """Fresh samples of trials, or those that the database has of the same C."""
         told: list[Trial] = []
         new: list[Candidate] = []
         proposals = [Proposal(recipe=trial.recipe, trace=trial.trace) for trial in chosen]
-        for proposal, candidate in zip(proposals, self._candidates(proposals), strict=True):
-            known = self.known.get((proposal.recipe.text, "confirm"))
+        unmade = [proposal for proposal in proposals if proposal.recipe.text not in self.made]
+        made = dict(zip((p.recipe.text for p in unmade), self._candidates(unmade), strict=True))
+        for proposal in proposals:
+            known = self.known.get((proposal.recipe.text, phase))
+            candidate = made.get(proposal.recipe.text) or self.made[proposal.recipe.text]
             if isinstance(candidate, PolyschedError):
                 self.explorer.refuse(proposal, candidate)
             elif known is not None and known.code == candidate.code:
@@ -356,8 +378,17 @@ class _Search:
                 told.append(known)
             else:
                 new.append(candidate)
-        self._race(new, against=self.reference, phase="confirm", pairs=LIMITS.confirm_pairs, told=told.append)
+        self._race(new, against=self.reference, phase=phase, pairs=pairs, told=told.append)
         return tuple(told)
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Add the time that this lasts to a stage's."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.stages[stage] = self.stages.get(stage, 0.0) + time.monotonic() - started
 
     def _bound(self) -> float | None:
         """Seconds that no program with these operations and data can go below, on all threads."""

@@ -12,7 +12,7 @@ class Gpu:
     Parameters
     ----------
     name : unique in `GPUS`.
-    architecture : as NVIDIA's compilers call it; several GPUs may have one.
+    architecture : as NVIDIA's compilers call it, several GPUs may have one; empty where there is no CUDA.
     title : a product that has it.
     multiprocessors : that run blocks.
     gigahertz : of a multiprocessor, boosted.
@@ -25,7 +25,7 @@ class Gpu:
     sector_bytes : that its memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses.
     per_cycle : results of a multiprocessor in a cycle, by pipe: `float32`, `float64` and `integer` operations (a
         multiply-add is one), products of tensor cores `tensor8`, `tensor16`, `tensor32` by the bits of their
-        operands, `special` functions, `load` of elements from shared or global memory.
+        operands, `special` functions, `load` of elements from shared or global memory.  It has no other pipes.
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
     source : of these numbers.
     """
@@ -67,4 +67,12 @@ SM_90 = Gpu(
     per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32,
                "tensor8": 4096, "tensor16": 2048, "tensor32": 1024}, latencies=_LATENCIES,
     source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")
-GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90)}
+XE_LP = Gpu(
+    name="xe_lp", architecture="", title="Iris Xe, 96 execution units", multiprocessors=6, gigahertz=1.35, warp=16,
+    threads=16 * 7 * 16, blocks=32, registers=16 * 7 * 128 * 8, shared_bytes=128 * 1024, reserved_bytes=0,
+    memory_bytes_per_second=68.3e9, sector_bytes=64,
+    per_cycle={"float32": 128, "integer": 128, "special": 32, "load": 32}, latencies=_LATENCIES,
+    source="Intel, oneAPI GPU Optimization Guide, Xe GPU Architecture: a dual subslice has 16 execution units, each "
+           "with 7 threads of 128 registers of 32 bytes, 8 results a cycle and 2 of functions, and no float64; LPDDR4x "
+           "at 4266 MT/s, 128 bits wide; no source for its latencies: those of the others")
+GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90, XE_LP)}

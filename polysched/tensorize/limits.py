@@ -19,7 +19,7 @@ class TensorizeLimits:
 
     # decision.py
     measured_matches: int = constant(3, unit="matches", source="of which each is measured")
-    half_idle_share: float = constant(0.5, unit="1", source="of the instruction's work")
+    half_idle_share: float = constant(0.5, unit="1", source="of an instruction's work that may be idle")
     narrow_bits: int = constant(16, unit="bits", source="of what instructions for integers read")
     least_windowed_work: int = constant(
         65536, unit="iterations", source="of a nest whose windows are copied; below, loops run as they are written")
@@ -78,11 +78,15 @@ class TensorizeLimits:
     least_shares: int = constant(
         2, unit="iterations", source="per thread of the loops that threads share, where sizes may be others")
     unequal_shares: float = constant(
-        1.1, unit="1", source="the longest share of a thread over the mean; above, a further loop is shared")
+        1.1, unit="1", source="the longest share of a thread over the mean; above it, a further loop is shared")
 
     # emission/place.py
     long_stride_lines: int = constant(4, unit="lines", source="between elements that are packed for reuse")
     long_row_lines: int = constant(16, unit="lines", source="between rows of a tile that is packed for reuse")
+    least_far_steps: int = constant(
+        9, unit="iterations", source="of a reduction by long strides: shorter ones touch few pages and sets")
+    least_far_reuse: int = constant(
+        4, unit="reads", source="of each element of an operand that is packed because its elements lie far apart")
 
     # equality/ladder.py
     exhaustive_bits: int = constant(24, unit="bits", source="of all inputs, whose every value is tried")

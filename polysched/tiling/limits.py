@@ -91,13 +91,14 @@ class TilingLimits:
     wavefront_edge: int = constant(
         16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
     most_uneven_share: float = constant(
-        0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
+        0.01, unit="1", source="of all work that the first thread may do beyond its part, for an operand to be read "
+                               "in place: packing it costs more than a hundredth")
     least_gain_share: float = constant(
         0.1, unit="1", source="a tile must save this share of the traffic, or the band stays as it is")
 
     larger_sizes: int = constant(
-        2, unit="1", source="how many times as long as assumed loops of unknown length may be, where tiles of tiles "
-        "shall pay, too")
+        2, unit="1", source="how many times the assumed size loops of unknown length may have, where tiles of tiles "
+                            "should still pay")
 
     # planning/read_in_place.py
     fewest_panel_reads: int = constant(
@@ -122,15 +123,15 @@ class TilingLimits:
 
     # planning/shared_steps.py
     most_shared_steps: int = constant(
-        8, unit="steps", source="of a loop in steps: more of them fetch and store the result too often")
+        8, unit="steps", source="of a loop in steps: with more of them, the result is fetched and stored too often")
     pass_transfers: int = constant(
-        3, unit="transfers",
-        source="transfers of what is written, where start values or last steps are a nest of their own")
+        3, unit="transfers", source="of each byte that is written, where start values or last steps are a nest of "
+                                    "their own")
 
     # planning/skewed_tiles.py
     longest_skewed_edge: int = constant(
-        128, unit="iterations",
-        source="longer edges of loops around a row only help where rows are very short, and make the search long")
+        128, unit="iterations", source="of loops around a row: longer edges help only where rows are very short, and "
+                                       "make the search long")
     most_time_shares: int = constant(
         8, unit="tiles",
         source="even shares of the time steps: more are shorter than the reuse over time needs, or a power of "
@@ -138,9 +139,8 @@ class TilingLimits:
     most_wavefront_rows: int = constant(
         1024, unit="rows of tiles", source="rows of tiles along which wavefronts are counted one by one")
     few_steps: int = constant(
-        64, unit="iterations",
-        source="iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy "
-               "threads then, too")
+        64, unit="iterations", source="of a loop of unknown length that makes the wavefronts: its tiles have to keep "
+                                      "threads busy then, too")
 
     # planning/temporary_rows.py
     temporary_row_operations: int = constant(
@@ -152,9 +152,12 @@ class TilingLimits:
     most_rounds: int = constant(8, unit="tiles", source="tiles per thread for which even shares are tried")
     fewest_blocks: int = constant(
         8, unit="blocks", source="of rows in a tile, so that the panel of its columns is read that often")
+    permuted_loops: int = constant(
+        4, unit="loops", source="of a nest whose tile loops are tried in every order; in deeper ones only the "
+                                "innermost is chosen")
     fewest_lines: int = constant(
-        4, unit="lines",
-        source="in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside")
+        4, unit="lines", source="of a row of a tile of the result, or two blocks: the last steps keep the panel of "
+                                "its rows inside the cache")
 
     # planning/tile_search.py
     search_seconds: float = constant(
@@ -182,7 +185,7 @@ class TilingLimits:
     fewest_strips: int = constant(4, unit="strips", source="of a loop that is cut for threads")
 
     # shapes/diamond.py
-    most_skew: int = constant(8, unit="1", source="multiple by which time skews space for diamonds")
+    most_skew: int = constant(8, unit="1", source="multiple of time by which space is skewed for diamonds")
 
     # shapes/split_tiles.py
     most_pieces: int = constant(
@@ -224,11 +227,10 @@ class TilingLimits:
 
     # tree/light_iterations.py
     usual_work: int = constant(
-        48, unit="operations", source="accesses and operations of an iteration that is no light one")
+        48, unit="operations", source="accesses and operations of an iteration that counts as usual")
     lightest_factor: int = constant(
-        4, unit="1",
-        source="how many times as many the lightest have to be: more data do not stay in a cache, and two "
-               "threads load more")
+        4, unit="1", source="times as many iterations as usual that a team needs, at most, for the lightest work: "
+                            "more data leave the cache, and two threads load more")
     division_work: int = constant(
         8, unit="operations", source="multiplications that take as long as a division in lanes")
 

@@ -123,6 +123,11 @@ class TilingOptions(OneLine):
         """These options with choices for one band, beside those that it has."""
         return replace(self, bands={**self.bands, number: replace(self.bands.get(number, BandOptions()), **choices)})
 
+    def on_one_thread(self) -> TilingOptions:
+        """The same without threads, and without what was chosen about them."""
+        bands = {number: replace(own, parallel=None, parallel_loop=None) for number, own in self.bands.items()}
+        return replace(self, parallel=False, parallel_loop=None, parallel_degrees=1, bands=bands)
+
     def each(self) -> tuple[TilingOptions, ...]:
         """What holds for the bands without decisions of their own, and then for every band that has some."""
         return (self, *(self.for_band(number) for number in self.bands))

@@ -193,19 +193,24 @@ def _operations(statement: Statement) -> int:
     return max(1, computed + sum(item.op is not None for item in assignments(statement.body)))
 
 
+def _width(scop: Scop, statement: Statement) -> int:
+    """Bits of the widest element that a statement touches: a sum in double halves its own lanes, no others'."""
+    return max(scop.array(a.array).dtype.bits for a in statement.accesses)
+
+
 def _cut_rows(statement: Statement, values: Mapping[str, int], lanes: int) -> float:
     """What lanes that short rows leave idle cost a sum, as a share of its operations; 0 where they are idle alone, too.
 
     A kernel of such a sum alone computes all rows of an image as one (`collapse_rows`), which a tile by rows forbids.
-    What is left of a row takes two shorter vectors, or one.
+    A sum of rows (`s[i][0] += x[i][j]`) has no row. What is left of a row takes two shorter vectors, or one.
     """
     target = next(iter(statement.writes), None)
     if target is None or len(target.subscripts) < 2 or all(item.op is None for item in assignments(statement.body)):
         return 0.0
     last = target.subscripts[-1]
-    own = [a for a in statement.accesses if any(part in walk(e) for e in a.subscripts for part in walk(last)
-                                                if isinstance(part, IteratorRef))]
-    if any(a.subscripts[-2:] != target.subscripts[-2:] for a in own):
+    along = [part for part in walk(last) if isinstance(part, IteratorRef)]
+    own = [a for a in statement.accesses if any(part in walk(e) for e in a.subscripts for part in along)]
+    if not along or any(a.subscripts[-2:] != target.subscripts[-2:] for a in own):
         return 0.0
     whole, rest = divmod(_count(target.relation.range().project_out(
         isl.dim_type.set, 0, target.relation.dim(isl.dim_type.out) - 1), values), lanes)
@@ -217,8 +222,7 @@ def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping
                target: Target) -> CodePlan:
     """A candidate with its cost."""
     again = {i.statement: i.recomputed({**values}) for i in own if i.again}
-    operations = sum(int(_count(s.domain, values) * (1 + again.get(s.name, 0.0))) * _operations(s)
-                     for s in scop.statements)
+    counts = {s: int(_count(s.domain, values) * (1 + again.get(s.name, 0.0))) * _operations(s) for s in scop.statements}
     lasting = sum(_array_bytes(scop, a.name, values) for a in scop.arrays if not a.is_temporary)
     scratch, spilled = _scratch(scop, own, values, target)
     most = max((i.tiles.range() for i in own), key=lambda numbers: _count(numbers, values))
@@ -227,15 +231,14 @@ def _projected(scop: Scop, step: Stitch, own: tuple[Image, ...], values: Mapping
     threads = max(1, min(target.cores, rows))
     busy = rows / ceil(rows / threads) if rows else 1.0
     memory = moved / (target.bandwidth(0) * busy)
-    width = max(a.dtype.bits for a in scop.arrays)
-    cut = sum(int(_count(s.domain, values) * _operations(s) * _cut_rows(s, values, target.lanes(width)))
-              for s in scop.statements)
-    arithmetic = (operations + cut) / (target.peak_flops(width) * busy)
+    widths = {s: _width(scop, s) for s in scop.statements}
+    arithmetic = sum(count * (1 + _cut_rows(s, values, target.lanes(widths[s]))) / target.peak_flops(widths[s])
+                     for s, count in counts.items()) / busy
     starts = (tiles * len(own) * target.costs.row_cycles / target.frequency_hz / busy
               + target.costs.team_seconds(threads))
     unhidden = (1 - target.costs.hidden_share) * min(memory, arithmetic)
     named = {"memory": memory, "arithmetic": arithmetic, "tiles": starts}
-    return CodePlan(step=step, bytes_moved=moved, operations=operations, again=again, scratch_bytes=scratch,
+    return CodePlan(step=step, bytes_moved=moved, operations=sum(counts.values()), again=again, scratch_bytes=scratch,
                     tiles=tiles, seconds=max(memory, arithmetic) + unhidden + starts,
                     binding=max(named, key=named.__getitem__))
 

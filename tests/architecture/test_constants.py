@@ -20,6 +20,8 @@ STEERING = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize",
 FILES = [path for room in STEERING for path in sorted((ROOT / room).rglob("*.py"))]
 NO_CHOICES = Path(__file__).with_name("no_choices.json")
 """Numbers that choose nothing, each with the reason; this list only shrinks or is argued about."""
+NEUTRAL = (0, 1, -1)
+"""Defaults of fields that say nothing, once, or unknown."""
 
 
 def is_number(value: ast.expr) -> bool:
@@ -33,21 +35,31 @@ def is_number(value: ast.expr) -> bool:
 
 
 def numbers(text: str) -> list[str]:
-    """The names of the numbers that a module assigns at its top."""
+    """The names of the numbers that a module assigns at its top, and of those that fields of its classes have."""
     found = []
     for statement in ast.parse(text).body:
-        match statement:
-            case ast.Assign(targets=[target], value=value) if is_number(value):
-                found.append(ast.unparse(target))
-            case ast.AnnAssign(target=target, value=ast.expr() as value) if is_number(value):
-                found.append(ast.unparse(target))
+        if isinstance(statement, ast.ClassDef):
+            fields = (each for each in statement.body if isinstance(each, ast.AnnAssign))
+            found += [f"{statement.name}.{name}" for name, value in map(assigned, fields)
+                      if value is not None and is_number(value) and ast.literal_eval(value) not in NEUTRAL]
+        name, value = assigned(statement)
+        found += [name] if value is not None and is_number(value) else []
     return found
+
+
+def assigned(statement: ast.stmt) -> tuple[str, ast.expr | None]:
+    """The name and the value of an assignment of one name."""
+    match statement:
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+            return ast.unparse(target), value
+    return "", None
 
 
 def test_numbers_of_a_module_are_found() -> None:
     text = ("A = 1\nB: float = 2.5\nC = 1 << 20\nD = -(2 ** 31) + 1\nE = LIMITS.most\nF = (1, 2)\nG = 'a'\nH = True\n"
-            "I = len('a')\ndef f():\n    J = 3\n")
-    assert numbers(text) == ["A", "B", "C", "D"]
+            "I = len('a')\ndef f():\n    J = 3\n"
+            "class K:\n    L: int = 5\n    O = 7\n    M: int = 0\n    N: int = LIMITS.n\n")
+    assert numbers(text) == ["A", "B", "C", "D", "K.L"]
 
 
 def test_no_number_steers_a_choice_outside_the_records() -> None:

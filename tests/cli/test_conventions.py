@@ -24,6 +24,7 @@ from polysched.cli.conventions import (
     json_file,
     likely_sizes,
     meant,
+    name_standard_output,
     separate_sizes,
     size,
     size_or_range,
@@ -333,3 +334,21 @@ def test_a_name_with_two_values_is_a_mistake_of_usage(capsys) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(["--likely", "n=5", "--likely", "n=7,8"])
     assert "n is given twice, as 5 and 7,8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_other_names_of_the_standard_output_are_it(name: str, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f.c").write_text("void f(int n, int a[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++) a[i] = i;\n"
+                                  "#pragma endscop\n}\n")
+    assert main(["c2c", str(tmp_path / "f.c"), "-o", name, "--json", "-"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == ["polysched: the C and the JSON cannot both go to the standard output",
+                                     "  hint: name a file with -o"]
+
+
+def test_an_input_of_that_name_stays() -> None:
+    given = argparse.Namespace(source=Input("/dev/fd/1"), output="/dev/fd/1", sizes=["/dev/fd/1"])
+    name_standard_output(given)
+    assert (given.source, given.output, given.sizes) == ("/dev/fd/1", "-", ["/dev/fd/1"])

@@ -16,6 +16,7 @@ from polysched.cli.conventions import add_size, separate_sizes
 from polysched.cli.options import (
     FUSIONS,
     SCHEDULERS,
+    TENSOR_INSTRUCTIONS,
     add_source,
     add_transformation,
     device_mapping,
@@ -28,6 +29,7 @@ from polysched.cli.options import (
     tiled_options,
 )
 from polysched.errors import UsageError
+from polysched.gpu import options as gpu_options
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.scop import from_c_file, from_c_text
@@ -74,6 +76,7 @@ def test_a_word_that_is_none_of_them_is_refused() -> None:
 def test_choices_are_those_of_the_schedulers() -> None:
     assert set(SCHEDULERS) == {*ALGORITHMS, "best"}
     assert set(FUSIONS) == set(FUSION_POLICIES)
+    assert TENSOR_INSTRUCTIONS == gpu_options.TENSOR_INSTRUCTIONS
 
 
 def test_without_options_a_band_is_tiled_by_the_model() -> None:

@@ -12,6 +12,7 @@ from polysched.cli.db import ACTIONS
 from polysched.cli.tune import MODEL_NAMES, STRATEGY_NAMES
 from polysched.search import STRATEGIES
 from polysched.search.models import MODELS
+from polysched.search.tuning import OPTUNA
 from tests.cli.command import is_refusal, polysched
 from tests.search.programs import PRODUCT, RENAMED
 
@@ -104,7 +105,7 @@ def test_misuse_is_refused(folder, words):
 
 
 def test_the_choices_are_those_of_the_room():
-    assert tuple(STRATEGIES) == STRATEGY_NAMES
+    assert (*STRATEGIES, OPTUNA) == STRATEGY_NAMES
     assert tuple(MODELS) == MODEL_NAMES
     assert set(ACTIONS) == {"list", "show", "replay", "verify", "merge", "export"}
 

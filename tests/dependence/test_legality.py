@@ -1,11 +1,23 @@
 """Legality of schedule trees: a table of trees with the verdict, and the message of a refusal."""
 
+from collections.abc import Iterator
+
 import islpy as isl
 import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
-from polysched.dependence.legality import Kept, all_active, backward, carried, equal_parts, total_values
+from polysched.dependence.legality import (
+    Kept,
+    all_active,
+    backward,
+    carried,
+    cut_out,
+    equal_parts,
+    same_tiles,
+    total_values,
+)
 from polysched.dependence.limits import LIMITS
+from polysched.dependence.reordering.quotients import have_quotients
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop
@@ -151,3 +163,90 @@ def test_equal_relations_are_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut(first, "2 * i").is_empty()
     assert cut(first, "i").is_empty()
     assert asked == ["i", "0", "2 * i", "i"], "what was kept makes room"
+
+
+def sweep() -> Scop:
+    """Needs the row before, and the column before or behind in it."""
+    return build_scop([("S", "{ S[t, i] : 0 <= t < N and 0 < i < N }",
+                        ["{ S[t, i] -> A[t - 1, i + 1] }", "{ S[t, i] -> A[t - 1, i - 1] }"],
+                        ["{ S[t, i] -> A[t, i] }"])], "{ S[t, i] -> [t, i] }", context="{ : N > 0 }")
+
+
+TILES = [
+    ("floor(t/4), floor((t + i)/4), t, t + i", True),
+    ("floor(t/4) + floor((t + i)/4), floor((t + i)/4), t, t + i", True),
+    ("floor(t/4), floor(i/4), t, i", False),                      # the first tile needs the second one
+    ("floor((t + i)/4), floor(t/4), t, i", True),
+    ("floor((t + i)/4), t, i", True),
+    ("floor(t/4), i, t", False),
+    ("-floor(-t/4), t, i", True),                                 # a quotient that is taken away
+    ("-floor(t/4), t, i", False),
+    ("2*floor(t/4) - floor(t/4), t, i", True),
+    ("floor((t - i)/4), floor((t + i)/4), t, i", True),
+    ("floor((t + i + 4*floor(t/2))/4), t, i", True),               # a quotient of quotients
+    ("floor((i + 8*floor(t/2))/4), t, i", False),
+    ("floor((3 - t)/4), t, i", False),
+    ("floor(t/4), floor((i + 3*t)/5) - t, t, i", False),
+    ("floor(t/1000), -i, t", False),
+]
+
+
+@pytest.mark.parametrize(("schedule", "legal"), TILES)
+def test_verdicts_on_tiles(schedule: str, legal: bool) -> None:
+    scop = sweep()
+    tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+    dependences = analyse(scop)
+    found = violation(dependences, tree)
+    assert (found is None) == legal, str(found)
+
+
+@pytest.mark.parametrize("schedule", [schedule for schedule, _ in TILES])
+def test_tiles_that_are_remembered_are_tiles_that_are_cut_out(schedule: str) -> None:
+    scop = sweep()
+    tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+    for whole in all_active(analyse(scop)):
+        exact, remembered = [whole], [whole]
+        for values in members(tree):
+            for find in (backward, carried):
+                nothing = isl.Map.empty(whole.relation.get_space())
+                wanted, got = (find(parts[0], values) if parts else nothing for parts in (exact, remembered))
+                assert got.is_equal(wanted)
+            exact, remembered = equal_parts(exact, values), same_tiles(remembered, values)
+        assert not exact
+        assert not [part for part in remembered if cut_out(part) is not None]
+
+
+def members(tree: isl.Schedule) -> Iterator[dict[str, isl.PwAff]]:
+    """The values of all loops of a tree without branches, outermost first."""
+    node = tree.get_root().child(0)
+    while node.get_type() == isl.schedule_node_type.band:
+        for member in range(node.band_n_member()):
+            yield total_values(node.band_get_partial_schedule(), member)
+        node = node.child(0)
+
+
+def test_cases_of_tiles_are_judged_as_a_whole() -> None:
+    """Halves of a ring have tiles of their own, and so may the halves of their tiles."""
+    scop = sweep()
+    for first, legal in (("floor((t + i)/4) : i < 9; S[t, i] -> [floor((t + i)/4), t, i] : i >= 9", True),
+                         ("floor((t - i)/4) : i < 9; S[t, i] -> [floor((t + i)/4), t, i] : i >= 9", False)):
+        value, _, condition = first.partition(" : ")
+        tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{value}, t, i] : {condition} }}"), scop.domain)
+        found = violation(analyse(scop), tree)
+        assert (found is None) == legal, str(found)
+
+
+def test_legal_tiles_are_found_so_without_integer_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    scop, cut = sweep(), []
+    intersected = Kept.cut
+
+    def counted(self, what, relation, source, sink, find):
+        cut.extend(v for v in (source, sink) if have_quotients({"": v}))
+        return intersected(self, what, relation, source, sink, find)
+
+    monkeypatch.setattr(Kept, "cut", counted)
+    for schedule, legal in (TILES[0], TILES[1], TILES[2]):
+        cut.clear()
+        tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+        assert (violation(analyse(scop), tree) is None) == legal
+        assert bool(cut) == (not legal)

@@ -97,3 +97,17 @@ def test_emitting_takes_the_width_of_the_machine_that_the_tiles_are_for():
     assert "vector_size(64)" in emit_function(tiled, name="f").text
     assert "vector_size" not in emit(tiled, options=EmitOptions(vector_bits=0)).text
     assert EmitOptions().vector_bits == host().vector_bits
+
+
+def test_parameters_are_declared_as_every_compiler_reads_them(tmp_path: Path) -> None:
+    """gcc 12 has no `__bf16`: what calls the function declares its parameters by the signature."""
+    x = placeholder("x", (8,), "bfloat16")
+    tiled = tile(pluto(analyse(build(compute((8,), lambda i: x[i], name="y"), name="copy"))), TilingOptions())
+    made = emit_function(tiled, name="copy", options=EmitOptions(vector_bits=256))
+    declared = ", ".join(p.c_declaration for p in made.signature.parameters)
+    passed = ", ".join(p.name for p in made.signature.parameters)
+    out, bits = np.zeros(8, np.uint16), np.arange(8, dtype=np.uint16)
+    places = {"x": ctypes.c_void_p(bits.ctypes.data), "y": ctypes.c_void_p(out.ctypes.data)}
+    library = load(f"{made.text}void twice({declared}) {{ copy({passed}); }}\n", tmp_path)
+    library.twice(*(places[p.name] for p in made.signature.parameters))
+    assert np.array_equal(out, bits)

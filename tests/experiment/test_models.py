@@ -7,6 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from polysched.experiment.folders import load_module
+from polysched.graph import from_text
+from polysched.graph.passes.registry import standard
+from polysched.graph.passes.simple import with_types
+from polysched.model.planned import planned_by_cost
+from polysched.pipeline.options import PipelineOptions
+from polysched.target.target import Target
+from polysched.tiling.options import TilingOptions
+
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "models"
 START = """
 import sys
@@ -50,3 +61,13 @@ def test_wrong_outputs_are_named(tmp_path: Path) -> None:
     text = said(tmp_path, 1.0)
     assert "wrong outputs: softmax" in text
     assert "| wrong " in text
+
+
+@pytest.mark.parametrize(("name", "most"), [
+    ("layer norm", 1), ("softmax", 1), ("lstm step", 2), ("attention", 1), ("bert layer", 6)])
+def test_plans_have_as_few_kernels_as_is_aimed_at(name: str, most: int) -> None:
+    graphs: dict[str, str] = load_module(EXPERIMENT / "run.py").GRAPHS
+    machine = Target(cores=2, vector_bits=512, vector_registers=32, frequency_hz=2.3e9)
+    found = planned_by_cost(with_types(standard(from_text(graphs[name]))), PipelineOptions(
+        tiling=TilingOptions(target=machine)))
+    assert len(found.kernels) <= most, found

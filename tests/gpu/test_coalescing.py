@@ -3,6 +3,7 @@
 from polysched.gpu.coalescing import step_of, stride_along
 from polysched.scop import from_c_text
 from tests.gpu.mapped import PRODUCT, SCALE, mapped
+from tests.gpu.stencils import PLANE
 
 
 def test_rows_of_the_result_are_walked_along() -> None:
@@ -28,3 +29,10 @@ def test_strides() -> None:
     assert stride_along(by_array["A"], (0, 1)) == 1
     assert stride_along(by_array["B"], (0, 1)) is None
     assert stride_along(by_array["B"], (1, 0)) == 1
+
+
+def test_subscripts_modulo_a_number_do_not_hide_neighbours() -> None:
+    (statement,) = from_c_text(PLANE).statements
+    assert [stride_along(access, (0, 0, 1)) for access in statement.accesses] == [1, 1, 1, 1]
+    assert {stride_along(access, (1, 0, 0)) for access in statement.accesses} == {None}
+    assert {stride_along(access, (2, 0, 0)) for access in statement.accesses} == {0}

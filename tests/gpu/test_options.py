@@ -1,5 +1,7 @@
 """Blocks by hand."""
 
+from typing import Any
+
 import pytest
 
 from polysched.errors import UsageError
@@ -29,3 +31,11 @@ def test_points_of_one_are_none() -> None:
 def test_points_that_no_work_item_has(points: tuple[int, ...], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         GpuOptions(points=points)
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"tensor_cores": ("int8",), "tensor_instruction": "wgmma"}, "no instruction wgmma"),
+    ({"tensor_instruction": "wmma"}, "wmma computes no products that are not named")])
+def test_instructions_that_tensor_cores_lack_or_nobody_needs(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        GpuOptions(**options)

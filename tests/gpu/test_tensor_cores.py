@@ -39,6 +39,19 @@ def test_products_of_boxes_are_found(text: str, kind: str, names: list[str]) -> 
     assert (mapping.lines()[-1] == f"no product of {kind} may run on tensor cores") == (not names)
 
 
+@pytest.mark.parametrize(("text", "kind", "names"), [
+    (SEVERAL, "int8", ["mma_16x16x16_s8", "mma_16x16x16_u8"] * 2), (HALVES, "float16", ["mma_16x16x16"]),
+    (FLOATS, "tf32", ["mma_16x16x8_tf32"]), (TRIANGLE, "int8", [])])
+def test_wmma_computes_the_same_products(text: str, kind: str, names: list[str]) -> None:
+    schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
+    mapping = map_to_device(schedule, options=GpuOptions(tensor_cores=(kind,), tensor_instruction="wmma"))
+    assert products(mapping) == names
+    for launch in mapping.launches:
+        for product in (phase.tensor for phase in launch.phases if phase.tensor is not None):
+            assert (product.is_loaded, product.row_bytes % 32, product.piece_bytes) == (True, 0, 96)
+            assert product.shared_bytes_of_warps == 8 * 16 * 96
+
+
 def test_nobody_asked_for_none() -> None:
     mapping = mapped(PLAIN)
     assert products(mapping) == []

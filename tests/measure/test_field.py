@@ -10,6 +10,7 @@ from polysched.measure.field import Field, Ran, Verdict, Version, field
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.building import Binary
 from polysched.measure.processes.isolation import Limits
+from polysched.measure.timing.field_run import Pressure, _Judging
 from polysched.scop import from_c_file
 
 DOUBLE = """\
@@ -77,3 +78,81 @@ def test_times_are_in_pairs_with_the_reference(file):
         (ran,) = found.race({"v1": second}, against=("v0", first), pairs=5, told=lambda ran: None, slow_ratio=3.0)
     assert ran.verdict is Verdict.TIMED
     assert len(ran.pairs) == 1, "a version that is much slower gets one pair"
+
+
+COUNTING = DOUBLE.replace("#include <string.h>", """#include <string.h>
+#include <signal.h>""")
+"""Versions after one that damages the process crash there, and are right in a process of their own."""
+DAMAGING = COUNTING.replace(LOOP, LOOP + " signal(SIGUSR1, SIG_IGN);")
+FRAGILE = COUNTING.replace(LOOP, LOOP + " { void (*before)(int) = signal(SIGUSR1, SIG_DFL); if (before == SIG_IGN) "
+                                        "__builtin_trap(); }")
+
+
+def test_a_version_that_an_earlier_one_damaged_is_judged_in_a_new_process(file):
+    with field((from_c_file(str(file)),), {"n": 50}, options()) as found:
+        first, second = found.build([Version(name="damaging", text=DAMAGING), Version(name="fragile", text=FRAGILE)],
+                                    jobs=1)
+        assert isinstance(first, Binary)
+        assert isinstance(second, Binary)
+        raced = found.race({"damaging": first, "fragile": second}, pairs=1, told=lambda ran: None)
+    assert [ran.verdict for ran in raced] == [Verdict.TIMED, Verdict.TIMED]
+
+
+def test_one_process_judges_what_several_races_ask(file):
+    with field((from_c_file(str(file)),), {"n": 50}, options()) as found:
+        binaries, _ = built(found, ["right", "last"])
+        found.race({"right": binaries["right"]}, pairs=1, told=lambda ran: None)
+        process = found.process.conversation
+        found.race({"last": binaries["last"]}, against=("right", binaries["right"]), pairs=1, told=lambda ran: None)
+        assert found.process.conversation is process
+        assert found.process.age == 2
+
+
+def test_a_process_ends_where_it_is_full(file):
+    with field((from_c_file(str(file)),), {"n": 50}, options()) as found:
+        binaries, _ = built(found, ["right", "last"])
+        found.process.most = 1
+        raced = found.race(binaries, pairs=1, told=lambda ran: None)
+        assert [ran.verdict for ran in raced] == [Verdict.TIMED, Verdict.TIMED]
+        assert found.process.age == 1
+
+
+def test_what_is_allowed_comes_nearer_with_every_pair(file):
+    slower = DOUBLE.replace("  for (int i", "  for (volatile int k = 0; k < n * 3; k++) ;\n  for (int i").replace(
+        "#pragma scop\n", "").replace("#pragma endscop\n", "")
+    plain = DOUBLE.replace("  for (int i", "  for (volatile int k = 0; k < n * 2; k++) ;\n  for (int i").replace(
+        "#pragma scop\n", "").replace("#pragma endscop\n", "")
+    with field((from_c_file(str(file)),), {"n": 100000}, options()) as found:
+        first, second = found.build([Version(name="v0", text=plain), Version(name="v1", text=slower)], jobs=1)
+        assert isinstance(first, Binary)
+        assert isinstance(second, Binary)
+        (ran,) = found.race({"v1": second}, against=("v0", first), pairs=40, told=lambda ran: None, slow_ratio=2.5)
+    assert ran.verdict is Verdict.TIMED
+    assert len(ran.pairs) < 40, "a third slower: allowed are 2.5, 1.75, 1.38, 1.19, ..."
+
+
+def test_a_call_during_which_threads_waited_is_no_clean_sample(tmp_path):
+    pressure = tmp_path / "cpu"
+    pressure.write_text("some avg10=1.00 avg60=2.00 avg300=3.00 total=1500000\nfull avg10=0.00 total=7\n")
+    assert Pressure(str(pressure)).waited() == 1.5
+    assert Pressure(str(tmp_path / "missing")).waited() == 0.0
+
+    class Session:
+        def run(self, program):
+            waited, seconds = calls.pop(0)
+            pressure.write_text(f"some avg10=0.00 total={int(waited * 1e6)}\n")
+            return {"wall_seconds": seconds}
+
+    class Program:
+        name = "v1"
+
+    judging = _Judging.__new__(_Judging)
+    judging._session, judging._usual, judging._pressure = Session(), {}, Pressure(str(pressure))
+    judging._retries, pressure_at_start = 10.0, 1.5
+    calls = [(pressure_at_start + 0.5, 0.9), (pressure_at_start + 0.5, 2.0)]
+    assert judging._sampled(Program(), 2) == (2.0, True)
+    calls = [(3.0, 5.0), (4.0, 4.0), (4.0, 3.0)]
+    assert judging._sampled(Program(), 1) == (3.0, True), "disturbed ones are repeated"
+    judging._retries = 0.0
+    calls = [(5.0, 5.0)]
+    assert judging._sampled(Program(), 1) == (5.0, False)

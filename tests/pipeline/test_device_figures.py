@@ -11,12 +11,18 @@ from polysched.emit_gpu.nvrtc import KernelResources, library
 from polysched.pipeline import device_figures
 from polysched.pipeline.device_figures import told_figures
 from polysched.target.gpus import SM_80
-from tests.gpu.mapped import PRODUCT, mapped
+from tests.gpu.mapped import PRODUCT, SCALE, mapped
 
 
 def test_a_line_for_each_gpu() -> None:
     lines = told_figures(emit_opencl(mapped(PRODUCT)), {"n": 4096})
+    assert [line.split()[3] for line in lines] == ["sm_80", "sm_90", "xe_lp"]
+
+
+def test_what_a_gpu_lacks_is_said() -> None:
+    *lines, last = told_figures(emit_opencl(mapped(SCALE)), {"n": 4096})
     assert [line.split()[3] for line in lines] == ["sm_80", "sm_90"]
+    assert last == "expected: xe_lp (Iris Xe, 96 execution units) has no float64"
 
 
 @pytest.mark.skipif(library() is None, reason="no NVRTC: pip install nvidia-cuda-nvrtc-cu12")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ import pytest
 from polysched.pipeline import optimize
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scop import from_c_file, from_c_text
-from polysched.search.automatic import RULES, automatic, fusion, tiles, vectors
+from polysched.search.automatic import RULES, automatic, fusion, threads, tiles, time_tiles, vectors
 from polysched.search.space import Explorer
-from tests.search.programs import COPY, OPTIONS, product
+from tests.search.programs import COPY, MACHINE, OPTIONS, product
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 
@@ -30,7 +31,7 @@ def test_a_program_with_nothing_to_choose_has_few_recipes():
     found = Explorer(automatic, from_c_text(COPY), OPTIONS, {"n": 1000})
     assert {p.recipe.text for p in found.enumerate()} <= {
         Recipe().text, Recipe(vector_bits=0).text, *(p.recipe.text for p in found.enumerate())}
-    assert len(list(found.enumerate())) == 3 * 4, "widths of vectors and compiler flags"
+    assert len(list(found.enumerate())) == 3 * 2 * 4, "widths of vectors, a team of threads or none, compiler flags"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -66,3 +67,23 @@ def test_vectors_are_as_wide_as_the_machines_or_narrower(bits, widths):
         text = optimize(from_c_text(COPY), apply_recipe(options, recipe)).text
         width = bits if recipe.vector_bits is None else recipe.vector_bits
         assert ("vector_size" in text) == bool(width) or "simd" in text
+
+
+def test_a_band_has_its_loop_for_threads_another_one_or_none():
+    found = Explorer(lambda choose, dependences: threads(choose, dependences, Recipe()), product(), OPTIONS, {"n": 64})
+    made = [p.recipe.bands for p in found.enumerate()]
+    assert [(b[0].parallel, b[0].parallel_loop) if b else None for b in made] == [None, (None, 1), (False, None)]
+    texts = {optimize(product(), apply_recipe(OPTIONS, p.recipe)).text for p in found.enumerate()}
+    assert len(texts) == 3
+    alone = replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=replace(MACHINE, cores=1)))
+    assert len(list(Explorer(lambda choose, dependences: threads(choose, dependences, Recipe()), product(), alone,
+                             {"n": 64}).enumerate())) == 1
+
+
+def test_tiles_over_time_are_diamonds_too():
+    scop = from_c_file(str(KERNELS / "jacobi_2d.c"))
+    found = Explorer(lambda choose, dependences: time_tiles(choose, dependences, Recipe()), scop, OPTIONS,
+                     {"steps": 50, "m": 400, "n": 400})
+    made = {p.trace[0].value: p.recipe for p in found.enumerate()}
+    assert set(made) == {None, True, False, "diamonds"}
+    assert "for" in optimize(scop, apply_recipe(OPTIONS, made["diamonds"])).text

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
 from polysched.search.chooser import Decision
 from polysched.search.limits import LIMITS
-from polysched.search.trial import Gain, Trial, choose, finalists, gain_of, renamed
+from polysched.search.trial import Gain, Trial, choose, contenders, finalists, gain_of, renamed
 
 
 def trial(name: str, ratios: list[float], **fields: object) -> Trial:
@@ -58,9 +60,28 @@ def test_the_fastest_that_seem_faster_are_finalists():
     assert [round(t.ratio, 1) for t in found] == [1.4, 1.3, 1.2][:LIMITS.finalists]
 
 
+def test_more_get_a_second_race_than_the_last_one():
+    trials = [trial(f"t{k}", [1 + k / 100] * 5) for k in range(30)]
+    found = contenders(trials)
+    assert len(found) == LIMITS.contenders > LIMITS.finalists
+    assert found[:LIMITS.finalists] == finalists(trials)
+
+
 def test_a_trial_tells_itself():
     assert str(trial("0", [1.25])) == "1.250 times as fast as the model's pick: fusion max; vector_bits 0"
     wrong = Trial(recipe=Recipe(), verdict=Verdict.WRONG, reason="C[0] is 1")
     assert str(wrong) == "wrong: C[0] is 1 (what the models choose)"
     assert (wrong.ratio, wrong.seconds) == (None, None)
     assert renamed(wrong, {"A": "B"}) == wrong
+
+
+def test_disturbed_samples_claim_nothing():
+    pairs = [(60.0, 2.4)] * 20 + [(1.0, 2.4)] * 5
+    busy = replace(trial("fast under load", [1.0]), pairs=tuple(pairs), disturbed=tuple(range(20)), phase="confirm")
+    assert busy.ratio == pytest.approx(1 / 2.4)
+    assert choose([busy]).winner is None
+    every = replace(busy, disturbed=tuple(range(25)))
+    assert every.ratio == pytest.approx(25)
+    choice = choose([every])
+    assert (choice.winner, choice.ties) == (None, ())
+    assert choose([replace(busy, disturbed=())]).winner is not None

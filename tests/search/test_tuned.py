@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from polysched.measure.field import Verdict
 from polysched.pipeline.recipe import Recipe
@@ -34,6 +35,16 @@ def test_the_json_has_what_scripts_need():
     assert value["curve"] == [1.0, 2.0]
     assert (value["trials"], value["rejected"], value["bound"]["seconds"]) == (2, 1, 0.25)
     assert Recipe.from_json(value["recipe"]) == Recipe(fusion="max")
+
+
+def test_the_curve_believes_fresh_samples():
+    lucky, good = Recipe(fusion="max"), Recipe(fusion="none")
+    trials = tuple(Trial(recipe=recipe, pairs=((ratio, 1.0),) * 5) for recipe, ratio in (
+        (lucky, 3.7), (Recipe(flags=("-O2",)), 2.0), (good, 1.2)))
+    again = (replace(trials[0], pairs=((1.05, 1.0),) * 9, phase="again"),
+             replace(trials[2], pairs=((1.25, 1.0),) * 9, phase="again"))
+    assert replace(found(), trials=trials).curve == (3.7, 3.7, 3.7)
+    assert replace(found(), trials=trials, again=again).curve == (1.05, 1.25, 1.25)
 
 
 def test_the_text_tells_gain_rejections_and_the_bound():

@@ -33,7 +33,9 @@ def compiled_for_all_sizes(codes: Sequence[GeneralCode], folder: Path) -> ctypes
     source, library = folder / "a.c", folder / "a.so"
     source.write_text(codes[0].emitted.prelude + "".join(
         c.emitted.text + c.fits.replace("static ", "") for c in codes))
-    done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(source), "-o", str(library)])
+    compiler = find_compiler()
+    done = compiler.run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", *compiler.openmp_compile, str(source), "-o",
+                         str(library), *compiler.openmp_link])
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))
 

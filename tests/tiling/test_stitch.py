@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.dependence import analyse
@@ -176,3 +178,47 @@ def test_sums_along_short_rows_that_would_be_one_row_alone_cost_idle_lanes():
     assert 1.7 < seconds(14) / seconds(16) < 2.5
     assert seconds(32) == pytest.approx(seconds(16), rel=0.1)
     assert seconds(14, "e[c][7 - i][j]") == pytest.approx(seconds(16, "e[c][7 - i][j]"), rel=0.2)
+
+
+SUMS = """
+void f(float x[128][256], float y[128][256], float s{shape}) {{
+#pragma scop
+  for (int i = 0; i < 128; i++)
+    for (int j = 0; j < 256; j++)
+      s{subscripts} += x[i][j];
+  for (int i = 0; i < 128; i++)
+    for (int j = 0; j < 256; j++)
+      y[i][j] = x[i][j] - s{subscripts};
+#pragma endscop
+}}
+"""
+
+
+def test_sums_of_rows_cost_the_same_with_a_dimension_of_one_element():
+    machine = Target(cores=2, vector_bits=512)
+    kept, dropped = (code_plans(scheduled(SUMS.format(shape=shape, subscripts=subscripts)), machine)[0].seconds
+                     for shape, subscripts in (("[128][1]", "[i][0]"), ("[128]", "[i]")))
+    assert kept == pytest.approx(dropped)
+
+
+MIXED = """
+void f(float x[128][256], float y[128][256], {type} s[128]) {{
+#pragma scop
+  for (int i = 0; i < 128; i++)
+    for (int j = 0; j < 256; j++)
+      s[i] += x[i][j];
+  for (int i = 0; i < 128; i++)
+    for (int j = 0; j < 256; j++)
+      y[i][j] = x[i][j] * x[i][j] * x[i][j] * x[i][j] * x[i][j] * x[i][j] * x[i][j] * x[i][j];
+  for (int i = 0; i < 128; i++)
+    y[i][0] = y[i][0] + (float) s[i];
+#pragma endscop
+}}
+"""
+
+
+def test_a_sum_in_double_does_not_halve_the_lanes_of_other_statements():
+    machine = Target(cores=1, vector_bits=512, costs=replace(Target().costs, memory_bytes_per_cycle=1000.0))
+    single, double = (code_plans(scheduled(MIXED.format(type=t)), machine)[0] for t in ("float", "double"))
+    assert single.binding == double.binding == "arithmetic"
+    assert single.seconds < double.seconds < 1.3 * single.seconds

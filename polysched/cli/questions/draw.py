@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -20,7 +20,7 @@ from polysched.cli.options import (
 from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
-from polysched.cli.shown.unserved import given, spelling
+from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, refuse_unserved, spelling
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ VIEWS_OF = {"axes": ("tiles", "solid", "dependences", "explorer"), "colour": ("t
             "statement": ("solid",), "shown_tile": ("lines",), "line_bytes": ("lines",),
             "threads": ("tiles", "solid", "lines")} | dict.fromkeys(OWN, ("messages",))
 """Options that not all views have, and those that do."""
+WITH_TILES = ("tiles", "solid", "lines", "order", "tree")
+WITH_SCHEDULE = (*WITH_TILES, "explorer")
+WITH_COPIES = (*WITH_SCHEDULE, "dependences")
+"""Views that draw tiles; those that draw a schedule; those of a program whose temporaries may have copies."""
+OF_REGISTERS = ("register_block", "pack", "vector_bits")
+"""Options about blocks of registers, which only the tree has marks for."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
 examples:
@@ -91,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --view lines: bytes of a cache line (default: the target's)")
     add_size(parser, "of the picture; small ones by default")
     add_scheduling(parser)
-    add_tiling(parser)
+    add_tiling(parser, collapse=False)
     add_distribution(parser, when="--view messages")
 
 
@@ -106,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         scop = _chosen(scops, arguments.function)
+        known_sizes(arguments.assume, [scop], arguments.source)
         sizes = known_sizes(arguments.size, [scop], arguments.source)
         picture = _picture(arguments, scop, sizes, shown)
         if output is not None:
@@ -138,19 +145,24 @@ def _data(picture: _Drawn) -> dict[str, Any]:
 def _refuse_unused(arguments: argparse.Namespace) -> None:
     if arguments.view == "explorer" and arguments.json is not None:
         raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
-    others = tuple(view for view in VIEWS if view != "messages")
-    for name, views in (VIEWS_OF | dict.fromkeys(_of_schedules(), others)).items():
-        if arguments.view not in views and given(arguments, name):
+    for name, views in (VIEWS_OF | _of_schedules_and_tiles()).items():
+        if arguments.view not in views and getattr(arguments, name, None) != arguments.parser.get_default(name):
             raise UsageError(f"--view {arguments.view} has no {spelling(name)}",
                              hint=f"it is for --view {', '.join(views)}")
+    refuse_unserved(arguments, (*OF_SCHEDULES, *OF_TILES))
 
 
-def _of_schedules() -> tuple[str, ...]:
-    """The options of schedules and tiles; ranks keep the order of the program."""
-    declared = argparse.ArgumentParser(add_help=False)
-    add_scheduling(declared)
-    add_tiling(declared)
-    return tuple(vars(declared.parse_args([])))
+def _of_schedules_and_tiles() -> dict[str, tuple[str, ...]]:
+    """The options that decide schedules and tiles, and the views that show what they decide."""
+    return dict.fromkeys(_declared(add_tiling), WITH_TILES) | dict.fromkeys(
+        _declared(add_scheduling), WITH_SCHEDULE) | {"expand": WITH_COPIES} | dict.fromkeys(OF_REGISTERS, ("tree",))
+
+
+def _declared(add: Callable[[argparse.ArgumentParser], None]) -> tuple[str, ...]:
+    """The options that a function declares."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add(parser)
+    return tuple(vars(parser.parse_args([])))
 
 
 def _chosen(scops: tuple[Scop, ...], function: str | None) -> Scop:

@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from polysched.errors import OutputError
+from polysched.errors import OutputError, UsageError
 
 STANDARD_OUTPUT = "-"
 
@@ -59,12 +60,14 @@ def prepared(name: str | None) -> Iterator[Output | None]:
     Raises
     ------
     OutputError : it cannot be written; nothing was touched.
+    UsageError : another output that is open goes to the standard output as well.
     """
     if name is None:
         yield None
         return
     if name == STANDARD_OUTPUT:
-        yield Output(name, None, None)
+        with _promised():
+            yield Output(name, None, None)
         return
     target = Path(os.path.realpath(name))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode) and not target.is_dir():
@@ -75,6 +78,20 @@ def prepared(name: str | None) -> Iterator[Output | None]:
         yield Output(name, target, temporary)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+_standard_output = Lock()
+
+
+@contextmanager
+def _promised() -> Iterator[None]:
+    """The standard output for one text alone."""
+    if not _standard_output.acquire(blocking=False):
+        raise UsageError("two texts cannot both go to the standard output", hint="name a file for one of them")
+    try:
+        yield
+    finally:
+        _standard_output.release()
 
 
 def _temporary_beside(name: str, target: Path) -> Path:

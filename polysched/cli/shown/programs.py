@@ -13,6 +13,7 @@ from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
+    from polysched.scop.expression.tensors import Tensor
     from polysched.scop.scop import Scop
 
 
@@ -70,6 +71,23 @@ def named_scop(what: str, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int
         return build(items, name=name), left
     raise UsageError(f"{what} is a {type(found).__name__}",
                      hint="MODULE:NAME is a tensor expression, a Scop, or a function that returns one")
+
+
+def named_tensor(what: str, sizes: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:
+    """The one tensor expression that MODULE:EXPRESSION names, and the sizes that are left for its parameters.
+
+    Raises
+    ------
+    UsageError : it is something else, or the function needs an argument that has no size.
+    """
+    from polysched.scop.expression.tensors import Tensor
+    found, left = named_object(what), dict(sizes)
+    if callable(found) and not isinstance(found, Tensor):
+        found, left = _called(found, what, left)
+    if isinstance(found, Tensor) and found.definition is not None:
+        return found, left
+    raise UsageError(f"{what} is a {type(found).__name__}, and terms are of one tensor expression",
+                     hint="compute(...) makes one; leave --terms out for several, or for a Scop")
 
 
 def check_sizes(graph: Graph, given: Collection[str], *, closed: bool, hint: str) -> None:

@@ -32,7 +32,9 @@ This page is made from the program (`pytest tests/cli/shown/test_reference.py --
 | `CC` | the C compiler when `--cc` is not given |
 | `NO_COLOR` | no colours |
 | `TMPDIR` | where the private folders of compilations and measured processes stand |
-| `XDG_CACHE_HOME` | where the figures of `polysched machine` are kept |
+| `XDG_CACHE_HOME` | the cache folder (default: `~/.cache`): figures of `polysched machine`, what is compiled |
+| `POLYSCHED_CACHE_DIR` | another place for what is compiled |
+| `CUDA_HOME`, `POLYSCHED_CUDA_...`, `POLYSCHED_OPENCL_...` | see [devices](devices.md) |
 """
 
 

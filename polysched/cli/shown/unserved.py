@@ -1,9 +1,9 @@
-"""Options of `c2c` and `run` that would do nothing beside others: each pair is refused in two lines."""
+"""Options that would do nothing beside others: each pair is refused in two lines."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
@@ -63,20 +63,7 @@ def _is_by_hand(arguments: argparse.Namespace) -> bool:
 ON_NO_DEVICE = ("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
                 "verify_order")
 """Options of this machine's cores."""
-SITUATIONS = (
-    Unserved(holds=lambda a: chosen_device(a) in WORK_ITEMS, why="does nothing with --target opencl or cuda",
-             names=ON_NO_DEVICE),
-    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
-             names=ON_NO_DEVICE),
-    Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
-             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget")),
-    Unserved(holds=lambda a: str(a.target) == RANKS and not hasattr(a, "pairs") and (
-        a.partition is None or a.partition[0] == "block"), why="does nothing where blocks are dealt out",
-             names=("ranks",), hint="leave it out: the code is right for any number of ranks"),
-    Unserved(holds=lambda a: a.intrinsic is None, why="belongs to --intrinsic",
-             names=("measure_plans", "allow"), hint="name an instruction, or --intrinsic auto"),
-    Unserved(holds=_no_intrinsic, why="does nothing with --intrinsic none",
-             names=("measure_plans", "allow", "intrinsics", "verify_instructions")),
+OF_SCHEDULES = (
     Unserved(holds=lambda a: a.strategy is not None, why="does nothing with --strategy, which is the scheduler",
              names=("scheduler",)),
     Unserved(holds=lambda a: a.scheduler == "original" and a.strategy is None,
@@ -87,30 +74,51 @@ SITUATIONS = (
     Unserved(holds=lambda a: a.scheduler == "isl" and a.fusion not in ("none", "max"),
              why="has only none and max with --scheduler isl", names=("fusion",)),
     Unserved(holds=lambda a: a.scheduler == "best", why="does nothing with --scheduler best, which tries all of them",
-             names=("fusion",)),
+             names=("fusion",)))
+OF_TILES = (
     Unserved(holds=lambda a: not a.parallel, why="does nothing with --no-parallel",
              names=("parallel_degrees", "split_tiles")),
     Unserved(holds=lambda a: a.tile == "off", why="does nothing with --tile off", names=("split_tiles",)),
-    Unserved(holds=lambda a: a.vector_bits == 0, why="does nothing with --vector-bits 0", names=("register_block",)),
+    Unserved(holds=lambda a: a.vector_bits == 0, why="does nothing with --vector-bits 0", names=("register_block",)))
+OF_INSTRUCTIONS = (
+    Unserved(holds=lambda a: a.intrinsic is None, why="belongs to --intrinsic",
+             names=("measure_plans", "allow"), hint="name an instruction, or --intrinsic auto"),
+    Unserved(holds=_no_intrinsic, why="does nothing with --intrinsic none",
+             names=("measure_plans", "allow", "intrinsics", "verify_instructions")))
+OF_DEVICES = (
+    Unserved(holds=lambda a: chosen_device(a) in WORK_ITEMS, why="does nothing with --target opencl or cuda",
+             names=ON_NO_DEVICE),
+    Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
+             names=ON_NO_DEVICE))
+OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)
+"""Of all that decides a transformation."""
+SITUATIONS = (
+    Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
+             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget")),
+    Unserved(holds=lambda a: str(a.target) == RANKS and not hasattr(a, "pairs") and (
+        a.partition is None or a.partition[0] == "block"), why="does nothing where blocks are dealt out",
+             names=("ranks",), hint="leave it out: the code is right for any number of ranks"),
+    *OF_CHOICES,
     Unserved(holds=_writes_c_only, why="does nothing for C without instructions and without a report", names=("size",),
              hint="--assume NAME=VALUE guides the model; the C is right for every value"))
+"""Of `c2c` and `run`."""
 
 
-def refuse_unserved(arguments: argparse.Namespace) -> None:
+def refuse_unserved(arguments: argparse.Namespace, situations: Sequence[Unserved] = SITUATIONS) -> None:
     """Refuse an option that would do nothing beside the others.
+
+    Parameters
+    ----------
+    situations : those that the options of a command allow.
 
     Raises
     ------
     UsageError : with the option, and what leaves it no effect.
     """
-    for situation, name in _found(arguments):
-        raise UsageError(f"{spelling(name)} {situation.why}", hint=situation.hint)
+    for situation in situations:
+        for name in situation.names if situation.holds(arguments) else ():
+            if given(arguments, name):
+                raise UsageError(f"{spelling(name)} {situation.why}", hint=situation.hint)
     if given(arguments, "database") and _is_by_hand(arguments):
         raise UsageError("--database does nothing where loops, tiles or vectors are chosen by hand",
                          hint="leave one of them out")
-
-
-def _found(arguments: argparse.Namespace) -> Iterator[tuple[Unserved, str]]:
-    for situation in SITUATIONS:
-        if situation.holds(arguments):
-            yield from ((situation, name) for name in situation.names if given(arguments, name))

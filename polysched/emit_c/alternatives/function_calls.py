@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.alternatives.native_unit import chosen_c, chosen_name, has_native_code
-from polysched.emit_c.c_source import CSource, teams_of
+from polysched.emit_c.c_source import CSource, approximated_of, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
@@ -47,7 +47,8 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
     preambles = ["#include <stdlib.h>\n"] * bool(memories) + [p.preamble for p in parts] + [calls.preamble]
     preambles += [chosen_c(native)] if native is not None else []
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=(),
-                   teams=teams_of(parts, ordinary, stays=bool(tests)))
+                   teams=teams_of(parts, ordinary, stays=bool(tests)),
+                   approximated=approximated_of(parts, ordinary, stays=bool(tests)))
 
 
 def _tests(program: CalledProgram, sizes: dict[str, int]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, approximated_of
 from polysched.emit_c.scalar_code.original_code import inside
 
 
@@ -23,4 +23,5 @@ def alone_inside_team(threads: CSource, alone: CSource) -> CSource:
              *(inside(inside(line)) for line in threads.text.splitlines()), "  }", "#ifndef _OPENMP",
              "#undef omp_in_parallel", "#endif", "}"]
     return replace(threads, text="".join(f"{line}\n" for line in lines),
-                   fallbacks=tuple(dict.fromkeys((*threads.fallbacks, *alone.fallbacks))))
+                   fallbacks=tuple(dict.fromkeys((*threads.fallbacks, *alone.fallbacks))),
+                   approximated=approximated_of((threads, alone)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.alternatives.crossover import work_as_written
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
-from polysched.emit_c.c_source import CSource, teams_of
+from polysched.emit_c.c_source import CSource, approximated_of, teams_of
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
@@ -67,6 +67,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     preambles += [part.preamble for part in parts]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, function.text]),
                    teams=function.teams + teams_of(parts, ordinary, stays=bool(tests)),
+                   approximated=approximated_of(parts, ordinary, stays=bool(tests)),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
 
 
@@ -90,8 +91,8 @@ def alone_or_unfit(as_written: CSource, program: TensorizedProgram, parts: Seque
     extents = [loop.extent for loop in program.general.match.fragment.loops] if program.general is not None else []
     others = work_as_written(as_written.scop)
     if not extents or program.least_work <= 1 or others is None:
-        return with_instruction(replace(as_written, text=f"{leave}\n", teams=0), program, parts, name=name,
-                                parallel=parallel, emulated=emulated)
+        return with_instruction(replace(as_written, text=f"{leave}\n", teams=0, approximated=()), program, parts,
+                                name=name, parallel=parallel, emulated=emulated)
     work = " * ".join(f"(double){e}" for e in extents)
     enough = " || ".join(f"{text} >= {program.least_work:.0f}" for text in dict.fromkeys((work, *others)))
     lines = [*_sizes(program), f"if ({enough}) {leave}", *as_written.text.splitlines()]

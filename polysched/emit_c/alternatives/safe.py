@@ -39,4 +39,4 @@ def as_written(source: CSource) -> CSource:
     """
     lines = (line.removeprefix(INDENT) for line in original_lines(source.scop, alone=True))
     return replace(source, kept=True, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), teams=0,
-                   tested_teams=())
+                   tested_teams=(), approximated=())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, approximated_of
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
 from polysched.scop.body import Binary, Expr, ParameterRef, rebuild
@@ -76,7 +76,8 @@ def with_unit_strides(general: CSource, unit: CSource, condition: str) -> CSourc
     """
     lines = branches(condition, map(inside, unit.text.splitlines()), map(inside, general.text.splitlines()))
     return replace(general, text="".join(f"{line}\n" for line in lines), teams=general.teams + unit.teams,
-                   fallbacks=tuple(dict.fromkeys((*general.fallbacks, *unit.fallbacks))))
+                   fallbacks=tuple(dict.fromkeys((*general.fallbacks, *unit.fallbacks))),
+                   approximated=approximated_of((general, unit)))
 
 
 def _without_factor(part: Expr, ones: Collection[str]) -> Expr:

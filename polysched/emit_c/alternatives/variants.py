@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, approximated_of
 from polysched.emit_c.scalar_code.original_code import inside
 from polysched.emit_c.scalar_code.statements import branches
 from polysched.errors import UsageError
@@ -39,7 +39,8 @@ def with_variants(sources: Sequence[CSource], parameter: str, thresholds: Sequen
     return replace(sources[-1], text="".join(f"{line}\n" for line in lines), kept=kept,
                    teams=sum(source.teams for source in sources), allocated=tuple(dict.fromkeys(
                        name for source in sources for name in source.allocated)),
-                   fallbacks=tuple(dict.fromkeys(f for source in sources for f in source.fallbacks)))
+                   fallbacks=tuple(dict.fromkeys(f for source in sources for f in source.fallbacks)),
+                   approximated=approximated_of(sources))
 
 
 def _body(source: CSource, *, alone: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.limits import LIMITS
-from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation
+from polysched.emit_c.loop_ir.statement_instances import Leaf, leaf_relation
 from polysched.scop.budget import with_budget
 
 CARRIED_OPERATIONS = LIMITS.carried_operations

@@ -2,8 +2,8 @@
 
 Rewrite:  for c: for x: T[x][c] = 0   ->   for x: for c (simd): T[x][c] = 0
 
-A buffer of sums has the lanes of its register block as its last dimension (`contraction`), so a nest that starts the
-sums, or goes on with them into a buffer of the same kind, would go across it.  One loop of such a nest moves inside
+A buffer of sums has the lanes of its register block as its last dimension (`array_contraction`), so a nest that starts
+the sums, or goes on with them into a buffer of the same kind, would go across it.  One loop of such a nest moves inside
 where all accesses then stay in place or go along memory, as they did not before.  The loop carries no dependence, and
 the bounds of those that it moves past do not name it.
 
@@ -19,8 +19,8 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import growth, variables
-from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import For, Let, Node, StatementInstance
+from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import map_children

@@ -23,7 +23,7 @@ from polysched.emit_c.loop_ir.index import Remainder, of_atom, variable
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, RegisterTile, StatementInstance
 from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.loop_ir.traversal import block
-from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
 
 ROWS_OF_SEVERAL = LIMITS.jammed_rows_of_several

@@ -26,13 +26,13 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.index import Linear, extreme, shifted, substitute, variable
-from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import Block, For, Let, Node, RegisterTile
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.statement_instances import Leaf
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, straight, variables_of, walk_nodes
-from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain, waits
 from polysched.scheduling.marks import LoopMark
 from polysched.tiling.tree.rows_in_step import MOST_LAG, ROWS

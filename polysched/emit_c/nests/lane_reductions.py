@@ -39,8 +39,8 @@ from polysched.emit_c.loop_ir.index import (
     substitute,
     variable,
 )
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, If, Node, Partial, RegisterTile
+from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import block, instances, straight, variables_set_by, walk_nodes

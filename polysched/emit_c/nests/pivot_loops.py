@@ -23,8 +23,8 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import CARRIED_OPERATIONS, carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, Linear, extreme, junction, variable
-from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node
+from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, walk_nodes
 from polysched.scheduling.marks import Role

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, extreme
-from polysched.emit_c.loop_ir.leaves import leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, Node, Settled, StatementInstance
 from polysched.emit_c.loop_ir.split_loops import in_parts, limits_of
+from polysched.emit_c.loop_ir.statement_instances import leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import Cases, subscript_cases
 from polysched.emit_c.loop_ir.traversal import block, instances, is_innermost, map_children
 from polysched.scop.body import Binary, Literal

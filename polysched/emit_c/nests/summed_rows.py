@@ -24,13 +24,13 @@ from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import variable
-from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, RegisterTile
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.loop_ir.statement_instances import Leaf
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.loop_ir.traversal import block, instances, loop_names, straight
-from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.scalar_replacement import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.emit_c.nests.vector_loops import Vectorisation, one_vector, vectorise_loops
 from polysched.scheduling.marks import LoopMark, Role

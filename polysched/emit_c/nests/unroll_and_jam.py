@@ -30,9 +30,9 @@ from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, map_inside
 from polysched.emit_c.loop_ir.index import Linear, Remainder, of_atom
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.loops import For, Node
 from polysched.emit_c.loop_ir.named_bounds import NamedBounds
+from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.emit_c.loop_ir.traversal import block, instances, variables_set_by
 
 

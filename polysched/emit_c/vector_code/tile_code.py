@@ -51,9 +51,9 @@ from polysched.emit_c.scalar_code.loop_head import loop_head
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
 from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
-from polysched.emit_c.vector_code.cut_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
 from polysched.emit_c.vector_code.partial_results import PartialResults
+from polysched.emit_c.vector_code.partial_tiles import CutTile, sums_of
 from polysched.emit_c.vector_code.tile_fetches import TileFetches
 from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_code.transposition import Transposition, is_square

@@ -9,7 +9,6 @@ of the C library, lane by lane.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from polysched.emit_c.loop_ir.names import TakenNames
@@ -47,20 +46,13 @@ _PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_ta
                       "sine_core"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
-_DEFINED = re.compile(r"^#define polysched_(\w+?)_f(32|64)\(", re.MULTILINE)
+_APPROXIMATED = {FLOAT32: programs_f32.PROGRAMS.keys() - _PRIVATE, FLOAT64: programs_f64.PROGRAMS.keys() - _PRIVATE}
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
 
 
 def has_vector_function(function: str) -> bool:
     """Whether a function, by its C name (`expf`, `exp`), has a vector form here."""
     return _meaning(function) is not None
-
-
-def approximated_functions(text: str) -> tuple[str, ...]:
-    """The C functions, of those that emitted code defines, whose results may differ from the C library's."""
-    names = ({*programs_f32.PROGRAMS} | {*programs_f64.PROGRAMS}) - _PRIVATE
-    found = (f"{name}f" if bits == "32" else name for name, bits in _DEFINED.findall(text) if name in names)
-    return tuple(dict.fromkeys(found))
 
 
 def _meaning(function: str) -> tuple[str, DType] | None:
@@ -90,6 +82,7 @@ class VectorMath(OneLine):
     divider_bits: int = SHIPPED.divider_bits
     _defined: dict[str, list[str]] = field(default_factory=dict)
     _letters: dict[str, str] = field(default_factory=dict)
+    _approximated: dict[str, None] = field(default_factory=dict)
 
     def unused(self, types: VectorTypes) -> VectorMath:
         """One for the same machine that has defined nothing yet."""
@@ -104,6 +97,8 @@ class VectorMath(OneLine):
         if found is None:
             raise ValueError(f"{function} has no vector form")
         name, dtype = found
+        if name in _APPROXIMATED[dtype]:
+            self._approximated[function] = None
         macro, letters = self._macro(name, dtype)
         form = Form(types=self.types, dtype=dtype, lanes=lanes if lanes > 1 else NARROWEST_BITS // dtype.bits)
         kinds = tuple(form.c_type(letter) for letter in letters)
@@ -133,6 +128,11 @@ class VectorMath(OneLine):
             self._defined[macro] = quotient_definition(macro, dtype)
         form = Form(types=self.types, dtype=dtype, lanes=lanes)
         return macro, tuple(form.c_type(letter) for letter in self._letters[macro])
+
+    @property
+    def approximated(self) -> tuple[str, ...]:
+        """The C functions in use whose results may differ from the C library's."""
+        return tuple(self._approximated)
 
     def definitions(self) -> list[str]:
         """The lines that define all macros in use."""

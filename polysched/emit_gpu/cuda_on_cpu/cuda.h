@@ -15,6 +15,8 @@ typedef enum {
 typedef enum {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 } CUdevice_attribute;
+typedef enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
+typedef enum { CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9 } CUpointer_attribute;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
@@ -72,11 +74,20 @@ static inline CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes) {
   memset(memory, 0xff, bytes);
   return CUDA_SUCCESS;
 }
+/* Arrays of callers count as memory of the device if they lie where no system places any by itself. */
+static inline int polysched_cpu_on_device(unsigned long long place) { return place >> 45 == 1; }
+static inline CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr place) {
+  if (!polysched_cpu_on_device(place)) return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return *(int *)value = 0, CUDA_SUCCESS;
+  return *(unsigned *)value = CU_MEMORYTYPE_DEVICE, CUDA_SUCCESS;
+}
 static inline CUresult cuMemFree(CUdeviceptr pointer) { return free((void *)(size_t)pointer), CUDA_SUCCESS; }
 static inline CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
+  if (polysched_cpu_on_device((size_t)from)) return CUDA_ERROR_INVALID_VALUE;
   return memcpy((void *)(size_t)to, from, bytes), CUDA_SUCCESS;
 }
 static inline CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
+  if (polysched_cpu_on_device((size_t)to)) return CUDA_ERROR_INVALID_VALUE;
   return memcpy(to, (const void *)(size_t)from, bytes), CUDA_SUCCESS;
 }
 static inline CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -56,7 +56,7 @@ struct Fiber {
   State state = State::ready;
   int place = 0;
   std::uint64_t passed = 0;
-  unsigned words[6] = {};
+  unsigned words[16] = {};   /* of both operands of a product */
 };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -199,6 +199,66 @@ static void mma_16x8x16_u8(int *c, const unsigned *a, const unsigned *b) { mma<B
 static void mma_16x8x16(float *c, const unsigned *a, const unsigned *b) { mma<Halves, 16>(c, a, b, from_f16); }
 static void mma_16x8x16_bf16(float *c, const unsigned *a, const unsigned *b) { mma<Halves, 16>(c, a, b, from_bf16); }
 static void mma_16x8x8_tf32(float *c, const unsigned *a, const unsigned *b) { mma<Words, 32>(c, a, b, from_tf32); }
+/* WMMA: the manual leaves open which lane holds what, so elements are dealt out as no hardware does it, and in another way
+   if threads run in descending order.  PTX ISA, 9.7.14.4.  Loads and stores wait for nobody: what lanes hand on to each
+   other in memory needs a __syncwarp(). */
+static unsigned dealt(unsigned element, unsigned count, bool back) {
+  const bool other = in_order(0, 2) != 0;   /* 37 * 173 is 1 modulo 256 */
+  return back ? (element + count - 11) * (other ? 173u : 37u) % count : (element * (other ? 37u : 173u) + 11) % count;
+}
+template <int K, int bits, int registers, class T, T (*read)(unsigned)> struct Wmma {
+  template <class Each> static void each(const void *memory, int stride, int element_bits, int fragment_bytes,
+                                                     int rows, int columns, bool by_rows, Each own) {
+    if (reinterpret_cast<std::uintptr_t>(memory) % fragment_bytes || (long)stride * element_bits / 8 % fragment_bytes) {
+      std::fprintf(stderr, "wmma: rows that begin at no multiple of %d bytes\n", fragment_bytes);
+      std::abort();
+    }
+    const unsigned count = rows * columns, held = count / 32;
+    for (unsigned at = 0; at < held; at++) {
+      const unsigned element = dealt(running % 32 * held + at, count, true);
+      own(at, by_rows ? (long)(element / columns) * stride + element % columns
+                      : (long)(element % columns) * stride + element / columns);
+    }
+  }
+  static void load(unsigned *fragment, const void *memory, int stride, int rows, int columns, bool by_rows) {
+    std::memset(fragment, 0, registers * sizeof *fragment);
+    each(memory, stride, bits, registers * 4, rows, columns, by_rows, [&](unsigned at, long place) {
+      std::memcpy((char *)fragment + at * bits / 8, (const char *)memory + place * bits / 8, bits / 8);
+    });
+  }
+  static void load_a(unsigned *fragment, const void *memory, int stride) { load(fragment, memory, stride, 16, K, true); }
+  static void load_b(unsigned *fragment, const void *memory, int stride) { load(fragment, memory, stride, K, 16, false); }
+  static void load_c(T *fragment, const void *memory, int stride) {
+    each(memory, stride, 32, 32, 16, 16, true, [&](unsigned at, long place) {
+      fragment[at] = ((const T *)memory)[place];
+    });
+  }
+  static void store(const T *fragment, void *memory, int stride) {
+    each(memory, stride, 32, 32, 16, 16, true, [&](unsigned at, long place) { ((T *)memory)[place] = fragment[at]; });
+  }
+  static T value(unsigned warp, int first, unsigned element) {
+    const unsigned held = 16 * K / 32, place = dealt(element, 16 * K, false);
+    return read(fibers[warp + place / held].words[first + place % held * bits / 32] >> place % held * bits % 32);
+  }
+  static void product(T *c, const unsigned *a, const unsigned *b) {
+    const unsigned warp = running / 32 * 32;
+    if (warp + 32 > fibers.size()) std::abort();
+    std::memcpy(fibers[running].words, a, registers * sizeof *a);
+    std::memcpy(fibers[running].words + 8, b, registers * sizeof *b);
+    wait_at(State::at_warp, at_mma);
+    for (unsigned at = 0; at < 8; at++) {
+      const unsigned element = dealt(running % 32 * 8 + at, 256, true);
+      for (int k = 0; k < K; k++)
+        c[at] = multiply_add(c[at], value(warp, 0, element / 16 * K + k), value(warp, 8, k * 16 + element % 16));
+    }
+    wait_at(State::at_warp, at_mma);
+  }
+};
+using wmma_16x16x16_s8 = Wmma<16, 8, 2, int, from_s8>;
+using wmma_16x16x16_u8 = Wmma<16, 8, 2, int, from_u8>;
+using wmma_16x16x16 = Wmma<16, 16, 8, float, from_f16>;
+using wmma_16x16x16_bf16 = Wmma<16, 16, 4, float, from_bf16>;
+using wmma_16x16x8_tf32 = Wmma<8, 32, 4, float, from_tf32>;
 #define __syncthreads() polysched::wait_at(polysched::State::at_barrier, __LINE__)
 #define __syncwarp(...) polysched::wait_at(polysched::State::at_warp, __LINE__)
 #define __shfl_sync(mask, value, from) polysched::exchange(value, (int)(from), __LINE__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
 from polysched.emit_c.generation.unit_steps import count_by_one
@@ -22,7 +22,6 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_r
 from polysched.emit_c.scalar_code.original_code import inside as one_level_in
 from polysched.emit_c.scalar_code.original_code import original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches, print_body
-from polysched.emit_gpu.limits import LIMITS
 from polysched.emit_gpu.loop_printer import LoopPrinter
 from polysched.emit_gpu.scratchpad.cube_text import CubeText, instruction_function, loop_names
 from polysched.emit_gpu.scratchpad.texts import PREAMBLE, linear, pointer, poisoned, type_lines
@@ -272,7 +271,7 @@ class _Group:
         return self._generated(tree, {MOVE: tuple(self.taken.fresh(f"e{k}") for k in range(dimensions))})
 
     def _generated(self, tree: isl.Schedule, iterators: dict[str, tuple[str, ...]]) -> Node:
-        built = build_ast(tree, context=self._context(), max_operations=LIMITS.kernel_operations)
+        built = build_ast(tree, context=self._context(), max_operations=EmitOptions.max_operations)
         return name_loops(count_by_one(unskew(read_ast(built.root))), iterators=iterators, taken=self.taken)
 
     def _context(self) -> isl.Set:

@@ -2,12 +2,14 @@
 
 Which lane holds what: PTX ISA, section "Matrix Fragments for mma.m16n8k16 with floating point type", and those of the
 other shapes.  With g = lane / 4 and t = lane % 4 a lane has rows g and g + 8 of the left operand and of the result, and
-column g of the right one; along the sum it has what fills 32 bits from t on.
+column g of the right one; along the sum it has what fills 32 bits from t on.  Fragments of WMMA are not documented:
+`loaded_text`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.scalar_code.c_text import Level
@@ -65,11 +67,18 @@ class TensorPrinter:
     item: str
     barrier: str
 
+    sum_registers: ClassVar[int] = 4
+    """Of a lane, for the results of an instruction."""
+
     def declared(self, loops: TensorLoops) -> list[str]:
         """The tiles in shared memory, as words of which each row has some more: no two rows of a warp share banks."""
         words = loops.product.row_bytes // WORD
         return [f"__shared__ unsigned {own.shared}[{edge}][{words}];"
                 for own, edge in zip((loops.right, loops.left), self.launch.edges, strict=False)]
+
+    def lane_row(self, lane: str) -> str:
+        """C of the row of the first fragment that a lane has, behind that of its warp."""
+        return f" + {lane} / 4"
 
     def lines(self, loops: TensorLoops) -> list[str]:
         """The whole product."""
@@ -80,33 +89,33 @@ class TensorPrinter:
         counts = rows // product.rows, columns // product.columns
         lane, warp = fresh("lane"), fresh("warp")
         head = "{" if loops.condition is None else f"if ({self.body.index.condition(loops.condition).code}) {{"
-        return [head, *_indented([
+        return [head, *indented([
             f"const int {lane} = {self.item} % 32, {warp} = {self.item} / 32;",
-            f"const int {self._row} = {warp} / {across} * {rows} + {lane} / 4;",
-            f"const int {self._column} = {warp} % {across} * {columns};",
-            f"{self._sum_type(loops)} {self._sums}[{counts[0]}][{counts[1]}][4];",
-            *self._over_sums(loops, counts, load=True),
-            f"for (long {tile} = {first}; {tile} < {end}; {tile} += {product.step}) {{", *_indented([
+            f"const int {self.row} = {warp} / {across} * {rows}{self.lane_row(lane)};",
+            f"const int {self.column} = {warp} % {across} * {columns};",
+            f"{self.sum_type(loops)} {self.sums}[{counts[0]}][{counts[1]}][{self.sum_registers}];",
+            *self.over_sums(loops, counts, load=True),
+            f"for (long {tile} = {first}; {tile} < {end}; {tile} += {product.step}) {{", *indented([
                 *self._copy(loops, loops.left, 1), *self._copy(loops, loops.right, 0), self.barrier,
-                *self._products(loops, counts), self.barrier]), "}",
-            *self._over_sums(loops, counts, load=False)]), "}"]
+                *self.products(loops, counts), self.barrier]), "}",
+            *self.over_sums(loops, counts, load=False)]), "}"]
 
     @property
-    def _row(self) -> str:
+    def row(self) -> str:
         return self.names.taken.fresh("row")
 
     @property
-    def _column(self) -> str:
+    def column(self) -> str:
         return self.names.taken.fresh("column")
 
     @property
-    def _sums(self) -> str:
+    def sums(self) -> str:
         return self.names.taken.fresh("sums")
 
-    def _row_bytes(self, loops: TensorLoops) -> int:
+    def row_bytes(self, loops: TensorLoops) -> int:
         return loops.product.step * self.body.scop.array(loops.left.operand.array).dtype.bytes
 
-    def _sum_type(self, loops: TensorLoops) -> str:
+    def sum_type(self, loops: TensorLoops) -> str:
         return self.body.scop.array(loops.result.operand.array).dtype.c_name
 
     def _copy(self, loops: TensorLoops, matrix: TensorMatrix, coordinate: int) -> list[str]:
@@ -118,15 +127,15 @@ class TensorPrinter:
         own, first = self.places.coordinates[coordinate], self.places.firsts[coordinate]
         c_type = device_type(self.body.scop.array(matrix.operand.array).dtype)
         ways = (coordinate, *range(2, len(loops.ranges)))
-        there = *(self._there(k, loops) for k in ways), f"{loops.step} < {self._bound(loops.steps[1])}"
+        there = *(self.there(k, loops) for k in ways), f"{loops.step} < {self._bound(loops.steps[1])}"
         place = f"(({c_type} *){matrix.shared}[{row}])[{column}]"
         return [f"for (int {element} = {self.item}; {element} < {edge * steps}; {element} += {self.launch.items}) {{",
-                *_indented([
+                *indented([
                     f"const int {row} = {across}, {column} = {along};",
                     f"const long {own} = {first} + {row}, {loops.step} = {self.places.tile} + {column};",
-                    f"{place} = {' && '.join(there)} ? {self._element(matrix)} : 0;"]), "}"]
+                    f"{place} = {' && '.join(there)} ? {self.element(matrix)} : 0;"]), "}"]
 
-    def _products(self, loops: TensorLoops, counts: tuple[int, int]) -> list[str]:
+    def products(self, loops: TensorLoops, counts: tuple[int, int]) -> list[str]:
         """The tile's steps, those of an instruction at a time."""
         product, fresh, lane = loops.product, self.names.taken.fresh, self.names.taken.fresh("lane")
         dtype = self.body.scop.array(loops.left.operand.array).dtype
@@ -136,32 +145,32 @@ class TensorPrinter:
         left, right, halves = fresh("left"), fresh("right"), words // 4
         half, more = f"{part} / 2 * 4" if halves > 1 else "0", f"{part} * 4" if halves > 1 else "0"
         return [
-            f"for (int {first} = 0; {first} < {self._row_bytes(loops) // WORD}; {first} += {words}) {{", *_indented([
+            f"for (int {first} = 0; {first} < {self.row_bytes(loops) // WORD}; {first} += {words}) {{", *indented([
                 f"const int {word} = {first} + {lane} % 4;",
-                f"unsigned {left}[{counts[0]}][{2 * halves}], {right}[{counts[1]}][{halves}];", *_unrolled([
+                f"unsigned {left}[{counts[0]}][{2 * halves}], {right}[{counts[1]}][{halves}];", *unrolled([
                     (down, counts[0]), (part, 2 * halves)],
-                    f"{left}[{down}][{part}] = {loops.left.shared}[{self._row} + {down} * {product.rows} + "
-                    f"{part} % 2 * 8][{word} + {half}];"), *_unrolled([(across, counts[1]), (part, halves)],
-                    f"{right}[{across}][{part}] = {loops.right.shared}[{self._column} + {across} * {product.columns} + "
-                    f"{lane} / 4][{word} + {more}];"), *_unrolled([(down, counts[0]), (across, counts[1])],
-                    f"{function_name(product.intrinsic)}({self._sums}[{down}][{across}], {left}[{down}], "
+                    f"{left}[{down}][{part}] = {loops.left.shared}[{self.row} + {down} * {product.rows} + "
+                    f"{part} % 2 * 8][{word} + {half}];"), *unrolled([(across, counts[1]), (part, halves)],
+                    f"{right}[{across}][{part}] = {loops.right.shared}[{self.column} + {across} * {product.columns} + "
+                    f"{lane} / 4][{word} + {more}];"), *unrolled([(down, counts[0]), (across, counts[1])],
+                    f"{function_name(product.intrinsic)}({self.sums}[{down}][{across}], {left}[{down}], "
                     f"{right}[{across}]);")]), "}"]
 
-    def _over_sums(self, loops: TensorLoops, counts: tuple[int, int], *, load: bool) -> list[str]:
+    def over_sums(self, loops: TensorLoops, counts: tuple[int, int], *, load: bool) -> list[str]:
         """Every result of a lane with its element."""
         product, fresh, lane = loops.product, self.names.taken.fresh, self.names.taken.fresh("lane")
         down, across, part = fresh("down"), fresh("across"), fresh("part")
         x, y = self.places.coordinates[:2]
         first_x, first_y = self.places.firsts[:2]
-        own, element = f"{self._sums}[{down}][{across}][{part}]", self._element(loops.result)
-        there = " && ".join(self._there(k, loops) for k in range(len(loops.ranges)))
+        own, element = f"{self.sums}[{down}][{across}][{part}]", self.element(loops.result)
+        there = " && ".join(self.there(k, loops) for k in range(len(loops.ranges)))
         moved = f"{own} = {there} ? {element} : 0;" if load else f"if ({there}) {element} = {own};"
-        return _unrolled([(down, counts[0]), (across, counts[1]), (part, 4)],
-                         f"const long {y} = {first_y} + {self._row} + {down} * {product.rows} + {part} / 2 * 8;",
-                         f"const long {x} = {first_x} + {self._column} + {across} * {product.columns} + "
-                         f"{lane} % 4 * 2 + {part} % 2;", moved)
+        return unrolled([(down, counts[0]), (across, counts[1]), (part, self.sum_registers)],
+                        f"const long {y} = {first_y} + {self.row} + {down} * {product.rows} + {part} / 2 * 8;",
+                        f"const long {x} = {first_x} + {self.column} + {across} * {product.columns} + "
+                        f"{lane} % 4 * 2 + {part} % 2;", moved)
 
-    def _there(self, coordinate: int, loops: TensorLoops) -> str:
+    def there(self, coordinate: int, loops: TensorLoops) -> str:
         """Whether a coordinate has a value of the product."""
         own = self.places.coordinates[coordinate]
         first, end = (self._bound(value) for value in loops.ranges[coordinate])
@@ -170,19 +179,19 @@ class TensorPrinter:
     def _bound(self, value: Linear) -> str:
         return self.body.index.bound(value).at(Level.ADDITIVE)
 
-    def _element(self, matrix: TensorMatrix) -> str:
+    def element(self, matrix: TensorMatrix) -> str:
         array = self.body.scop.array(matrix.operand.array)
         template = element_template(array, len(matrix.subscripts), {})
         return fill_element(template, [self.body.index.bound(own) for own in matrix.subscripts]).code
 
 
-def _unrolled(loops: list[tuple[str, int]], *lines: str) -> list[str]:
+def unrolled(loops: list[tuple[str, int]], *lines: str) -> list[str]:
     """Loops of constant lengths, which keep their variables in registers once they are unrolled."""
     found = list(lines)
     for name, count in reversed(loops):
-        found = ["#pragma unroll", f"for (int {name} = 0; {name} < {count}; {name}++) {{", *_indented(found), "}"]
+        found = ["#pragma unroll", f"for (int {name} = 0; {name} < {count}; {name}++) {{", *indented(found), "}"]
     return found
 
 
-def _indented(lines: list[str]) -> list[str]:
+def indented(lines: list[str]) -> list[str]:
     return [line if line.startswith("#") else INDENT + line for line in lines]

@@ -17,6 +17,7 @@ from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.scop.box_points import MOST_DIMENSIONS
 from polysched.scop.dtypes import BOOL, INT64, DType
 
 ON_SIZES = frozenset({"Concat", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Identity", "Cast",
@@ -231,9 +232,9 @@ def _check(node: Node, results: tuple[TensorType, ...]) -> None:
         raise UnsupportedGraphError(f"the operator has {len(results)} results, not {len(node.outputs)}",
                                     where=node.where)
     for its_type in results:
-        if its_type.rank > LIMITS.most_dimensions:
+        if its_type.rank > MOST_DIMENSIONS:
             raise UnsupportedGraphError(f"a result has {its_type.rank} dimensions", where=node.where,
-                                        hint=f"at most {LIMITS.most_dimensions}")
+                                        hint=f"at most {MOST_DIMENSIONS}")
         if any(e.is_constant and e.constant < 0 for e in its_type.shape):
             raise UnsupportedGraphError("a result has a negative extent", where=node.where, witness=str(its_type))
         elements = 1

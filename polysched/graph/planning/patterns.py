@@ -100,7 +100,7 @@ class Patterns:
         while front:
             larger = {tuple(sorted({*nodes, other})) for nodes in front for other in self._growth(nodes)} - found
             best = sorted(larger, key=lambda nodes: (-self._saved(nodes), nodes))[:LIMITS.most_patterns]
-            front = {nodes for nodes in best if len(nodes) <= LIMITS.most_stitched_nodes}
+            front = {nodes for nodes in best if len(nodes) <= LIMITS.most_fused_nodes}
             found |= front
         return [self.pattern(nodes) for nodes in found]
 

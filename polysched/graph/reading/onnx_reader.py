@@ -26,6 +26,7 @@ from polysched.graph.reading.older_forms import modernised
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
+from polysched.scop.box_points import MOST_DIMENSIONS
 from polysched.scop.construction.promotion import from_numpy
 from polysched.scop.dtypes import BFLOAT16
 
@@ -182,9 +183,9 @@ class _Reader:
         if dtype is None or dtype == BFLOAT16:
             raise UnsupportedGraphError(f"elements of type {element_name(onnx, tensor.elem_type)} are not had",
                                         where=f"input {value.name!r}")
-        if len(tensor.shape.dim) > LIMITS.most_dimensions:
+        if len(tensor.shape.dim) > MOST_DIMENSIONS:
             raise ModelFileError(f"a value has {len(tensor.shape.dim)} dimensions", where=f"input {value.name!r}",
-                                 hint=f"at most {LIMITS.most_dimensions}")
+                                 hint=f"at most {MOST_DIMENSIONS}")
         if not tensor.HasField("shape"):
             raise UnsupportedGraphError("the number of dimensions is not known", where=f"input {value.name!r}")
         return TensorType.of(dtype, [self.extent(value.name, d) for d in tensor.shape.dim])

@@ -108,6 +108,7 @@ def first_lines(message: str, folder: str) -> str:
     return "\n    ".join(lines[start:start + MESSAGE_LINES])
 
 
+_NO_DRIVER = "there is no driver of NVIDIA: install it; with POLYSCHED_CUDA_ON_CPU=1 the kernels run on the CPU"
 _NO_CUDA = ("install the CUDA toolkit and set CUDA_HOME to its folder; with POLYSCHED_CUDA_ON_CPU=1 the kernels run "
             "on the CPU")
 
@@ -116,6 +117,8 @@ def _hint(message: str) -> str | None:
     """What to try, for the refusals that are usual."""
     if "omp" in message and ("not found" in message or "cannot find" in message or "unable to find" in message):
         return "the compiler's OpenMP library is missing: install it, or polysched[compiler], or use --cc"
+    if "-l:libcuda.so" in message:
+        return _NO_DRIVER
     if re.search(r"cuda\.h|nvrtc\.h|-lcuda|-lnvrtc", message):
         return _NO_CUDA
     if re.search(r"cannot find -l\w", message):

@@ -4,6 +4,8 @@ The child is a Python process in a session and process group of its own, with a 
 time and memory and no core file.  It reports by lines of JSON on a pipe; each line restarts the wall clock,
 so the limit is one on the time between two reports.  When the child ends, in any way, its whole process group
 is killed; when the parent dies, the kernel kills the child.
+
+`run_isolated` waits for the end of a child; a `Conversation` asks one child for several things, one after the other.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from polysched.target.one_line import OneLine
 
@@ -29,6 +33,8 @@ logger = logging.getLogger(__name__)
 MEBIBYTE = 1 << 20
 STDERR_KEPT_BYTES = 4096
 NEAR_THE_LIMIT = 0.8
+POLL_SECONDS = 0.02
+"""Between two looks at a child where the system does not tell its end; each look takes time from what is measured."""
 LAUNCHER = Path(__file__).with_name("launcher.py")
 CHILD_FILE = "child"
 
@@ -125,36 +131,125 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
         machine; as between any two reports where None.
     on_report : called in the parent for every report, as it comes.
     """
-    request_file = folder / "request.json"
-    request_file.write_text(json.dumps(dict(request) | {"limits": {
-        "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds, "file_bytes": limits.file_bytes}}))
-    read_end, write_end = os.pipe()
-    started = time.monotonic()
-    search_path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    variables = {**os.environ, **(environment or {}), "PYTHONPATH": search_path}
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCHER), CHILD_FILE,
-             sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
-            env={name: value for name, value in variables.items() if value is not None},
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=(write_end,), start_new_session=True)
-    except BaseException:
-        os.close(read_end)
-        raise
-    finally:
-        os.close(write_end)
-    assert child.stderr is not None
-    watch = _Watch(report_fd=read_end, error_fd=child.stderr.fileno(), on_report=on_report)
-    try:
-        hung = not watch.until_ended(child.pid, limits.seconds, start_seconds or limits.seconds)
-    finally:
-        _end(child, folder)
-        watch.drain()
-        os.close(read_end)
-        child.stderr.close()
-    return _judge(watch, child.returncode, hung=hung, seconds=time.monotonic() - started,
-                  peak_bytes=_peak_bytes(folder), limits=limits)
+    with _Child(module, request, folder=folder, limits=limits, environment=environment, on_report=on_report) as child:
+        ended = child.watch.until(child.number, limits.seconds, start_seconds or limits.seconds)
+    return child.judged(hung=ended is _Until.SILENT, limits=limits)
+
+
+class Conversation:
+    """One child that is asked for several things, one after the other; a context manager.
+
+    The child reads lines of JSON from the descriptor that its request has under `questions`, and ends each answer with
+    a report that has `answered`.  While it waits for a line no clock runs.
+
+    Parameters
+    ----------
+    module, request, folder, limits, environment, on_report : as of `run_isolated`; one conversation at a time in a
+        folder.
+    """
+
+    def __init__(self, module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
+                 environment: Mapping[str, str | None] | None = None,
+                 on_report: Callable[[Mapping[str, Any]], None] | None = None) -> None:
+        self._make = partial(_Child, module, request, folder=folder, limits=limits, environment=environment,
+                             on_report=on_report)
+        self._limits = limits
+
+    def __enter__(self) -> Self:
+        read_end, self._questions = os.pipe()
+        try:
+            self._child = self._make(questions=read_end)
+        except BaseException:
+            os.close(self._questions)
+            raise
+        finally:
+            os.close(read_end)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        os.close(self._questions)
+        self._child.close()
+
+    def ask(self, question: Mapping[str, Any], *, seconds: float | None = None) -> ChildEnd | None:
+        """Ask, and take reports until the answer is whole; how the child ended where it ended instead.
+
+        Parameters
+        ----------
+        seconds : without a report for so long the child is hung; the limit of the conversation where none is given.
+        """
+        try:
+            os.write(self._questions, json.dumps(question).encode() + b"\n")
+        except BrokenPipeError:
+            logger.debug("the child had ended before it was asked")
+        return self.listen("answered", seconds=seconds)
+
+    def listen(self, last: str, *, seconds: float | None = None) -> ChildEnd | None:
+        """Take reports until one has the field `last`; how the child ended where it ended instead."""
+        limit = self._limits.seconds if seconds is None else seconds
+        ended = self._child.watch.until(self._child.number, limit, limit, last=last)
+        if ended is _Until.SAID:
+            return None
+        self._child.close()
+        return self._child.judged(hung=ended is _Until.SILENT, limits=replace(self._limits, seconds=limit))
+
+
+class _Child:
+    """The process, and what it has reported; a context manager that ends it."""
+
+    def __init__(self, module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
+                 environment: Mapping[str, str | None] | None, questions: int | None = None,
+                 on_report: Callable[[Mapping[str, Any]], None] | None) -> None:
+        self._folder = folder
+        request_file = folder / "request.json"
+        (folder / CHILD_FILE).unlink(missing_ok=True)
+        request_file.write_text(json.dumps(dict(request) | {"questions": questions, "limits": {
+            "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds, "file_bytes": limits.file_bytes}}))
+        read_end, write_end = os.pipe()
+        self._started = time.monotonic()
+        self._ended: float | None = None
+        search_path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+        variables = {**os.environ, **(environment or {}), "PYTHONPATH": search_path}
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(LAUNCHER), CHILD_FILE,
+                 sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
+                env={name: value for name, value in variables.items() if value is not None},
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=(write_end, *(() if questions is None else (questions,))), start_new_session=True)
+        except BaseException:
+            os.close(read_end)
+            raise
+        finally:
+            os.close(write_end)
+        assert self._process.stderr is not None
+        self._read_end, self.number = read_end, self._process.pid
+        self.watch = _Watch(report_fd=read_end, error_fd=self._process.stderr.fileno(), pid=self.number,
+                            on_report=on_report)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill what is left of it, and read what it still said."""
+        if self._ended is not None:
+            return
+        _end(self._process, self._folder)
+        self._ended = time.monotonic()
+        self.watch.drain()
+        os.close(self._read_end)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def judged(self, *, hung: bool, limits: Limits) -> ChildEnd:
+        """How it ended, under which limits."""
+        assert self._ended is not None
+        return _judge(self.watch, self._process.returncode, hung=hung, seconds=self._ended - self._started,
+                      peak_bytes=_peak_bytes(self._folder), limits=limits)
 
 
 def _end(launcher: subprocess.Popen[bytes], folder: Path) -> None:
@@ -181,10 +276,18 @@ def _peak_bytes(folder: Path) -> int:
         return 0
 
 
+class _Until(Enum):
+    """What ended a wait for a child."""
+
+    ENDED = "ended"
+    SAID = "said"
+    SILENT = "silent"
+
+
 class _Watch:
     """Read the reports and the standard error of a child until it ends or stops reporting."""
 
-    def __init__(self, *, report_fd: int, error_fd: int,
+    def __init__(self, *, report_fd: int, error_fd: int, pid: int,
                  on_report: Callable[[Mapping[str, Any]], None] | None) -> None:
         self.reports: list[Mapping[str, Any]] = []
         self.error_output = b""
@@ -195,23 +298,37 @@ class _Watch:
         for fd in self._fds:
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ)
+        self._process = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        if self._process is not None:
+            self._selector.register(self._process, selectors.EVENT_READ)
 
-    def until_ended(self, pid: int, seconds: float, start_seconds: float) -> bool:
-        """Whether the child ended by itself, never more than `seconds` after its last report."""
+    def until(self, pid: int, seconds: float, start_seconds: float, *, last: str | None = None) -> _Until:
+        """Read until the child ended, said what is waited for, or was silent for `seconds` after its last report.
+
+        Parameters
+        ----------
+        last : the field of a report that ends the wait; None waits for the end of the child.
+        """
         deadline = time.monotonic() + start_seconds
         while True:
-            if self._read_available(timeout=0.02):
+            before = len(self.reports)
+            left = max(0.0, deadline - time.monotonic())
+            if self._read_available(timeout=left if self._process is not None else min(left, POLL_SECONDS)):
                 deadline = time.monotonic() + seconds
+            if last is not None and any(last in report for report in self.reports[before:]):
+                return _Until.SAID
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return True
+                return _Until.ENDED
             if time.monotonic() > deadline:
-                return False
+                return _Until.SILENT
 
     def drain(self) -> None:
         """Read what is left in the pipes after the child's end."""
         while self._read_available(timeout=0):
             pass
         self._selector.close()
+        if self._process is not None:
+            os.close(self._process)
 
     def _read_available(self, *, timeout: float) -> bool:
         """Read once from each pipe that has something; whether a whole report came."""
@@ -220,6 +337,8 @@ class _Watch:
             return False
         reported = False
         for key, _ in self._selector.select(timeout):
+            if key.fd == self._process:
+                continue
             data = os.read(key.fd, 65536)
             if not data:
                 self._selector.unregister(key.fd)

@@ -21,6 +21,8 @@ NDArray = npt.NDArray[Any]
 TOLERANCE: Mapping[str, float] = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 1e-4, "float64": 1e-9,
                                   "longdouble": 1e-12}
 CHUNK = 1 << 20
+ROUNDED = frozenset({"float16", "bfloat16", "float32", "float64"})
+"""Types whose differences double precision tells to far more digits than a tolerance has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,27 +59,57 @@ class ArrayComparison:
     got: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReferenceFacts:
+    """What comparisons with one reference have in common.
+
+    Parameters
+    ----------
+    scale : the mean magnitude of its elements; 0 for integers.
+    not_finite, changed : as of `ArrayComparison`.
+    """
+
+    scale: float
+    not_finite: int
+    changed: bool
+
+
+def facts_of(dtype_name: str, *, reference: NDArray, pristine: NDArray) -> ReferenceFacts:
+    """Look at a reference once for many comparisons with it."""
+    is_float = dtype_name in FLOATS
+    left, start = reference.reshape(-1), pristine.reshape(-1)
+    changed, not_finite = False, 0
+    for at in range(0, left.size, CHUNK):
+        mine, before = (as_numbers(a[at:at + CHUNK], dtype_name) for a in (left, start))
+        changed = changed or not _same(mine, before).all()
+        not_finite += int((~np.isfinite(mine)).sum()) if is_float else 0
+    return ReferenceFacts(scale=_mean_magnitude(left, dtype_name) if is_float else 0.0, not_finite=not_finite,
+                          changed=changed)
+
+
 def compare(name: str, dtype_name: str, *, reference: NDArray, result: NDArray, pristine: NDArray,
-            tolerance: float | None = None) -> ArrayComparison:
+            tolerance: float | None = None, known: ReferenceFacts | None = None) -> ArrayComparison:
     """Compare two arrays of one shape element by element, in pieces that need little memory.
 
     Parameters
     ----------
     pristine : what the reference started from.
     tolerance : replaces the one of the element type.
+    known : of the reference; found here where it is not given.
     """
     allowed = 0.0 if dtype_name not in FLOATS else TOLERANCE[dtype_name] if tolerance is None else tolerance
-    flat = [a.reshape(-1) for a in (reference, result, pristine)]
-    scale = _mean_magnitude(flat[0], dtype_name) if dtype_name in FLOATS else 0.0
+    facts = known or facts_of(dtype_name, reference=reference, pristine=pristine)
+    flat = [a.reshape(-1) for a in (reference, result)]
     totals = _Totals()
     for start in range(0, flat[0].size, CHUNK):
-        totals.add(*(as_numbers(a[start:start + CHUNK], dtype_name) for a in flat), start=start, scale=scale,
-                   allowed=allowed, exact=dtype_name not in FLOATS)
+        totals.add(*(as_numbers(a[start:start + CHUNK], dtype_name) for a in flat), start=start, scale=facts.scale,
+                   allowed=allowed, wide=np.dtype(np.float64 if dtype_name in ROUNDED else np.longdouble),
+                   exact=dtype_name not in FLOATS)
     worst = None if totals.worst_at is None else tuple(
         int(i) for i in np.unravel_index(totals.worst_at, reference.shape))
     return ArrayComparison(
         array=name, dtype=dtype_name, elements=int(flat[0].size), mismatches=totals.mismatches,
-        not_finite=totals.not_finite, changed=totals.changed, largest_absolute=totals.absolute,
+        not_finite=facts.not_finite, changed=facts.changed, largest_absolute=totals.absolute,
         largest_relative=totals.relative, tolerance=allowed, worst_index=worst,
         expected=totals.expected, got=totals.got)
 
@@ -98,8 +130,6 @@ class _Totals:
 
     def __init__(self) -> None:
         self.mismatches = 0
-        self.not_finite = 0
-        self.changed = False
         self.absolute = 0.0
         self.relative = 0.0
         self.worst_at: int | None = None
@@ -107,36 +137,33 @@ class _Totals:
         self.got: float | None = None
         self._worst = -1.0
 
-    def add(self, reference: NDArray, result: NDArray, pristine: NDArray, *, start: int, scale: float,
-            allowed: float, exact: bool) -> None:
-        """Take one piece into account."""
-        if not self.changed:
-            self.changed = bool((~_same(reference, pristine)).any())
-        same = _same(reference, result)
-        if not exact:
-            self.not_finite += int((~np.isfinite(reference)).sum())
-        if same.all():
+    def add(self, reference: NDArray, result: NDArray, *, start: int, scale: float, allowed: float,
+            wide: np.dtype[Any], exact: bool) -> None:
+        """Take one piece into account; differences are taken in the type `wide`."""
+        places = np.flatnonzero(~_same(reference, result))
+        if not places.size:
             return
-        wide = np.longdouble
+        expected, got = reference[places].astype(wide), result[places].astype(wide)
         with np.errstate(invalid="ignore", over="ignore"):
-            difference = np.where(same, 0, np.abs(reference.astype(wide) - result.astype(wide)))
-            size = np.maximum(np.abs(reference.astype(wide)), wide(scale))
-            relative = np.divide(difference, size, out=np.where(difference == 0, wide(0), wide(np.inf)), where=size > 0)
+            difference = np.abs(expected - got)
+            size = np.maximum(np.abs(expected), wide.type(scale))
+            relative = np.divide(difference, size, out=np.where(difference == 0, wide.type(0), wide.type(np.inf)),
+                                 where=size > 0)
         difference = np.where(np.isnan(difference), np.inf, difference)
         relative = np.where(np.isnan(relative), np.inf, relative)
-        wrong = ~same if exact else ~(relative <= allowed)
-        self.mismatches += int(wrong.sum())
+        self.mismatches += int(places.size if exact else (~(relative <= allowed)).sum())
         self.absolute = max(self.absolute, float(difference.max()))
         self.relative = max(self.relative, float(relative.max()))
         at = int(relative.argmax())
         if float(relative[at]) > self._worst:
             self._worst = float(relative[at])
-            self.worst_at = start + at
-            self.expected, self.got = float(reference[at]), float(result[at])
+            self.worst_at = start + int(places[at])
+            self.expected, self.got = float(expected[at]), float(got[at])
 
 
 def _same(left: NDArray, right: NDArray) -> NDArray:
     """Elements that are equal, NaN being equal to NaN."""
-    if left.dtype.kind != "f":
-        return np.asarray(left == right)
-    return np.asarray((left == right) | (np.isnan(left) & np.isnan(right)))
+    same = np.asarray(left == right)
+    if left.dtype.kind != "f" or same.all():
+        return same
+    return np.asarray(same | (np.isnan(left) & np.isnan(right)))

@@ -1,52 +1,174 @@
 """The child process that verifies versions of a function against it and times each in pairs with a reference.
 
-Started by `measure.processes.isolation.run_isolated` as `python -m polysched.measure.timing.field_run REQUEST REPORTS`;
-the request is made by `measure.field`.  The reference is the session's candidate.  A version is judged as a whole
-before the next one is looked at.
+Started by `measure.processes.isolation.Conversation` as `python -m polysched.measure.timing.field_run REQUEST REPORTS`;
+the request is made by `measure.field`.  Every question has some versions and what they are timed with.  A version is
+judged as a whole before the next one is looked at.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
 from polysched.measure.timing.paired_run import Program, Session, run_session
 
+MOST_CALLS = 3
+"""Of one sample, which is the least of them: a call that something else interrupted is not the time of a version."""
+SAMPLE_SECONDS = 0.02
+"""Calls of one sample end here: long calls average out by themselves what interrupts them."""
+SILENT_SECONDS = 0.5
+"""Samples are told together, no later than this: each report takes a core from what is timed."""
+HOPELESS = 2.0
+"""Times the ratio at which a version counts as slow: so slow in its verified runs, it is timed no further."""
+DISTURBED_SHARE = 0.1
+"""Of a call, in which some thread of the machine waits for a core, by which it is no sample of the version alone."""
+RETRY_SECONDS = 0.25
+"""For one version, to call it again where other programs disturbed the calls."""
+PRESSURE = "/proc/pressure/cpu"
 
-def judge_versions(session: Session) -> None:
-    """One version after the other, until one wrote where the guards are: they cannot be trusted again."""
-    for version in session.versions:
-        session.reporter.report(entry=version.name)
-        if judge(session, version) and judge(session, version):
-            time_version(session, version)
-            judge(session, version)
-        session.reporter.report(done=version.name)
-        if session.overwritten() is not None:
+
+def answer_questions(session: Session) -> None:
+    """Judge the versions of every question, until one wrote where the guards are: they cannot be trusted again."""
+    judging = _Judging(session)
+    with os.fdopen(session.request["questions"]) as questions:
+        for line in questions:
+            question = json.loads(line)
+            for version, path in question["versions"].items():
+                session.reporter.report(entry=version)
+                judging.judge(session.added(version, path), question)
+                session.reporter.report(done=version)
+                if session.overwritten() is not None:
+                    return
+            session.reporter.report(answered=len(question["versions"]))
+
+
+class _Judging:
+    """What versions are timed with, and how fast that was so far."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[str, Program] = {session.original.name: session.original}
+        self._usual: dict[str, float] = {}
+        self._pressure = Pressure("" if session.request["shares_cores"] else PRESSURE)   # own threads wait there, too
+        self._retries = 0.0
+
+    def judge(self, version: Program, question: Mapping[str, Any]) -> None:
+        """Run a version twice, time it if both runs are right, and run it once more."""
+        runs = [self._verified(version)]
+        runs += [self._verified(version)] if runs[0] is not None else []
+        own = [seconds for seconds in runs if seconds is not None]
+        if len(own) < 2:
             return
+        reference, slow = self._reference(*question["against"]), question["slow_ratio"]
+        self._session.reporter.phase(f"timing the version {version.name}")
+        self._retries = RETRY_SECONDS
+        usual, clean = self._sampled(reference, 1 if reference.name in self._usual else MOST_CALLS)
+        if slow and min(own) > HOPELESS * slow * usual:
+            least, also_clean = self._sampled(version, calls_for(min(own)))
+            if min(least, *own) > HOPELESS * slow * usual:
+                self._session.reporter.report(pairs=[[usual, min(least, *own), clean and also_clean]])
+                return
+        self._time(version, reference, pairs=question["pairs"], slow=slow)
+        self._verified(version)
+
+    def _reference(self, name: str, path: str) -> Program:
+        if name not in self._known:
+            self._known[name] = self._session.added(name, path)
+        return self._known[name]
+
+    def _verified(self, version: Program) -> float | None:
+        """Run a version and report what it left; the seconds of the call, None where something is wrong."""
+        session = self._session
+        session.reporter.phase(f"running the version {version.name}")
+        seconds: float = session.run(version)["wall_seconds"]
+        overwritten = session.overwritten()
+        if overwritten is not None:
+            session.reporter.report(out_of_bounds={"array": overwritten, "program": version.name})
+            return None
+        return seconds if session.is_right(version) else None
+
+    def _time(self, version: Program, reference: Program, *, pairs: int, slow: float) -> None:
+        """Alternate with the reference, the first of a pair changing from pair to pair.
+
+        A version that is slower than allowed ends there; what is allowed comes halfway nearer to the reference with
+        every pair.
+
+        Parameters
+        ----------
+        slow : how many times as long as the reference a version may take in the first pair; 0 for no limit.
+        """
+        calls = calls_for(self._usual[reference.name])
+        taken: list[tuple[float, float, bool]] = []
+        told, allowed = time.monotonic(), slow - 1
+        for number in range(pairs):
+            order = [reference, version]
+            if number % 2:
+                order.reverse()
+            samples = {program.name: self._sampled(program, calls) for program in order}
+            (first, first_clean), (own, own_clean) = samples[reference.name], samples[version.name]
+            clean = first_clean and own_clean
+            taken.append((first, own, clean))
+            if time.monotonic() - told > SILENT_SECONDS:
+                self._session.reporter.report(pairs=taken)
+                taken, told = [], time.monotonic()
+            if slow and own > (1 + allowed if clean else HOPELESS * slow) * first:
+                break
+            allowed /= 2
+        if taken:
+            self._session.reporter.report(pairs=taken)
+
+    def _sampled(self, program: Program, calls: int) -> tuple[float, bool]:
+        """The seconds of the fastest of some calls that nothing disturbed; of all where each was disturbed."""
+        clean: list[float] = []
+        every: list[float] = []
+        while len(every) < calls or (not clean and self._retries > 0):
+            waited = self._pressure.waited()
+            seconds: float = self._session.run(program)["wall_seconds"]
+            every.append(seconds)
+            if self._pressure.waited() - waited <= DISTURBED_SHARE * seconds:
+                clean.append(seconds)
+            elif len(every) >= calls:
+                self._retries -= seconds
+        least = min(clean or every)
+        self._usual[program.name] = min(least, self._usual.get(program.name, least))
+        return least, bool(clean)
 
 
-def judge(session: Session, version: Program) -> bool:
-    """Run a version and report what it left; whether all is right."""
-    session.reporter.phase(f"running the version {version.name}")
-    session.run(version)
-    overwritten = session.overwritten()
-    if overwritten is not None:
-        session.reporter.report(out_of_bounds={"array": overwritten, "program": version.name})
-        return False
-    return session.is_right(version)
+class Pressure:
+    """How long threads of the machine have waited for a core, as Linux counts it; nothing where it does not.
+
+    Source: Linux, Documentation/accounting/psi.rst: `some ... total=` in microseconds.
+    """
+
+    def __init__(self, path: str = PRESSURE) -> None:
+        try:
+            self._file: int | None = os.open(path, os.O_RDONLY)
+        except OSError:
+            self._file = None
+
+    def waited(self) -> float:
+        """Seconds in which one thread at least waited, since the start of the machine."""
+        if self._file is None:
+            return 0.0
+        try:
+            found = _TOTAL.search(os.pread(self._file, 256, 0))
+        except OSError:   # it is there, and turned off
+            return 0.0
+        return int(found[1]) * 1e-6 if found else 0.0
 
 
-def time_version(session: Session, version: Program) -> None:
-    """Alternate with the reference, the first of a pair changing from pair to pair."""
-    session.reporter.phase(f"timing the version {version.name}")
-    slow = session.request["slow_ratio"]
-    for number in range(session.request["pairs"]):
-        order = [session.candidate, version]
-        if number % 2:
-            order.reverse()
-        seconds = {program.name: session.run(program)["wall_seconds"] for program in order}
-        pair = [seconds[session.candidate.name], seconds[version.name]]
-        session.reporter.report(pair=pair)
-        if slow and pair[1] > slow * pair[0]:
-            break
+_TOTAL = re.compile(rb"some [^\n]*total=(\d+)")
+
+
+def calls_for(seconds: float) -> int:
+    """How many calls make a sample."""
+    return max(1, min(MOST_CALLS, ceil(SAMPLE_SECONDS / max(seconds, 1e-9))))
 
 
 if __name__ == "__main__":
-    run_session(judge_versions)
+    run_session(answer_questions)

@@ -21,7 +21,7 @@ import numpy as np
 
 from polysched.measure.processes.child_side import Reporter, serve
 from polysched.measure.processes.perf_counters import PerfCounters, counted
-from polysched.measure.programs.comparison import ArrayComparison, compare
+from polysched.measure.programs.comparison import ArrayComparison, ReferenceFacts, compare, facts_of
 from polysched.measure.programs.inputs import (
     FLOATS,
     STORAGE_TYPES,
@@ -135,28 +135,34 @@ def restore(places: list[Place], program: Program) -> None:
 
 
 class Session:
-    """Everything of one child: the programs, the places, and the reference's results.
-
-    `versions` are further programs, which `timing.field_run` has.
-    """
+    """Everything of one child: the programs, the places, and the reference's results."""
 
     def __init__(self, request: dict[str, Any], reporter: Reporter) -> None:
         self.request = request
         self.reporter = reporter
-        timer = ctypes.CDLL(request["timer"])
+        self._timer = timer = ctypes.CDLL(request["timer"])
         self.counters = PerfCounters()
         reporter.phase("loading the compiled code")
         self.original = Program("original", request["original"], timer)
         self.candidate = Program("transformed", request["transformed"], timer)
-        self.versions = [Program(name, path, timer) for name, path in request.get("versions", {}).items()]
-        programs = [self.original, self.candidate, *self.versions]
+        programs = [self.original, self.candidate]
         reporter.phase("allocating the arrays")
         self.places = make_places(request["places"], programs)
         self.reference: list[NDArray] = [np.empty_like(p.pristine) for p in self.places]
+        self.facts: list[ReferenceFacts] = []
         flush = flush_from(request["flush"].split())
         self.cold = FlushMemory(flush) if flush is not None else None
         for program in programs:
             program.bind(self.places)
+
+    def added(self, name: str, path: str) -> Program:
+        """A further program on the same places."""
+        program = Program(name, path, self._timer)
+        for place, item in zip(self.places, self.request["places"], strict=True):
+            place.work[name] = place.guarded.values if place.guarded is not None else _view(
+                program.address(item["global_index"]), item["dtype"], tuple(item["shape"]))
+        program.bind(self.places)
+        return program
 
     def run(self, program: Program) -> dict[str, Any]:
         """Restore the inputs, call, and check that nothing around the arrays was overwritten."""
@@ -201,8 +207,7 @@ class Session:
         """Fill by a recipe, run the reference, keep its results, and see what a tiny change of the inputs does."""
         fill_places(self.places, recipe, self.request["seed"])
         self.checked_run(self.original)
-        for place, result in zip(self.places, self.reference, strict=True):
-            np.copyto(result, place.work["original"])
+        self._keep_results()
         amplified = 0.0
         left = self.compare_with("original")
         not_finite, changes_any = sum(c.not_finite for c in left), any(c.changed for c in left)
@@ -224,11 +229,18 @@ class Session:
         return {"recipe": recipe, "suits": suits and changes_any, "changes": changes_any, "not_finite": not_finite,
                 "amplified": amplified}
 
+    def _keep_results(self) -> None:
+        """Take what the original left as the reference."""
+        for place, result in zip(self.places, self.reference, strict=True):
+            np.copyto(result, place.work["original"])
+        self.facts = [facts_of(place.dtype, reference=result, pristine=place.pristine)
+                      for place, result in zip(self.places, self.reference, strict=True)]
+
     def compare_with(self, program_name: str) -> list[ArrayComparison]:
         """Compare what a program left in every place with the reference."""
         return [compare(place.name, place.dtype, reference=reference, result=place.work[program_name],
-                        pristine=place.pristine, tolerance=self.request["tolerance"])
-                for place, reference in zip(self.places, self.reference, strict=True)
+                        pristine=place.pristine, tolerance=self.request["tolerance"], known=facts)
+                for place, reference, facts in zip(self.places, self.reference, self.facts, strict=True)
                 if place.origin == "result" or place.value is None]
 
     def verify(self, *, when: str) -> bool:

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.images import Image, assumed_values, images
 from polysched.scheduling.primitives.step import ProgramStep
@@ -56,7 +57,7 @@ class Stitch(ProgramStep):
     dominant: str
     sizes: tuple[int, ...]
     producers: tuple[str, ...] = ()
-    most_again: int = 50
+    most_again: int = LIMITS.computed_again_percent
 
     def rewrite_program(self, dependences: Dependences, tree: LoopTree) -> tuple[Scop, LoopTree]:
         scop = dependences.scop

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.cp_sat import cp_sat
 
 Terms: TypeAlias = Mapping[int, int]
@@ -160,8 +161,8 @@ class _Limit:
     used: float = 0.0
 
 
-def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count: SolveCount | None = None,
-          in_all: float = math.inf) -> Outcome:
+def solve(program: IntegerProgram, *, deterministic_seconds: float = LIMITS.solver_seconds,
+          count: SolveCount | None = None, in_all: float = math.inf) -> Outcome:
     """Solve exactly: the lexicographic optimum of the tiers, or the proof that there is no solution.
 
     Parameters

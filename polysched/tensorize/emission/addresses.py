@@ -72,7 +72,7 @@ def first_iteration(plan: Plan, loop: NestLoop) -> str:
 
 def _start(loop: NestLoop) -> str:
     if not may_exceed(loop.blocks, 1):
-        return "0"
+        return str(loop.first)
     return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll}"
 
 

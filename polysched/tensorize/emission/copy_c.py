@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from polysched.target import Target
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
+from polysched.tensorize.emission.team import NEVER, SHARED, worth_from
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import is_general, least_of, may_exceed, same
 
@@ -25,14 +26,15 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, team
 
     Parameters
     ----------
-    team : the machine whose threads share a copy that is worth it; None where one thread copies.
+    team : the machine whose threads share a copy that is worth it; None where one thread copies.  All of them call
+        the function.
     value : C of what the buffer gets, of the C of an element of the array.
     """
     joined = _joined(copy)
     loops, unrolled = _order(joined)
     nest = _Nest(copy=joined, array=array, buffer=buffer, to_buffer=to_buffer, value=value)
-    if team is not None and loops and int(joined.elements) >= (least := _least_for_threads(joined, team)):
-        yield _on_threads(joined, loops, least)
+    if team is not None and worth_threads(copy, team) != NEVER:
+        yield _on_threads(joined, loops)
     depth = _depth_of_blocks(joined, loops)
     if not depth:
         yield from nest.inside([], loops, unrolled)
@@ -131,17 +133,17 @@ class _Nest:
             yield f"if ({' && '.join(guards)}) {text}" if guards else text
 
 
-def _least_for_threads(copy: CopyPlan, target: Target) -> int:
-    """Elements from which on threads share a copy."""
-    costs = target.costs
-    return target.team_iterations(costs.turned_element_cycles if is_turned(copy) else costs.copied_element_cycles)
+def worth_threads(copy: CopyPlan, target: Target) -> str:
+    """The condition under which a copy pays for a team."""
+    joined, costs = _joined(copy), target.costs
+    cycles = costs.turned_element_cycles if is_turned(joined) else costs.copied_element_cycles
+    return worth_from(joined.elements, target.team_iterations(cycles)) if _order(joined)[0] else NEVER
 
 
-def _on_threads(copy: CopyPlan, loops: Sequence[Axis], least: int) -> str:
+def _on_threads(copy: CopyPlan, loops: Sequence[Axis]) -> str:
     """The pragma that shares the outer loops among threads: two where both have all iterations and others are left."""
     deep = len(loops) > 2 and not any(copy.is_padded(a.coordinate) for a in loops[:2])
-    enough = f" if({copy.elements} >= {least})" if is_general(copy.elements) else ""
-    return "#pragma omp parallel for" + (" collapse(2)" if deep else "") + enough
+    return SHARED + (" collapse(2)" if deep else "") + " nowait"
 
 
 def is_turned(copy: CopyPlan) -> bool:

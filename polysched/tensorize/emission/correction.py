@@ -9,6 +9,7 @@ from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
+from polysched.tensorize.emission.team import SHARED, in_team, worth_from
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.software.zero_points import Correction, reduction_loops
@@ -25,25 +26,28 @@ def correction_arrays(match: Match) -> list[str]:
 
 
 def correction_c(match: Match, correction: Correction, name: str, *, parallel: bool) -> str:
-    """A function `NAME(result, arrays...)`; sums wrap as the program's do."""
+    """A function `NAME(result, sums..., arrays...)`; results wrap as the program's do.
+
+    Parameters
+    ----------
+    parallel : all threads of a team call it.
+    """
     fragment, dtype = match.fragment, match.fragment.update.dtype
     kind, target = _kind(match), fragment.statement.access(fragment.target).array
-    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *_parameters(match)]
-    lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
-    lines += [*sums_memory(match, correction, parallel=parallel).values(),
-              *_added_up(match, correction, parallel=parallel)]
+    sums = (f"const {kind} *restrict {x} __attribute__((unused))" for x in sum_names(correction))
+    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *sums, *_parameters(match)]
     terms = correction_terms(match, correction)
     element = element_c(match, match.result)
     written = _near_last(match, match.result, [n for n in _inner(match) if n not in reduction_loops(fragment)])
     body = f"{element} = ({C_NAMES[dtype.name]})(({kind}){element} + {' + '.join(terms)});"
     apart = not match.overlapping   # else several iterations add to one element
-    lines += ["#pragma omp parallel for"] if parallel and len(written) > 1 and apart else []
+    lines = [f"{SHARED} nowait"] if parallel and len(written) > 1 and apart else []
     lines += _nest(match, written, body, lanes="#pragma omp simd" if apart else "")
-    lines += [f"free({x});" for x in sum_names(correction)]
-    return _function(name, parameters, lines)
+    return _function(match, name, parameters, in_team(lines) if parallel else lines)
 
 
-def _function(name: str, parameters: Iterable[str], lines: Iterable[str]) -> str:
+def _function(match: Match, name: str, parameters: Iterable[str], body: Iterable[str]) -> str:
+    lines = [*(f"long {n} = {argument_name(n)};" for n in match.fragment.kept), *body]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
 
 
@@ -60,8 +64,11 @@ def _kind(match: Match) -> str:
 
 def _added_up(match: Match, correction: Correction, *, parallel: bool) -> list[str]:
     """Lines that fill the sums of all operands."""
-    return [line for label, value, _ in _summed(correction)
-            for line in _sums(match, label, value, parallel=parallel)]
+    found = []
+    for label, value, _ in _summed(correction):
+        lines = [*_sums(match, label, value, parallel=parallel)]
+        found += in_team(lines) if parallel else lines
+    return found
 
 
 def correction_terms(match: Match, correction: Correction, named: Callable[[str], str] = str) -> list[str]:
@@ -88,14 +95,24 @@ def is_constant(correction: Correction) -> bool:
 
 
 def sums_c(match: Match, correction: Correction, name: str, *, parallel: bool) -> str:
-    """A function `NAME(sums..., arrays...)` that adds up the operands, for code that starts from what they correct."""
+    """A function `NAME(sums..., arrays...)` that adds up the operands.
+
+    Parameters
+    ----------
+    parallel : all threads of a team call it.
+    """
     parameters = [*(f"{_kind(match)} *restrict {x}" for x in sum_names(correction)), *_parameters(match)]
-    return _function(name, parameters, _added_up(match, correction, parallel=parallel))
+    return _function(match, name, parameters, _added_up(match, correction, parallel=parallel))
 
 
 def sum_names(correction: Correction) -> list[str]:
     """The arrays of the sums, as C names them."""
     return [f"ps_{label}" for label, _, _ in _summed(correction)]
+
+
+def told_by(match: Match, correction: Correction) -> set[str]:
+    """The loops on which the sums depend that an element of the result gets."""
+    return {name for _, value, _ in _summed(correction) for name in _kept(match, value)}
 
 
 def sums_memory(match: Match, correction: Correction, *, parallel: bool) -> dict[str, str]:
@@ -113,6 +130,20 @@ def _summed(correction: Correction) -> Iterator[tuple[str, Expr, Expr]]:
         yield "left", correction.left, correction.right_offset
     if correction.left_offset is not None:
         yield "right", correction.right, correction.left_offset
+
+
+def worth_adding(match: Match, correction: Correction) -> list[str]:
+    """The conditions under which the sums of the operands pay for a team of threads."""
+    least = match.target.team_iterations(match.costs.copied_element_cycles)
+    counts = (match.fragment.iterations(tuple(_loops_of_sum(match, value))) for _, value, _ in _summed(correction))
+    return [worth_from(count, least) for count in counts]
+
+
+def worth_correcting(match: Match) -> str:
+    """The condition under which the pass of the result does."""
+    written = tuple(n for n in _inner(match) if n not in reduction_loops(match.fragment))
+    least = match.target.team_iterations(match.costs.copied_element_cycles)
+    return worth_from(match.fragment.iterations(written), least)
 
 
 def correction_cycles(match: Match) -> float:
@@ -162,7 +193,7 @@ def _sums(match: Match, label: str, value: Expr, *, parallel: bool) -> Iterator[
     """
     kept, loops, kind = _kept(match, value), _loops_of_sum(match, value), _kind(match)
     added = f"({kind}){value_c(match, value, match.fragment.update.dtype)}"
-    team = ["#pragma omp parallel for"] if parallel and kept else []
+    team = [f"{SHARED} nowait"] if parallel and kept else []
     if loops and loops[-1] in kept:
         yield from _strips(match, label, loops, kept, added, team)
         return

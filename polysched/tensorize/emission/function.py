@@ -15,7 +15,15 @@ from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import in_place_argument, operand_type
-from polysched.tensorize.emission.correction import correction_arrays, correction_c, sums_c, sums_memory
+from polysched.tensorize.emission.correction import (
+    correction_arrays,
+    correction_c,
+    sum_names,
+    sums_c,
+    sums_memory,
+    worth_adding,
+    worth_correcting,
+)
 from polysched.tensorize.emission.joined import Joined, corrected_in_blocks, joined_arguments
 from polysched.tensorize.emission.nest import (
     content_of,
@@ -24,10 +32,18 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
     size_arguments,
 )
-from polysched.tensorize.emission.nest_c import nest_c, read_places
-from polysched.tensorize.emission.packing import map_c, pack_c, result_arrays, unpack_c
+from polysched.tensorize.emission.nest_c import nest_c, read_places, worth_nest
+from polysched.tensorize.emission.packing import (
+    map_c,
+    pack_c,
+    result_arrays,
+    unpack_c,
+    worth_copying,
+    worth_mapping,
+)
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
+from polysched.tensorize.emission.team import NEVER, Step, region
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.software.sizes import is_general, same
 
@@ -56,7 +72,7 @@ class EmissionOptions(OneLine):
     Parameters
     ----------
     emulated : call the plain-C emulator in place of the instruction.
-    parallel : `omp parallel for` on the outermost spatial loop.
+    parallel : a team of threads shares copies and nest, in one region.
     unroll : register block, in iterations of the two unrolled loops; by the register budget when None.
     choice : of register block and tiling; the models' best when None.
     target : the machine whose caches decide the order of loops and the tiles; this one when None.
@@ -150,7 +166,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
 
 def _packed(plan: Plan, joined: Joined | None) -> list[Place]:
     """The operands with buffers; sums that a last statement uses have none."""
-    return [p for p in plan.places if p.packed and (joined is None or p.operand not in plan.match.written)]
+    return [p for p in read_places(plan, joined) if p.packed]
 
 
 def _in_blocks(options: EmissionOptions) -> bool:
@@ -159,13 +175,13 @@ def _in_blocks(options: EmissionOptions) -> bool:
 
 
 def _correction_c(match: Match, name: str, options: EmissionOptions) -> list[str]:
-    """The function that corrects the result, or that adds up what blocks start from."""
+    """The functions that add up operands, and that correct the result where blocks do not start from that."""
     correction = match.assignment.correction
     if correction is None:
         return []
-    if _in_blocks(options):
-        return [sums_c(match, correction, f"{name}_sums", parallel=options.parallel)]
-    return [correction_c(match, correction, f"{name}_correct", parallel=options.parallel and not match.overlapping)]
+    added = sums_c(match, correction, f"{name}_sums", parallel=options.parallel)
+    return [added, *([] if _in_blocks(options) else [
+        correction_c(match, correction, f"{name}_correct", parallel=options.parallel)])]
 
 
 def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
@@ -180,23 +196,37 @@ def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionO
                      for p in packed if p.operand in match.written]
 
 
-def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
-    """The calls that write results back."""
-    handed = {p.operand: ", ".join([*result_arrays(match, p.operand), f"packed_{p.operand}", *kept_arguments(match)])
-              for p in packed if p.operand in match.written}
-    return [f"    {name}_unpack_{operand}({words});" for operand, words in handed.items()]
+def _steps_of(plan: Plan, name: str, packed: Sequence[Place], options: EmissionOptions) -> list[Step]:
+    """What threads do one after the other: fill buffers and add up operands, run the nest, write back, correct."""
+    match, correction = plan.match, plan.match.assignment.correction
+    filled = [(line, worth) for p in packed for line, worth in _fillings(plan, name, p, options)]
+    if correction is not None:
+        handed = ", ".join([*sum_names(correction), *correction_arrays(match), *kept_arguments(match)])
+        filled += [(f"{name}_sums({handed});", worth) for worth in worth_adding(match, correction)[:1]]
+    stored = [p.operand for p in packed if p.operand in match.written]
+    words = {o: ", ".join([*result_arrays(match, o), f"packed_{o}", *kept_arguments(match)]) for o in stored}
+    steps = [Step(lines=tuple(line for line, _ in filled), worth=tuple(worth for _, worth in filled)),
+             Step(lines=(f"{name}_nest({', '.join(_handed(plan, packed, options))});",), worth=(worth_nest(plan),)),
+             Step(lines=tuple(f"{name}_unpack_{o}({words[o]});" for o in stored),
+                  worth=tuple(worth_copying(plan, o) for o in stored))]
+    if correction is not None and not _in_blocks(options):
+        handed = ", ".join([*_written_arrays(match, options.joined), *sum_names(correction),
+                            *correction_arrays(match), *kept_arguments(match)])
+        steps.append(Step(lines=(f"{name}_correct({handed});",), worth=(worth_correcting(match),)))
+    return steps
 
 
 def _written_arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     """The program's arrays that hold results, in the order of these."""
-    if joined is not None:
+    if joined is not None and joined.last is not None:
         return joined.written
     return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
 def _arrays(match: Match, joined: Joined | None) -> tuple[str, ...]:
     fragment = match.fragment
-    found = [*joined.arrays] if joined is not None else [fragment.statement.access(fragment.target).array]
+    found = [*joined.arrays] if joined is not None and joined.last is not None else [
+        fragment.statement.access(fragment.target).array, *(joined.arrays if joined is not None else ())]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
@@ -217,12 +247,13 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     if packed and size_arguments(match):
         lines += _made_anew_c(plan, name, packed)
     for p in packed:
-        lines += _packed_c(plan, name, p, options)
-    lines += [*_sums_made(match, name, options), f"    {name}_nest({', '.join(_handed(plan, packed, options))});",
-              *(f"    free({x});" for x in _sums_of(match, options)), *_stored_c(match, name, packed)]
-    if match.assignment.correction is not None and not _in_blocks(options):
-        lines.append(
-            f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
+        lines += _buffer_c(plan, name, p, options)
+    correction = match.assignment.correction
+    sums = {} if correction is None else sums_memory(match, correction, parallel=options.parallel)
+    steps = _steps_of(plan, name, packed, options)
+    if not options.parallel:
+        steps = [replace(step, worth=()) for step in steps]
+    lines += [f"    {line}" for line in [*sums.values(), *region(steps), *(f"free({x});" for x in sums)]]
     return "\n".join([*lines, "}", ""])
 
 
@@ -234,56 +265,47 @@ def _handed(plan: Plan, packed: Sequence[Place], options: EmissionOptions) -> li
     return [*arguments, *(text for p in packed for text in _steps(p)), *size_arguments(match)]
 
 
-def _sums_of(match: Match, options: EmissionOptions) -> dict[str, str]:
-    """The declarations of the sums that blocks start from, by their names."""
-    correction = match.assignment.correction
-    if correction is None or not _in_blocks(options):
-        return {}
-    return sums_memory(match, correction, parallel=options.parallel)
-
-
-def _sums_made(match: Match, name: str, options: EmissionOptions) -> list[str]:
-    """Their memory, and the call that fills it."""
-    made = _sums_of(match, options)
-    handed = ", ".join([*made, *correction_arrays(match), *kept_arguments(match)])
-    return [*(f"    {line}" for line in made.values()), *([f"    {name}_sums({handed});"] if made else [])]
-
-
-def _packed_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> list[str]:
-    """The address of an operand's buffer, which is filled where the operand is not read from the program's array."""
-    match, operand, kind = plan.match, place.operand, operand_type(plan, place.operand)
+def _buffer_c(plan: Plan, name: str, place: Place, options: EmissionOptions) -> list[str]:
+    """The address of an operand's buffer, which is made where the operand is not read from the program's array."""
+    operand, kind = place.operand, operand_type(plan, place.operand)
     buffer, flag = f"{name}_buffer_{operand}", in_place_argument(operand)
     if operand in options.keep:
         return [*([f"    const long {flag} = 0;"] if place.in_place is not None else []),
                 f"    {kind} *packed_{operand} = {name}_kept_{operand};"]
-    lines = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
-    filled = _filled_c(plan, name, place, options, by="pack")
+    lines = [] if size_arguments(plan.match) else [f"    static _Thread_local {kind} *{buffer};"]
     lines.append(f"    {kind} *packed_{operand} = 0;")
+    made = _made_c(plan, name, place, options, place.elements)
     if place.in_place is None:
-        return [*lines, *(f"    {line}" for line in filled)]
-    asked = " && ".join(place.in_place.conditions) or "1"
-    lines.append(f"    const long {flag} = {asked};")
+        return [*lines, *(f"    {line}" for line in made)]
+    lines.append(f"    const long {flag} = {' && '.join(place.in_place.conditions) or '1'};")
     if not place.in_place.copied:
-        return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in filled), "    }"]
-    whole = _filled_c(plan, name, place, options, by="map")
+        return [*lines, f"    if (!{flag}) {{", *(f"        {line}" for line in made), "    }"]
+    whole = _made_c(plan, name, place, options, place.in_place.copied)
     return [*lines, f"    if ({flag}) {{", *(f"        {line}" for line in whole), "    } else {",
-            *(f"        {line}" for line in filled), "    }"]
+            *(f"        {line}" for line in made), "    }"]
 
 
-def _filled_c(plan: Plan, name: str, place: Place, options: EmissionOptions, *, by: str) -> list[str]:
-    """Lines that make an operand's buffer where there is none, and fill it.
+def _made_c(plan: Plan, name: str, place: Place, options: EmissionOptions, elements: int) -> list[str]:
+    """Lines that make an operand's buffer where there is none."""
+    buffer = f"{name}_buffer_{place.operand}"
+    return [f"if (!{buffer}) {buffer} = {_memory_c(plan, place, options, elements)};",
+            f"packed_{place.operand} = {buffer};"]
 
-    Parameters
-    ----------
-    by : `pack`, or `map` for a copy of the whole array.
-    """
-    match, operand, buffer = plan.match, place.operand, f"{name}_buffer_{place.operand}"
-    elements = place.in_place.copied if by == "map" and place.in_place is not None else place.elements
-    lines = [f"if (!{buffer}) {buffer} = {_memory_c(plan, place, options, elements)};", f"packed_{operand} = {buffer};"]
-    if operand in match.written and (options.zero or match.starts_anew):
-        return lines
+
+def _fillings(plan: Plan, name: str, place: Place, options: EmissionOptions) -> Iterator[tuple[str, str]]:
+    """The calls that fill an operand's buffer, each with the condition under which it pays for a team."""
+    match, operand, flag = plan.match, place.operand, in_place_argument(place.operand)
+    if operand in options.keep or (operand in match.written and (options.zero or match.starts_anew)):
+        return
     sources = ", ".join([f"packed_{operand}", *operand_sources(match, operand), *kept_arguments(match)])
-    return [*lines, f"{name}_{by}_{operand}({sources});"]
+    packs, worth = f"{name}_pack_{operand}({sources});", worth_copying(plan, operand)
+    if place.in_place is None:
+        yield packs, worth
+        return
+    yield f"if (!{flag}) {packs}", worth if worth == NEVER else f"(!{flag} && {worth})"
+    if place.in_place.copied:
+        worth = worth_mapping(plan, operand)
+        yield f"if ({flag}) {name}_map_{operand}({sources});", worth if worth == NEVER else f"({flag} && {worth})"
 
 
 def _address(plan: Plan, place: Place) -> str:
@@ -344,9 +366,11 @@ def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]
         arrays = {a: C_NAMES[plan.match.fragment.scop.array(a).dtype.name] for a in sources}
         parameters = [*(f"const {t} *{a}" for a, t in arrays.items()), *kept_parameters(plan.match)]
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
+        filled = Step(lines=(f"{name}_pack_{operand}({', '.join(handed)});",),
+                      worth=(worth_copying(plan, operand),) if options.parallel else ())
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
                   f"    if (!{name}_kept_{operand})",
                   f"        {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
-                  f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
+                  *(f"    {line}" for line in region([filled])), "}", ""]
     return lines

@@ -13,8 +13,10 @@ from polysched.tensorize.description.semantics import Affine, Element
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.emission.team import NEVER, SHARED, worth_from
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.sizes import is_general
 
 OUTSIDE = "-(1L << 60)"
@@ -32,6 +34,20 @@ def parallel_elements(match: Match) -> int:
     return match.target.team_iterations(match.costs.table_element_cycles)
 
 
+def worth_gathering(plan: Plan, operand: str) -> str:
+    """The condition under which a copy by loops over the buffer pays for a team; none may where elements meet."""
+    match = plan.match
+    added = operand in match.written and match.adds_at_the_end
+    if added or is_shared(match.intrinsic, operand) or not any(uses(match, operand, loop) for loop in plan.loops):
+        return NEVER
+    return worth_from(plan.place(operand).elements, parallel_elements(match))
+
+
+def shared_loop(plan: Plan, operand: str) -> list[str]:
+    """The pragma that shares a loop over the buffer among threads; none where these are not worth it."""
+    return [SHARED] if plan.parallel and worth_gathering(plan, operand) != NEVER else []
+
+
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     """Loops over the buffer; `copy` sees `ps_at`, `ps_from_at` and `ps_inside`."""
     match, place = plan.match, plan.place(operand)
@@ -41,8 +57,7 @@ def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
     for g in groups:
         yield from _table(match, g, _tile(mine, g), steps)
-    if plan.parallel and mine and place.elements >= parallel_elements(match):
-        yield "#pragma omp parallel for"
+    yield from (f"{pragma} nowait" for pragma in shared_loop(plan, operand))
     depth, terms = 0, [str(first_element(match, held)), *moving_terms(match, held)]
 
     def line(text: str) -> str:

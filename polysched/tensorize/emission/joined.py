@@ -14,17 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched.scop.body import Assign, Load, walk
+from polysched.scop.body import Assign, Expr, IteratorRef, Load, walk
 from polysched.scop.scop import Statement
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import first_iteration, moves, operand_type
 from polysched.tensorize.emission.copy_plan import operand_subscripts
-from polysched.tensorize.emission.correction import correction_terms, is_constant, sum_names
+from polysched.tensorize.emission.correction import correction_terms, is_constant, sum_names, told_by
 from polysched.tensorize.emission.nest import NestLoop, size_arguments, tile_loop
 from polysched.tensorize.emission.packing import value_c
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emission.result_blocks import (
     ResultBlock,
+    block_of_results,
     buffer_distances,
     conditions_inside,
     conditions_of_tile,
@@ -38,6 +39,7 @@ from polysched.tensorize.software.sizes import may_exceed
 from polysched.tensorize.software.zero_points import Correction
 
 BLOCK = "ps_block"
+START = "ps_start"
 LANE = "ps_lane_"
 
 
@@ -74,7 +76,8 @@ class JoinedStatement:
 class Joined:
     """What begins and what ends the blocks; without a beginning sums start at zero.
 
-    The array of the sums is a temporary that no longer exists, or the one that the end writes.
+    With an end the array of the sums is a temporary that no longer exists, or the one that the end writes; without one
+    sums are stored where they lie.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ class Joined:
     """
 
     first: JoinedStatement | None = None
-    last: JoinedStatement
+    last: JoinedStatement | None = None
     correction: Correction | None = None
 
     @cached_property
@@ -93,7 +96,7 @@ class Joined:
     @cached_property
     def written(self) -> tuple[str, ...]:
         """The array that the end writes."""
-        return self.last.written
+        return self.last.written if self.last is not None else ()
 
     @property
     def begins(self) -> bool:
@@ -102,16 +105,13 @@ class Joined:
 
 
 def corrected_in_blocks(plan: Plan, joined: Joined | None, *, zero: bool, emulated: bool) -> Joined | None:
-    """What is joined to a nest, with the correction of its zero points where blocks may start from that.
-
-    Of a nest to which nothing is joined the sums lie in an array: correcting all of them there afterwards is faster.
-    """
+    """What is joined to a nest, with the correction of its zero points where blocks may start from that."""
     match, correction = plan.match, plan.match.assignment.correction
-    if joined is None or correction is None or not is_constant(correction):
+    starts = zero or (joined is not None and joined.first is not None)
+    if correction is None or not starts or emulated or not is_constant(correction):
         return joined
-    starts = (zero or joined.first is not None) and not emulated and _is_computed_once(plan)
-    whole = starts and can_be_joined(match, [*match.fragment.loops_of(match.result)])
-    return replace(joined, correction=correction) if whole else joined
+    whole = _is_computed_once(plan) and can_be_joined(match, [*match.fragment.loops_of(match.result)])
+    return replace(joined or Joined(), correction=correction) if whole else joined
 
 
 def _is_computed_once(plan: Plan) -> bool:
@@ -158,30 +158,68 @@ def begun_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
     number : of the plan among those of the nest.
     """
     output = plan.match.intrinsic.output.name
-    inside = " && ".join(conditions_inside(plan, plan.place(output))) or "1"
-    _, elements = buffer_distances(plan, output)
-    before = [f"{operand_type(plan, output)} {BLOCK}[{elements}] __attribute__((aligned(64)));",
-              f"const int ps_inside = {inside};"]
-    if joined.begins:
-        before.append(_call(plan, joined, f"first{_ending(number)}"))
-    return _block(plan, before=tuple(before))
+    inside = f"const int ps_inside = {' && '.join(conditions_inside(plan, plan.place(output))) or '1'};"
+    if not joined.begins:
+        return _block(plan, BLOCK, buffer_distances(plan, output)[0], before=(inside,))
+    apart, elements = _start_distances(plan, joined)
+    return _block(plan, START, apart, before=(
+        f"{operand_type(plan, output)} {START}[{elements}] __attribute__((aligned(64)));", inside,
+        _call(plan, joined, f"first{_ending(number)}", START)))
 
 
 def ended_block(plan: Plan, joined: Joined, number: int) -> ResultBlock:
-    """The block that registers are stored to, for the last statement."""
-    return _block(plan, after=(_call(plan, joined, f"last{_ending(number)}"),))
-
-
-def _block(plan: Plan, *, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> ResultBlock:
+    """The block that registers are stored to: that of the last statement, or the result's array."""
     output = plan.match.intrinsic.output.name
-    return ResultBlock(plan=plan, place=plan.place(output), at=BLOCK, before=before, after=after,
-                       steps={n: str(s) for n, s in buffer_distances(plan, output)[0].items()},
+    if joined.last is None:
+        return block_of_results(plan, output, number, reads="0")
+    apart, elements = buffer_distances(plan, output)
+    return _block(plan, BLOCK, apart, after=(_call(plan, joined, f"last{_ending(number)}", BLOCK),), before=(
+        f"{operand_type(plan, output)} {BLOCK}[{elements}] __attribute__((aligned(64)));",))
+
+
+def _block(plan: Plan, at: str, apart: Mapping[str, int], *, before: tuple[str, ...] = (),
+           after: tuple[str, ...] = ()) -> ResultBlock:
+    output = plan.match.intrinsic.output.name
+    return ResultBlock(plan=plan, place=plan.place(output), at=at, before=before, after=after,
+                       steps={n: str(s) for n, s in apart.items()},
                        row_stride=str(plan.match.intrinsic.row_bytes(output)))
 
 
-def _call(plan: Plan, joined: Joined, name: str) -> str:
+def _start_distances(plan: Plan, joined: Joined) -> tuple[dict[str, int], int]:
+    """Elements between registers in the buffer of first values, by the loops that tell these apart, and its size."""
+    output, loops = plan.match.intrinsic.output, _loops_of_start(plan.match, joined)
+    homes = {home.name for name in loops if (home := _home(plan, name)[0]) is not None}
+    found, size = {}, math.prod(int(extent) for extent in output.shape)
+    for loop in reversed(unrolled_loops(plan, output.name)):
+        if loop.name in homes:
+            found[loop.name] = size
+            size *= loop.unroll
+    return found, size
+
+
+def _loops_of_start(match: Match, joined: Joined) -> set[str]:
+    """The loops of the matched statement that the first values of sums depend on."""
+    found: set[str] = set() if joined.correction is None else told_by(match, joined.correction)
+    part = joined.first
+    if part is not None:
+        loops = dict(zip(part.statement.iterators, part.loops, strict=True))
+        found |= {loops[name] for name in _iterators_in(part.statement, part.assign.value) if name in loops}
+    return found
+
+
+def _iterators_in(statement: Statement, value: Expr) -> Iterator[str]:
+    """The iterators of a value, and of the subscripts of what it loads."""
+    for e in walk(value):
+        if isinstance(e, IteratorRef):
+            yield e.name
+        if isinstance(e, Load):
+            for subscript in statement.access(e.reference).subscripts:
+                yield from _iterators_in(statement, subscript)
+
+
+def _call(plan: Plan, joined: Joined, name: str, block: str) -> str:
     loops, moved = _loops(plan), moves(plan)
-    told = [BLOCK, *joined_arguments(plan.match, joined, inside=True), *(first_iteration(plan, x) for x in loops),
+    told = [block, *joined_arguments(plan.match, joined, inside=True), *(first_iteration(plan, x) for x in loops),
             *(moved[x.name] for x in loops if x.name in moved), *size_arguments(plan.match), "ps_inside"]
     return f"{{function}}_{name}({', '.join(told)});"
 
@@ -199,7 +237,8 @@ def joined_functions(plan: Plan, joined: Joined, name: str, number: int) -> Iter
     """The functions that fill a block, and that use it."""
     if joined.begins:
         yield from _function(plan, joined, joined.first, f"{name}_first{_ending(number)}")
-    yield from _function(plan, joined, joined.last, f"{name}_last{_ending(number)}")
+    if joined.last is not None:
+        yield from _function(plan, joined, joined.last, f"{name}_last{_ending(number)}")
 
 
 def _function(plan: Plan, joined: Joined, part: JoinedStatement | None, name: str) -> list[str]:
@@ -217,21 +256,31 @@ def _function(plan: Plan, joined: Joined, part: JoinedStatement | None, name: st
 
 def _elements(plan: Plan, joined: Joined, part: JoinedStatement | None, *, whole: bool) -> Iterator[str]:
     """The loops over the registers of a block and their elements."""
-    output, unrolled = plan.match.intrinsic.output, unrolled_loops(plan, plan.match.intrinsic.output.name)
-    apart, _ = buffer_distances(plan, output.name)
+    output, ends = plan.match.intrinsic.output, part is not None and part.ends
+    apart, _ = buffer_distances(plan, output.name) if ends else _start_distances(plan, joined)
+    unrolled = _told_apart(plan, apart)
     names = [loop.name for loop in unrolled]
-    terms = [BLOCK, *(f"ps_u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
-    ends = part is not None and part.ends
-    constant, kind = "const " if ends else "", operand_type(plan, output.name)
     tests = [] if whole else [*_tests(plan, names)]
     iterators = [*_iterators(plan, _variables(plan.match, joined, part), names)]
-    ahead = [f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};", *(line for _, line in tests),
+    ahead = [_tile(plan, unrolled, apart, constant="const " if ends else ""), *(line for _, line in tests),
              *(text for in_lanes, text in iterators if not in_lanes)]
     rows = [(f"ps_u_{loop.name}", loop.unroll) for loop in unrolled]
     lanes = [(f"{LANE}{at}", int(extent)) for at, extent in enumerate(output.shape)]
     inner = [*(text for in_lanes, text in iterators if in_lanes),
              _guarded(plan.match, joined, part, [test for test, _ in tests])]
     yield from nested(rows, [*ahead, *nested(lanes, inner, 0)], 2)
+
+
+def _told_apart(plan: Plan, apart: Mapping[str, int]) -> list[NestLoop]:
+    """The unrolled loops that tell registers of a buffer apart."""
+    return [loop for loop in unrolled_loops(plan, plan.match.intrinsic.output.name) if loop.name in apart]
+
+
+def _tile(plan: Plan, unrolled: Sequence[NestLoop], apart: Mapping[str, int], *, constant: str) -> str:
+    """The declaration of one register's elements in a block."""
+    terms = [BLOCK, *(f"ps_u_{loop.name} * {apart[loop.name]}" for loop in unrolled)]
+    kind = operand_type(plan, plan.match.intrinsic.output.name)
+    return f"{constant}{kind} *restrict ps_tile = {' + '.join(terms)};"
 
 
 def _variables(match: Match, joined: Joined, part: JoinedStatement | None) -> dict[str, str]:

@@ -24,6 +24,7 @@ class NestLoop:
     reduction : the result does not depend on it.
     unroll : 1, or the number of its iterations that are unrolled into registers.
     tile : 0, or after how many blocks a loop around the whole nest takes over, so that caches hold what is reused.
+    first : the iteration that it starts with, where it is the last part of a loop.
     """
 
     name: str
@@ -33,6 +34,7 @@ class NestLoop:
     reduction: bool = False
     unroll: int = 1
     tile: int = 0
+    first: int = 0
 
     @property
     def blocks(self) -> int:

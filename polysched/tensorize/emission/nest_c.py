@@ -33,6 +33,7 @@ from polysched.tensorize.emission.nest import NestLoop, loaded
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, block_cases
 from polysched.tensorize.emission.result_blocks import ResultBlock, block_of_results, ragged_helpers
+from polysched.tensorize.emission.team import ALWAYS, NEVER, in_team
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import fetched_ahead
@@ -53,9 +54,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
     zero : results start at zero; what memory holds does not count.
     joined : statements that begin and end each block of results.
     """
-    heads = [*_tile_heads(plan), *_spatial_heads(plan)]
-    shared = heads[:_first_shared(plan) + _shared_loops(plan)] if parallel and len(heads) > len(
-        [*_tile_heads(plan)]) else []
+    heads, shared = [*_tile_heads(plan), *_spatial_heads(plan)], _heads_of_team(plan) if parallel else []
     operands = [*(_parameter(plan, p) for p in read_places(plan, joined)),
                 *(joined_parameters(plan.match, joined) if joined is not None else ()),
                 *(f"long {argument} __attribute__((unused))" for argument in further_arguments(plan))]
@@ -65,23 +64,29 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool,
                                          joined=joined)
     else:
         functions, body = [], _alone(plan, rest, emulated=emulated, zero=zero, joined=joined)
+        body = in_team(body) if parallel else body
     ragged = [] if emulated else [*_helpers(plan, name, joined)]
     return "\n".join([*ragged, *functions, f"static void {name}_nest({', '.join(operands)})", "{", *body, "}",
                       ""]).replace("{function}", name)
 
 
+def _heads_of_team(plan: Plan) -> list[tuple[str, str]]:
+    """Variable and head of the loops down to the last one that threads share; none where there is none to share."""
+    tiles, spatial = [*_tile_heads(plan)], [*_spatial_heads(plan)]
+    return [*tiles, *spatial][:_first_shared(plan) + _shared_loops(plan)] if spatial else []
+
+
 def read_places(plan: Plan, joined: Joined | None) -> list[Place]:
     """The places of the operands whose addresses the nest gets."""
-    return [p for p in plan.places if joined is None or p.operand not in plan.match.written]
+    return [p for p in plan.places if joined is None or joined.last is None or p.operand not in plan.match.written]
 
 
 def _helpers(plan: Plan, name: str, joined: Joined | None) -> Iterator[str]:
     """The functions for blocks of results."""
-    if joined is None:
+    if joined is None or joined.last is None:
         yield from ragged_helpers(plan, name)
-        return
     for number, (_, case) in enumerate(block_cases(plan)):
-        yield from joined_functions(case, joined, name, number)
+        yield from joined_functions(case, joined, name, number) if joined is not None else ()
 
 
 def _first_shared(plan: Plan) -> int:
@@ -91,14 +96,28 @@ def _first_shared(plan: Plan) -> int:
 
 def _shared_loops(plan: Plan) -> int:
     """How many loops threads share, from that one on: more where the first ones have too few iterations for them."""
+    if plan.handed_out:
+        return _handed_out_loops(plan)
     cores, shares, loops = plan.match.target.cores, 1, 0
     least = LEAST_SHARES * cores if is_general(*(loop.count for loop in plan.loops)) else 1
     spatial = [x for x in plan.loops if not x.reduction and may_exceed(x.blocks, 1)]
-    for loop in spatial if not plan.handed_out else spatial[:1]:
+    for loop in spatial:
         shares, loops = shares * min(int(loop.tile or loop.blocks), int(loop.blocks)), loops + 1
         if shares >= least and -(-shares // cores) * cores <= UNEQUAL_SHARES * shares:
             return loops
     return max(1, loops)
+
+
+def _handed_out_loops(plan: Plan) -> int:
+    """How many loops over tiles make up what threads take one by one: all that leave enough to do in each."""
+    match, found = plan.match, 0
+    cycles = math.prod(int(loop.count) for loop in plan.loops) * match.intrinsic.cost.cycles
+    for loop in (x for x in plan.loops if may_exceed(x.tiles, 1)):
+        cycles /= int(loop.tiles)
+        if loop.reduction or (found and cycles < match.target.team_work_cycles):
+            break
+        found += 1
+    return found
 
 
 def _alone(plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool, joined: Joined | None) -> list[str]:
@@ -113,7 +132,7 @@ def _alone(plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool, join
 def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], heads: Sequence[str],
                    operands: Sequence[str], *, emulated: bool, zero: bool,
                    joined: Joined | None) -> tuple[list[str], list[str]]:
-    """The functions that every thread calls, and the parallel region that shares the loop among them.
+    """What threads run of the loop that they share, and the function that every thread calls.
 
     Parameters
     ----------
@@ -129,7 +148,6 @@ def _part_and_team(plan: Plan, name: str, shared: Sequence[tuple[str, str]], hea
                  f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
                  *part.closed(), "}", ""]
     writer = _Lines()
-    writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
     writer.put(*_if_any(configure and f"{name}_configure();"))
     collapsed = len(shared) - _first_shared(plan)
     for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
@@ -165,12 +183,14 @@ def _shares_memory(plan: Plan, place: Place) -> bool:
                                     for p in apart)
 
 
-def _if_long(plan: Plan) -> str:
-    """Where sizes are not known: a team of threads only for a nest that is long enough."""
+def worth_nest(plan: Plan) -> str:
+    """The condition under which the nest pays for a team; where sizes are known, whoever asks for one says so."""
+    if not _heads_of_team(plan):
+        return NEVER
     if not is_general(*(loop.count for loop in plan.loops)):
-        return ""
+        return ALWAYS
     executions = " * ".join(f"(double){loop.count}" for loop in plan.loops)
-    return f" if({executions} >= {plan.match.target.team_iterations(plan.match.intrinsic.cost.cycles)})"
+    return f"{executions} >= {plan.match.target.team_iterations(plan.match.intrinsic.cost.cycles)}"
 
 
 def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -18,8 +18,8 @@ from polysched.scop.plain_c import expression_in_c
 from polysched.target import Target
 from polysched.tensorize.description.emulator import expression_c
 from polysched.tensorize.description.semantics import C_NAMES, Element
-from polysched.tensorize.emission.copy_c import copy_loops
-from polysched.tensorize.emission.gather import digits, gather, operand_offset, parallel_elements, separable
+from polysched.tensorize.emission.copy_c import copy_loops, worth_threads
+from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable, shared_loop, worth_gathering
 from polysched.tensorize.emission.nest import (
     NestLoop,
     argument_name,
@@ -30,10 +30,11 @@ from polysched.tensorize.emission.nest import (
 )
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emission.table import table_copy
+from polysched.tensorize.emission.team import NEVER, SHARED, in_team, worth_from
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from polysched.tensorize.proofs.correspondence import is_shared
-from polysched.tensorize.software.sizes import argument_of, divides, is_general, same
+from polysched.tensorize.software.sizes import argument_of, divides, same
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 NEGATIVE_ZERO = {"float16": "0x8000", "bfloat16": "0x8000"}
@@ -70,7 +71,26 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
         body = [*_cleared(plan, operand), *gather(plan, operand, source, copy=copy_c)]
     else:
         body = [*_cleared(plan, operand), *_packed_by_element(plan, operand, once=once)]
-    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+    return _function(plan, name, parameters, body)
+
+
+def _function(plan: Plan, name: str, parameters: Sequence[str], body: Sequence[str]) -> str:
+    """A function that copies; where threads share the nest, all of them call it."""
+    lines = in_team(body) if plan.parallel else body
+    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def worth_copying(plan: Plan, operand: str) -> str:
+    """The condition under which the copy of an operand pays for a team of threads."""
+    copy = plan.place(operand).copy
+    return worth_gathering(plan, operand) if copy is None else worth_threads(copy, plan.match.target)
+
+
+def worth_mapping(plan: Plan, operand: str) -> str:
+    """The same for a function of every element of an array."""
+    there, match = plan.place(operand).in_place, plan.match
+    assert there is not None
+    return worth_from(there.copied, match.target.team_iterations(match.costs.copied_element_cycles))
 
 
 def map_c(plan: Plan, operand: str, name: str) -> str:
@@ -83,11 +103,10 @@ def map_c(plan: Plan, operand: str, name: str) -> str:
     array, count = match.fragment.statement.access(source.reference).array, place.in_place.copied
     parameters = [f"{C_NAMES[variable.dtype.name]} *restrict ps_to", f"const {_c(match, array)} *restrict {array}",
                   *kept_parameters(match)]
-    least = match.target.team_iterations(match.costs.copied_element_cycles)
-    body = [*([f"#pragma omp parallel for simd if({count} >= {least})"] if plan.parallel else []),
-            f"for (long ps_at = 0; ps_at < {count}; ps_at++)",
+    shared = [f"{SHARED} simd nowait"] if plan.parallel and worth_mapping(plan, operand) != NEVER else []
+    body = [*shared, f"for (long ps_at = 0; ps_at < {count}; ps_at++)",
             f"    ps_to[ps_at] = {value_c(match, held, variable.dtype, element=lambda _: f'{array}[ps_at]')};"]
-    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+    return _function(plan, name, parameters, body)
 
 
 def _team_of(plan: Plan) -> Target | None:
@@ -145,8 +164,7 @@ def unpack_c(plan: Plan, operand: str, name: str, *, zero: bool) -> str:
     buffer = "" if is_shared(match.intrinsic, operand) else "const "
     parameters = [*(f"{_c(match, a)} *restrict {a}" for a in arrays), f"{buffer}{c_type} *restrict ps_from",
                   *kept_parameters(match)]
-    head = f"static void {name}({', '.join(parameters)})"
-    return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
+    return _function(plan, name, parameters, body)
 
 
 def result_arrays(match: Match, operand: str) -> list[str]:
@@ -188,7 +206,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     def put(text: str) -> None:
         lines.append("    " * depth + text)
 
-    lines += _on_threads(plan, operand, mine)
+    lines += shared_loop(plan, operand)
     for loop in mine:
         put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
         depth += 1
@@ -215,16 +233,6 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
         depth -= 1
         put("}")
     return lines
-
-
-def _on_threads(plan: Plan, operand: str, loops: Sequence[NestLoop]) -> list[str]:
-    """The pragma that shares a loop over elements, where they are enough and none is written twice."""
-    elements, added = plan.place(operand).elements, operand in plan.match.written and plan.match.adds_at_the_end
-    if not loops or not plan.parallel or added or is_shared(plan.match.intrinsic, operand):
-        return []
-    if is_general(elements):
-        return [f"#pragma omp parallel for if({elements} >= {parallel_elements(plan.match)})"]
-    return ["#pragma omp parallel for"] if elements >= parallel_elements(plan.match) else []
 
 
 def _partial_groups(match: Match, operand: str) -> list[int]:

@@ -254,13 +254,13 @@ def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Plac
     """
     width = match.intrinsic.parsed.operand(operand).dtype.bytes
     steps = [int(direct.block_strides[loop.name]) * width for loop in loops
-             if loop.reduction and loop.name in direct.block_strides and int(loop.count) > 8]
+             if loop.reduction and loop.name in direct.block_strides and int(loop.count) >= LIMITS.least_far_steps]
     reuse = math.prod(int(loop.blocks) for loop in loops
                       if not loop.reduction and loop.name not in direct.block_strides)
     line = match.target.line_bytes
     far = match.intrinsic.operand(operand).mode is LoadMode.TILE and (
         int(direct.row_stride_bytes) >= LONG_ROW_LINES * line)
-    return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_LINES * line for step in steps))
+    return reuse >= LIMITS.least_far_reuse and (far or any(abs(step) >= LONG_STRIDE_LINES * line for step in steps))
 
 
 def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None, *, rows: bool = False) -> Place:

@@ -112,7 +112,8 @@ def block_cases(plan: Plan) -> tuple[tuple[str, Plan], ...]:
         rest = 0 if is_general(loop.count) else loop.count % loop.unroll   # then inputs are packed
         if loop.group < 0 and rest and any(plan.uses(p.operand, loop) for p in inputs):
             blocks = loop.count // loop.unroll
-            whole, last = replace(loop, count=loop.count - rest), replace(loop, count=rest, unroll=rest, tile=0)
+            whole = replace(loop, count=loop.count - rest)
+            last = replace(loop, count=rest, unroll=rest, tile=0, first=whole.count)
             moved = tuple(replace(p, base=p.base + blocks * p.block_strides[loop.name])
                           if plan.uses(p.operand, loop) else p for p in plan.places)
             inside = f"{loop.name} < {blocks}"
@@ -141,6 +142,10 @@ def general_plan(plan: Plan, match: Match, *, emulated: bool) -> Plan:
     all_of_them = {loop.name: loop for loop in nest_loops(match)}
     loops = [replace(loop, count=all_of_them.pop(loop.name).count) for loop in plan.loops]
     loops += all_of_them.values()   # of one iteration at the sample sizes
+    if match.ordered:   # sums in the program's order
+        order = [loop.name for loop in nest_loops(match)]
+        summed = sorted((x for x in loops if x.reduction), key=lambda loop: order.index(loop.name))
+        loops = [*(x for x in loops if not x.reduction), *summed]
     places = tuple(place_of(match, p.operand, loops, emulated=emulated) for p in plan.places)
     return replace(plan, match=match, loops=tuple(loops), places=places)
 

@@ -198,7 +198,8 @@ def conditions_of_tile(plan: Plan, place: Place, unrolled: Sequence[str]) -> Ite
     """Conditions under which a tile of the block exists, and was not stored by the block before."""
     moved = moves(plan)
     yield from (f"{tile_iteration(loop, unrolled)} < {loop.count}" for loop in partial_loops(plan, place))
-    yield from (f"ps_u_{loop.name} >= {moved[loop.name]}" for loop in _known_loops(plan, place) if loop.name in moved)
+    yield from (f"ps_u_{loop.name} >= {moved[loop.name]}" for loop in _known_loops(plan, place)
+                if loop.name in moved and loop.name in unrolled)
 
 
 def counts_of_tile(plan: Plan, place: Place, unrolled: Sequence[str]) -> Iterator[str]:

@@ -1,12 +1,16 @@
 """NVIDIA tensor cores: WMMA 16x16x16 (16x16x8 for tf32) and MMA 16x8x16 (16x8x8), one instruction per warp.
 
-The C is CUDA device code for clang, which has WMMA as builtins and needs no CUDA toolkit.  The fragments of MMA are
+The C is CUDA device code with PTX inside, which clang compiles without a CUDA toolkit.  The fragments of MMA are
 documented (PTX ISA, 9.7.14.5): with g = lane / 4 and t = lane % 4, a lane holds rows g and g + 8 and the columns from
-t times what fills 32 bits.
+t times what fills 32 bits.  Those of WMMA are not: its loads and stores alone know them (9.7.14.4).
 
 The order and rounding of the inner additions are not documented (PTX ISA, mma: "accumulation order is unspecified");
 the text adds in increasing k with one rounding each, and a match reports the reassociation like any other.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
@@ -19,15 +23,91 @@ _VALUE = {"f16": "f16_to_f32({})", "bf16": "bf16_to_f32({})", "float": "f32_to_t
 _BYTES = {"": 2, "_bf16": 2, "_tf32": 4, "_s8": 1, "_u8": 1}
 _PTX = {"": "f32.f16.f16.f32", "_bf16": "f32.bf16.bf16.f32", "_tf32": "f32.tf32.tf32.f32",
         "_s8": "s32.s8.s8.s32", "_u8": "s32.u8.u8.s32"}
-# per kind: prefix and suffix of the loads of A and B with their registers; load and store of C; the product
-_WMMA = {"": ("__hmma_m16n16k16_ld_{x}", 8, "__hmma_m16n16k16_{ls}_c_f32", "__hmma_m16n16k16_mma_f32f32"),
-         "_bf16": ("__mma_bf16_m16n16k16_ld_{x}", 4, "__hmma_m16n16k16_{ls}_c_f32", "__mma_bf16_m16n16k16_mma_f32"),
-         "_tf32": ("__mma_tf32_m16n16k8_ld_{x}", 4, "", "__mma_tf32_m16n16k8_mma_f32"),
-         "_s8": ("__imma_m16n16k16_ld_{x}_s8", 2, "", "__imma_m16n16k16_mma_s8"),
-         "_u8": ("__imma_m16n16k16_ld_{x}_u8", 2, "", "__imma_m16n16k16_mma_u8")}
-_RESULT = {"_tf32": ("__mma_tf32_m16n16k8_ld_c", "__mma_m16n16k8_st_c_f32"),
-           "_s8": ("__imma_m16n16k16_ld_c", "__imma_m16n16k16_st_c_i32")}
-_RESULT["_u8"] = _RESULT["_s8"]
+
+ROW, COLUMN = "row", "col"
+"""Whether the rows or the columns of a matrix are consecutive in memory."""
+WMMA_RESULTS = 8
+"""Registers of a lane for 16 x 16 results."""
+WMMA_ALIGNMENT = 32
+"""Bytes of the largest fragment of a lane; rows in memory begin at a multiple of a fragment's size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wmma:
+    """A shape and its types.
+
+    Parameters
+    ----------
+    sums : what a product sums over; it has 16 rows and 16 columns.
+    operands, results : types as PTX spells them.
+    operand_bytes : of an element of an operand.
+    registers : of a lane for an operand.
+    """
+
+    sums: int
+    operands: str
+    results: str
+    operand_bytes: int
+    registers: int
+
+    @property
+    def _shape(self) -> str:
+        return f"m16n16k{self.sums}"
+
+    @property
+    def _constraint(self) -> str:
+        """Of a result, in inline assembly."""
+        return "f" if self.results == "f32" else "r"
+
+    @property
+    def operation(self) -> str:
+        """What the names of types are in the product: of half precision only those of the sums."""
+        return f"{self.results}.{self.results}" if self.operands == "f16" else (
+            f"{self.results}.{self.operands}.{self.operands}.{self.results}")
+
+    def load(self, matrix: str, fragment: str, pointer: str, stride: str, layout: str = ROW) -> str:
+        """C that fills the array `fragment` of a matrix `a`, `b` or `c` from memory.
+
+        Parameters
+        ----------
+        stride : C of the elements from one row, or column, to the next.
+        """
+        count, kind, of = (WMMA_RESULTS, self.results, self._constraint) if matrix == "c" else (
+            self.registers, self.operands, "r")
+        outputs = ", ".join(f'"={of}"({fragment}[{i}])' for i in range(count))
+        return (f'asm volatile("wmma.load.{matrix}.sync.aligned.{layout}.{self._shape}.{kind} {{{_listed(0, count)}}}, '
+                f'[%{count}], %{count + 1};" : {outputs} : "l"({pointer}), "r"((int)({stride})) : "memory");')
+
+    def store(self, fragment: str, pointer: str, stride: str) -> str:
+        """C that writes a fragment of results to memory, row by row."""
+        inputs = ", ".join(f'"{self._constraint}"({fragment}[{i}])' for i in range(WMMA_RESULTS))
+        return (f'asm volatile("wmma.store.d.sync.aligned.row.{self._shape}.{self.results} [%0], '
+                f'{{{_listed(1, WMMA_RESULTS)}}}, %{WMMA_RESULTS + 1};" : : "l"({pointer}), {inputs}, '
+                f'"r"((int)({stride})) : "memory");')
+
+    def product(self, sums: str, left: str, right: str, right_layout: str = ROW) -> str:
+        """C that adds the product of two fragments to one of results."""
+        count = self.registers
+        results, first, second = (_listed(at, own) for at, own in (
+            (0, WMMA_RESULTS), (WMMA_RESULTS, count), (WMMA_RESULTS + count, count)))
+        outputs = ", ".join(f'"+{self._constraint}"({sums}[{i}])' for i in range(WMMA_RESULTS))
+        inputs = ", ".join(f'"r"({own}[{i}])' for own in (left, right) for i in range(count))
+        return (f'asm volatile("wmma.mma.sync.aligned.row.{right_layout}.{self._shape}.{self.operation} {{{results}}}, '
+                f'{{{first}}}, {{{second}}}, {{{results}}};" : {outputs} : {inputs});')
+
+
+def _listed(first: int, count: int) -> str:
+    """Numbers of operands of inline assembly, with commas."""
+    return ", ".join(f"%{first + i}" for i in range(count))
+
+
+WMMA_BY_NAME = {
+    "mma_16x16x16": Wmma(sums=16, operands="f16", results="f32", operand_bytes=2, registers=8),
+    "mma_16x16x16_bf16": Wmma(sums=16, operands="bf16", results="f32", operand_bytes=2, registers=4),
+    "mma_16x16x8_tf32": Wmma(sums=8, operands="tf32", results="f32", operand_bytes=4, registers=4),
+    "mma_16x16x16_s8": Wmma(sums=16, operands="s8", results="s32", operand_bytes=1, registers=2),
+    "mma_16x16x16_u8": Wmma(sums=16, operands="u8", results="s32", operand_bytes=1, registers=2)}
+"""By the name of the instruction."""
 
 
 def _fragment(element: str, count: int, load: str, store: str = "") -> Register:
@@ -36,22 +116,20 @@ def _fragment(element: str, count: int, load: str, store: str = "") -> Register:
 
 
 def _operands(result: Register, left: Register, right: Register) -> tuple[Operand, ...]:
-    return tuple(Operand(name=n, register=r, mode=LoadMode.TILE, alignment_bytes=32,
-                         stride="leading dimension a multiple of 16 bytes")
+    return tuple(Operand(name=n, register=r, mode=LoadMode.TILE, alignment_bytes=WMMA_ALIGNMENT,
+                         stride=f"leading dimension a multiple of {WMMA_ALIGNMENT} bytes")
                  for n, r in zip("CAB", (result, left, right), strict=True))
 
 
-def _wmma(kind: str) -> tuple[tuple[Operand, ...], str]:
+def _wmma(name: str) -> tuple[tuple[Operand, ...], str]:
     """Fragments of WMMA: which lane holds what is up to the hardware."""
-    load, count, result, product = _WMMA[kind]
-    floats = _TYPES[kind][1] == "float"
-    get, put = _RESULT.get(kind, (result.format(ls="ld"), result.format(ls="st")))
-    whole, element = ("float", "float") if floats else ("int", "int")
-    inputs = [_fragment("int", count, f"{load.format(x=x)}({{register}}.v, (const int *)({{pointer}}), "
-                        f"({{stride}}) / {_BYTES[kind]}, 0);") for x in "ab"]
-    kept = _fragment(element, 8, f"{get}({{register}}.v, (const {whole} *)({{pointer}}), ({{stride}}) / 4, 0);",
-                     f"{put}(({whole} *)({{pointer}}), {{register}}.v, ({{stride}}) / 4, 0);")
-    return _operands(kept, *inputs), f"{product}({{C}}.v, {{A}}.v, {{B}}.v, {{C}}.v, 0, 0);"
+    own = WMMA_BY_NAME[name]
+    element, held = "float" if own.results == "f32" else "int", "{register}.v"
+    rows = f"({{stride}}) / {own.operand_bytes}"
+    inputs = [_fragment("int", own.registers, own.load(x, held, "{pointer}", rows)) for x in "ab"]
+    kept = _fragment(element, WMMA_RESULTS, own.load("c", held, "{pointer}", "({stride}) / 4"),
+                     own.store(held, "{pointer}", "({stride}) / 4"))
+    return _operands(kept, *inputs), own.product("{C}.v", "{A}.v", "{B}.v")
 
 
 def _mma(k: int, kind: str) -> tuple[tuple[Operand, ...], str]:
@@ -87,7 +165,7 @@ def _unit(m: int, n: int, k: int, kind: str) -> Intrinsic:
     name = f"mma_{m}x{n}x{k}{kind}"
     a, b = (_VALUE.get(element, "{}").format(x) for x in ("A[i][k]", "B[k][j]"))
     update = f"C[i][j] = fma_f32({a}, {b}, C[i][j]);" if accumulator == "float" else f"C[i][j] += {a} * {b};"
-    operands, template = _wmma(kind) if n == 16 else _mma(k, kind)
+    operands, template = _wmma(name) if n == 16 else _mma(k, kind)
     return Intrinsic(
         name=name, isa=ISA, operands=operands, template=template,
         section="9.7.14, Warp Level Matrix Instructions",
@@ -114,7 +192,10 @@ MMA_16X8X16_U8 = _unit(16, 8, 16, "_u8")
 
 BY_KIND = {"int8": (MMA_16X8X16_S8, MMA_16X8X16_U8), "float16": (MMA_16X8X16,), "bfloat16": (MMA_16X8X16_BF16,),
            "tf32": (MMA_16X8X8_TF32,)}
-"""Those whose fragments are documented, by the type of their operands."""
+"""MMA by the type of the operands: the fragments are documented."""
+WMMA_BY_KIND = {"int8": (MMA_16X16X16_S8, MMA_16X16X16_U8), "float16": (MMA_16X16X16,),
+                "bfloat16": (MMA_16X16X16_BF16,), "tf32": (MMA_16X16X8_TF32,)}
+"""WMMA by the type of the operands."""
 
 ALL = (MMA_16X16X16, MMA_16X16X16_BF16, MMA_16X16X8_TF32, MMA_16X16X16_S8, MMA_16X16X16_U8,
        MMA_16X8X16, MMA_16X8X16_BF16, MMA_16X8X8_TF32, MMA_16X8X16_S8, MMA_16X8X16_U8)

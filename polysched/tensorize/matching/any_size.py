@@ -24,10 +24,12 @@ from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
-from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.matching.parametric_proofs import at_all_sizes, changed_order, several_elements
+from polysched.tensorize.proofs.body_proofs import fits
+from polysched.tensorize.proofs.contents import parts_of
 from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.proofs.isl_check import IslCheck
-from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
+from polysched.tensorize.software.fragment import Fragment, SoftwareLoop, are_one
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
 
@@ -121,7 +123,9 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     temporaries = _temporaries(scop, extents, conditions)
     tables = _tables(match, extents)
     _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
+    _prove_values(match, loops, conditions)
     _prove_order(match, dependences, context, unknown)
+    _prove_places(match, dependences, loops, domain, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
@@ -166,15 +170,9 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
     for found, why in (
             (bool(fragment.kept), "loops stay around the instruction"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
-            (match.adds_at_the_end, "lanes hold partial sums"),
-            (match.ordered and not fragment.loops_of(match.result) >= {p.name for p in fragment.loops if p.extent > 1},
-             "sums keep their order"),
+            (match.overlapping, "several lanes add to one element of the result"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
-            (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
-             "several instances of the instruction access one element of an operand"),
-            (_reads_results_elsewhere(fragment), "the result's array is read elsewhere"),
-            (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
-             "operands are computed of iterators or sizes")):
+            (_reads_results_elsewhere(fragment), "the result's array is read elsewhere")):
         if found:
             raise NotGeneralError(why)
 
@@ -182,8 +180,8 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
 def _reads_results_elsewhere(fragment: Fragment) -> bool:
     """Whether the statement reads other elements of the arrays that it writes."""
     results = [fragment.statement.access(r.target) for r in fragment.results]
-    return any(a.array in {r.array for r in results} and not any(
-        a.array == r.array and a.relation.is_equal(r.relation) for r in results) for a in fragment.statement.reads)
+    return any(a.array in {r.array for r in results} and not any(are_one(a, r) for r in results)
+               for a in fragment.statement.reads)
 
 
 def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> isl.Set:
@@ -381,6 +379,34 @@ def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unkno
             continue   # updates of one sum, whose order does not matter
         if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
             raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
+
+
+def _prove_values(match: Match, loops: Sequence[SoftwareLoop], conditions: Conditions) -> None:
+    """What operands are computed of iterators and sizes has their types; iterators may have to stay within a range."""
+    fragment = match.fragment
+    for operand, e in ((o, part) for o, held in match.assignment.operands for part in parts_of(held)):
+        counted = {x.name for x in walk(e) if isinstance(x, IteratorRef | ParameterRef)}
+        limited = bool(match.intrinsic.contraction.limits)
+        if not counted or (not limited and fits(e, match.intrinsic.parsed.operand(operand).dtype, {})):
+            continue
+        if limited or any(isinstance(x, ParameterRef) for x in walk(e)):
+            raise NotGeneralError(f"the values of operand {operand} depend on the sizes")
+        for loop in (x for x in loops if x.name in counted):
+            low, high = fragment.ranges[loop.name]
+            conditions.require(f"{loop.lower} >= {low} && {loop.lower + loop.extent - 1} <= {high}")
+
+
+def _prove_places(match: Match, dependences: Dependences, loops: tuple[SoftwareLoop, ...], domain: isl.Set,
+                  context: isl.Set, unknown: Sequence[str]) -> None:
+    """Elements that instances share are one element at every size, and sums that keep their order keep it."""
+    fragment, sizes = match.fragment, match.fragment.sizes
+    relations = {a.reference: over(a.relation, sizes, unknown).intersect_domain(domain)
+                 for a in fragment.statement.accesses}
+    there = at_all_sizes(fragment, loops, domain, relations)
+    own = [over(p.relation, sizes, unknown).intersect_params(context) for p in dependences.pairs
+           if p.source == p.sink == fragment.statement.name]
+    if why := several_elements(match, there) or changed_order(match, there, own):
+        raise NotGeneralError(why)
 
 
 def _prove_cleared(fragment: Fragment, name: str, domain: isl.Set, context: isl.Set, unknown: Sequence[str]) -> None:

@@ -453,9 +453,15 @@ def same_element(statement: Statement, access: Access) -> frozenset[str]:
 
 
 def are_one(left: Access, right: Access) -> bool:
-    """Whether two accesses are of the same element in each iteration; of subscripts that data chooses nobody knows."""
-    return (left.exact and right.exact and left.array == right.array
-            and bool(left.relation.is_equal(right.relation)))
+    """Whether two accesses are of the same element in each iteration; of subscripts that data chooses nobody knows.
+
+    Bounds of the sizes that one relation has and the other has not say nothing about elements.
+    """
+    if not (left.exact and right.exact and left.array == right.array):
+        return False
+    sizes = left.relation.params().intersect(right.relation.params())
+    return bool(left.relation.intersect_params(sizes).is_equal(right.relation.intersect_params(sizes))) \
+        and not sizes.is_empty()
 
 
 def one_name_per_element(value: Expr, statement: Statement, *targets: Access) -> Expr:

@@ -3,7 +3,7 @@
 Where iterations of a loop read what earlier iterations of the same row left in a temporary, a tile around a part of the
 row would have to leave that part in memory until the tile with the rest: the temporary then stays as large as all
 iterations together, and is written to memory and read again.  With the row inside one tile it is contracted to the row
-(`emit_c.nests.contraction`).
+(`emit_c.nests.array_contraction`).
 """
 
 from __future__ import annotations

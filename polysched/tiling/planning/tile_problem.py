@@ -187,7 +187,7 @@ def _orders(nest: Nest, parallel: tuple[int, ...], twins: tuple[int, ...]) -> tu
     Of those that differ by exchanged twins only the first.
     """
     loops = tuple(range(nest.depth))
-    if nest.depth <= 4:
+    if nest.depth <= LIMITS.permuted_loops:
         every = tuple(permutations(loops))
     else:
         every = tuple((*(k for k in loops if k != last), last) for last in reversed(loops))

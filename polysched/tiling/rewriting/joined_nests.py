@@ -8,7 +8,7 @@ Rewrite:  for i, j: C[i][j] = 0;   for it, jt, kt: for i, j, k in the tile: C[i]
 A nest joins where its statements have fewer loops than the sum, where it stands right before or behind it, and where
 every dependence between the two stays inside one tile because some of its loops counts what the tile loop counts.
 The tile of sums then stays in a cache from its start values to its last use, and a temporary array for the sums need
-not be larger than a tile (`emit_c.nests.contraction`).  The exact legality of the joined tree decides.
+not be larger than a tile (`emit_c.nests.array_contraction`).  The exact legality of the joined tree decides.
 
 Source: the fusion of a consumer at a tile level is that of S. Verdoolaege et al., "Polyhedral Parallel Code
 Generation for CUDA", ACM TACO 9(4), 2013, and of J. Zhao and P. Di, "Optimizing the Memory Hierarchy by Compositing

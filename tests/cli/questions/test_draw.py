@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from polysched.cli.questions.draw import FEWER_FORMS, FORMS
+from polysched.cli.questions.draw import FEWER_FORMS, FORMS, WITH_TILES
 from polysched.distribute import MessagePicture
 from polysched.notebook.explorer_page import ExplorerPage
 from polysched.scop.picture import Picture
@@ -57,7 +57,8 @@ def test_tiles_go_to_standard_output_as_svg(folder):
     ("lines", "heat.c", "a.html", "data-element"), ("order", "heat.c", "a.svg", "<svg"),
     ("dependences", "heat.c", "a.html", "data-from"), ("tree", "heat.c", "a.svg", "<svg")])
 def test_views_and_forms(folder, view, program, name, holds):
-    done = polysched("draw", program, "--view", view, "--tile", "3", "-o", name, folder=folder)
+    tiles = ("--tile", "3") if view in WITH_TILES else ()
+    done = polysched("draw", program, "--view", view, *tiles, "-o", name, folder=folder)
     assert done.returncode == 0, done.stderr
     assert holds in (folder / name).read_text()
 
@@ -83,7 +84,18 @@ def test_views_and_forms(folder, view, program, name, holds):
     *((("heat.c", "--view", "messages", "--distribute", "i", *words.split()), f"--view messages has no {told}")
       for words, told in (("--tile 3", "--tile"), ("--tile 0:3", "BAND:VALUE"), ("--scheduler isl", "--scheduler"),
                           ("--threads 2", "--threads"), ("--assume n=9", "--assume"), ("--target mpi", "--target"),
-                          ("--no-collapse", "--no-collapse"))),
+                          ("--no-expand", "--no-expand"))),
+    *((("heat.c", "--view", view, *words.split()), f"--view {view} has no {told}")
+      for view, words, told in (
+          ("dependences", "--tile 3", "--tile"), ("explorer", "--tile 3", "--tile"),
+          ("explorer", "--tile 0:3", "BAND:VALUE"), ("explorer", "--no-parallel", "--no-parallel"),
+          ("explorer", "--no-split-tiles", "--split-tiles"), ("tiles", "--pack none", "--pack"),
+          ("order", "--vector-bits 0", "--vector-bits"), ("lines", "--register-block 4x8", "--register-block"),
+          ("explorer", "--assume n=9", "--assume"), ("dependences", "--scheduler isl", "--scheduler"),
+          ("dependences", "--concurrent-start 1", "--concurrent-start"), ("dependences", "--iss", "--iss"))),
+    (("heat.c", "--assume", "m=9"), "no parameter m"),
+    (("heat.c", "--scheduler", "original", "--fusion", "max"), "--fusion does nothing with --scheduler original"),
+    (("heat.c", "--tile", "off", "--split-tiles"), "--split-tiles does nothing with --tile off"),
     (("heat.c", "--view", "tree", "--threads", "2"), "--view tree has no --threads"),
     (("heat.c", "--threads", "0"), "0 threads cannot run tiles"),
     (("heat.c", "--scheduler", "original", "--tile", "off", "--colour", "step"), "no tiles to colour"),
@@ -117,3 +129,13 @@ def test_views_have_the_forms_that_are_named():
                        ("tiles", Picture), ("solid", Solid)):
         endings = tuple(ending for ending, form in FORMS.items() if hasattr(kind, form))
         assert endings == FEWER_FORMS.get(view, tuple(FORMS))
+
+
+def test_copies_of_temporaries_are_those_of_the_picture(folder):
+    (folder / "copied.c").write_text(
+        "void copied(int n, double a[n], double b[n]) {\n  double x;\n#pragma scop\n  for (int i = 0; i < n; i++) {\n"
+        "    x = 2 * a[i];\n    b[i] = x * x;\n  }\n#pragma endscop\n}\n")
+    drawn = [polysched("draw", "copied.c", "--view", "dependences", *words, folder=folder).stdout
+             for words in ((), ("--no-expand",))]
+    assert drawn[0].startswith("<svg")
+    assert drawn[0] != drawn[1]

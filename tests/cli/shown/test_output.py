@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polysched.cli.shown.output import prepared, refuse_same_file
-from polysched.errors import OutputError
+from polysched.errors import OutputError, UsageError
 
 
 def test_nothing_changes_before_the_text_is_complete(tmp_path: Path) -> None:
@@ -63,3 +63,13 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
         refuse_same_file(str(tmp_path / "a"), str(tmp_path / "b"))
     refuse_same_file(str(tmp_path / "a"), "-")
     refuse_same_file(str(tmp_path / "a"), None)
+
+
+def test_the_standard_output_has_one_text() -> None:
+    with prepared("-"):
+        with pytest.raises(UsageError, match="two texts cannot both go to the standard output"), prepared("-"):
+            raise AssertionError("never reached")
+        with prepared(None):
+            pass
+    with prepared("-") as output:
+        assert output is not None

@@ -61,6 +61,25 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     assert not refused("--target", "mpi", "--distribute", "i", "--ranks", "1,2", command="run")
 
 
+@pytest.mark.parametrize(("command", "words", "said"), [
+    ("schedule", "--scheduler isl --iss", "--iss does nothing with --scheduler isl"),
+    ("schedule", "--strategy s.json --scheduler isl", "--scheduler does nothing with --strategy"),
+    ("tile", "--scheduler original --fusion max", "--fusion does nothing with --scheduler original"),
+    ("tile", "--no-parallel --split-tiles", "--split-tiles does nothing with --no-parallel"),
+    ("tile", "--allow none", "--allow belongs to --intrinsic"),
+    ("tile", "--intrinsic auto --measure-plans", "no option --measure-plans"),
+    ("tile", "--verify-instructions always", "no option --verify-instructions"),
+    ("explain", "--vector-bits 0 --register-block 4x16", "--register-block does nothing with --vector-bits 0"),
+    ("explain", "--target cuda --machine m.json", "--machine does nothing with --target opencl or cuda"),
+    ("passes", "--intrinsic none --allow none", "--allow does nothing with --intrinsic none")])
+def test_other_commands_refuse_what_does_nothing_there(tmp_path: Path, command: str, words: str, said: str) -> None:
+    (tmp_path / "product.c").write_text(PRODUCT)
+    done = polysched(command, "product.c", *words.split(), folder=tmp_path)
+    assert said in done.stderr
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 2
+
+
 def test_the_refusal_is_two_lines(tmp_path: Path) -> None:
     (tmp_path / "product.c").write_text(PRODUCT)
     done = polysched("c2c", "product.c", "--no-parallel", "--parallel-degrees", "2", folder=tmp_path)

@@ -7,8 +7,8 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 

@@ -11,18 +11,15 @@ from polysched.emit_gpu.nvrtc import library, resources
 from polysched.emit_gpu.tensor_cores.text import function_text
 from polysched.errors import UnsupportedScopError
 from polysched.gpu import GpuMapping, GpuOptions, map_to_device
-from polysched.measure.measurement import Measurement
-from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
-from polysched.pipeline.files import compiler_flags, transform_file
+from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.tensorize import find_intrinsic
 from tests.emit_gpu.emitted import largest_difference, verified
+from tests.emit_gpu.tensor_cores.compared import SIZES, compared, relative
 from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL
 from tests.tiers import and_campaign
-
-SIZES = {"n": 37, "m": 71, "q": 101}
 
 
 @pytest.fixture(autouse=True)
@@ -67,23 +64,6 @@ def test_sizes_around_those_of_a_block(n: int, m: int, q: int, tmp_path: Path) -
 def test_half_precision_is_summed_in_another_order(tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text(HALVES)
     assert largest_difference(verified(tmp_path / "f.c", SIZES, asked("float16"))) < 1e-3
-
-
-def compared(path: Path, options: PipelineOptions, *mutation: str) -> Measurement:
-    """The program beside the original, with another text in a place."""
-    made = transform_file(path, options)
-    text = made.text
-    if mutation:
-        assert mutation[0] in text
-        text = text.replace(*mutation)
-    subject = Subject(scops=tuple(r.scop for r in made.regions), transformed_text=text)
-    flags = ("-O2", *compiler_flags(made.regions))
-    return compare_and_time(subject, SIZES, options=MeasureOptions(flags=flags, pairs=0, warmups=0))
-
-
-def relative(measured: Measurement) -> float:
-    assert measured.verification is not None
-    return max(array.largest_relative for array in measured.verification.arrays)
 
 
 def test_tf32_loses_bits(tmp_path: Path) -> None:

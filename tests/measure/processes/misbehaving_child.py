@@ -14,6 +14,16 @@ def main() -> None:
     time.sleep(1.0 if request["do"] == "start late" else 0.0)
     reporter.phase("misbehaving")
     match request["do"]:
+        case "answer":
+            reporter.report(ready=True)
+            with os.fdopen(request["questions"]) as questions:
+                for line in questions:
+                    if "sleep" in line:
+                        time.sleep(600)
+                    if "crash" in line:
+                        ctypes.string_at(8)
+                    reporter.report(answered=line.strip(), process=os.getpid())
+            reporter.report(end="finished")
         case "finish":
             reporter.report(value=request["value"])
             reporter.report(end="finished")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
+from polysched.measure.processes.isolation import ChildEnd, Conversation, End, Limits, run_isolated
 from polysched.measure.processes.workspace import workspace
 
 MIB = 1 << 20
@@ -49,6 +49,32 @@ def test_reports_come_back_in_order() -> None:
     assert ended.end is End.FINISHED
     assert [r.get("value") for r in ended.reports] == [None, 3.5, None]
     assert list(ended.reports) == seen
+
+
+def test_one_child_answers_several_questions() -> None:
+    seen: list[Any] = []
+    with workspace() as folder, Conversation("misbehaving_child", {"do": "answer"}, folder=folder, limits=Limits(),
+                                             on_report=seen.append) as talk:
+        assert talk.listen("ready") is None
+        assert [talk.ask({"number": k}) for k in range(3)] == [None] * 3
+        told = [r for r in seen if "answered" in r]
+        assert [json.loads(r["answered"]) for r in told] == [{"number": k} for k in range(3)]
+        assert len({r["process"] for r in told}) == 1
+    assert is_gone(told[0]["process"])
+
+
+@pytest.mark.parametrize(("question", "end"), [("crash", End.CRASHED), ("sleep", End.HUNG)])
+def test_a_child_that_ends_over_a_question_is_judged(question: str, end: End) -> None:
+    with workspace() as folder, Conversation("misbehaving_child", {"do": "answer"}, folder=folder,
+                                             limits=Limits()) as talk:
+        assert talk.listen("ready") is None
+        assert talk.ask({"number": 0}) is None
+        time.sleep(0.3)   # no clock runs while it waits
+        ended = talk.ask({"number": question}, seconds=0.2 if question == "sleep" else None)
+        assert ended is not None
+        assert ended.end is end
+        if end is End.HUNG:
+            assert "no progress for 0.2 seconds" in ended.describe()
 
 
 @pytest.mark.parametrize(("do", "signal_name"), [("crash", "SIGSEGV"), ("abort", "SIGABRT")])

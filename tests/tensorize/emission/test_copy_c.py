@@ -119,5 +119,5 @@ def test_large_copies_are_shared_by_threads_only_where_that_is_allowed() -> None
     dear = Target(costs=Costs(team_start_seconds=1e-3))
     for team, shared in ((None, False), (Target(), True), (dear, False)):
         text = list(copy_loops(plan, array="a", buffer="b", to_buffer=True, team=team))
-        assert text[0].startswith("#pragma omp parallel for") is shared
+        assert text[0].startswith("#pragma omp for") is shared
     assert not any("omp" in x for x in copy_loops(PLANS[0], array="a", buffer="b", to_buffer=True, team=Target()))

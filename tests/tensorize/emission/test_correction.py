@@ -11,7 +11,13 @@ from polysched.scop.body import Load
 from polysched.target import Target, find_compiler
 from polysched.tensorize import find_intrinsic, match
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
-from polysched.tensorize.emission.correction import correction_arrays, correction_c, correction_cycles
+from polysched.tensorize.emission.correction import (
+    correction_arrays,
+    correction_c,
+    correction_cycles,
+    sum_names,
+    sums_c,
+)
 from polysched.tensorize.emission.function import zeros_c
 from polysched.tensorize.equality.evaluation import evaluate
 from polysched.tensorize.matching.mapping import Match
@@ -42,6 +48,7 @@ def library(matches: dict[str, Match], tmp_path_factory: pytest.TempPathFactory)
     lines = ["#include <stdlib.h>", PRELUDE, zeros_c(Target())]
     for name, found in matches.items():
         assert found.assignment.correction is not None
+        lines.append(sums_c(found, found.assignment.correction, f"{name}_sums", parallel=False))
         lines.append(correction_c(found, found.assignment.correction, f"{name}_correct", parallel=False))
     (folder / "c.c").write_text("\n".join(lines).replace("static void ", "void "))
     done = find_compiler().run(["-O0", "-w", "-fwrapv", "-shared", "-fPIC", str(folder / "c.c"), "-o",
@@ -87,8 +94,11 @@ def test_product_and_correction_are_the_programs_sum(name: str, matches: dict[st
     parts = [np.broadcast_to(everywhere(found, e, arrays).astype(np.int64), (M, N, K))
              for e in (correction.left, correction.right)]
     arrays["C"] = (before + (parts[0] * parts[1]).sum(axis=2)).astype(np.int32)   # what the instruction leaves
-    names = ["C", *correction_arrays(found)]
-    getattr(library, f"{name}_correct")(*(ctypes.c_void_p(arrays[n].ctypes.data) for n in names))
+    sums = {n: np.zeros({"ps_left": M, "ps_right": N}[n], np.uint32) for n in sum_names(correction)}
+    read = [*sums, *correction_arrays(found)]
+    for function, names in (("sums", read), ("correct", ["C", *read])):
+        handed = (ctypes.c_void_p((arrays | sums)[n].ctypes.data) for n in names)
+        getattr(library, f"{name}_{function}")(*handed)
     np.testing.assert_array_equal(arrays["C"], wanted)
 
 

@@ -15,6 +15,8 @@ from tests.tensorize.described import unit
 
 DOT = unit("dot", "int32_t Y[4], const int16_t X[4][2], const int16_t W[4][2]",
            "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i][k] * W[i][k];")
+ROW = unit("row", "int32_t Y[4], const int16_t X[4], const int16_t W[4]",
+           "for (int i = 0; i < 4; i++) Y[i] += X[i] * W[i];")
 WINDOW = unit("window", "int32_t Y[4], const int16_t X[5], const int16_t W[2]",
               "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i + k] * W[k];")
 HEAD = "int n, int q, int C[n], short A[n][q], short B[n][q], int s"
@@ -80,17 +82,26 @@ def test_what_holds_for_the_sample_only_is_refused_in_words(body: str, why: str)
         for_all_sizes(made, dependences, ("n", "q"))
 
 
-def test_windows_and_partial_sums_need_sizes() -> None:
+def test_windows_and_partial_sums_need_no_sizes() -> None:
     head = "int n, int C[n], short A[n + 1], short B[2]"
     made, dependences = found(head, "for (int i = 0; i < n; i++) for (int k = 0; k < 2; k++) C[i] += A[i + k] * B[k];",
                               WINDOW)
-    with pytest.raises(NotGeneralError, match="several instances of the instruction access one element"):
-        for_all_sizes(made, dependences, ("n",))
+    assert for_all_sizes(made, dependences, ("n",)).unknown == ("n",)
     one, pairs = found("int q, int C[1], short A[q], short B[q]",
-                       "for (int k = 0; k < q; k++) C[0] += A[k] * B[k];", partial_sums=True)
-    if one.adds_at_the_end:
-        with pytest.raises(NotGeneralError, match="lanes hold partial sums"):
-            for_all_sizes(one, pairs, ("q",))
+                       "for (int k = 0; k < q; k++) C[0] += A[k] * B[k];", ROW, partial_sums=True)
+    assert one.adds_at_the_end
+    assert for_all_sizes(one, pairs, ("q",)).unknown == ("q",)
+
+
+def test_operands_of_iterators_have_their_types_or_bounds() -> None:
+    head = "int n, int C[n], short A[n][40], short B[n][40]"
+    for value, bounded in (("(k & 7)", False), ("(short)(B[i][k] + n)", False), ("k", False), ("i", True)):
+        made, dependences = found(head, ROWS + f"for (int k = 0; k < 40; k++) C[i] += A[i][k] * {value};")
+        conditions = for_all_sizes(made, dependences, ("n",)).conditions.texts
+        assert any("<= 18" in text for text in conditions) is bounded   # the sample has 19 rows
+    made, dependences = found(head, ROWS + "for (int k = 0; k < 40; k++) C[i] += A[i][k] * (k + n);")
+    with pytest.raises(NotGeneralError, match=r"the values of operand [XW] depend on the sizes"):
+        for_all_sizes(made, dependences, ("n",))
 
 
 def test_a_statement_that_goes_clears_the_same_elements_at_every_size() -> None:

@@ -28,8 +28,8 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of
 from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variables
-from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Local, Node, StatementInstance, Temporary
+from polysched.emit_c.loop_ir.statement_instances import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.subscript_cases import statement_at
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.traversal import instances, loop_names, map_children, walk_nodes

@@ -9,7 +9,7 @@ from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.loops import Node, RegisterTile
 from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.emit_c.loop_ir.traversal import walk_nodes
-from polysched.emit_c.nests.held_elements import hold_elements
+from polysched.emit_c.nests.scalar_replacement import hold_elements
 
 FACTS = Facts(context=isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { : n >= 1 }"))
 NEST = "for i in range(0, n):\n    for j in range(0, n):\n        for k in range(0, n):\n            S(i, j, k)\n"

@@ -6,8 +6,8 @@ import islpy as isl
 import pytest
 
 from polysched.emit_c.loop_ir.facts import Facts
-from polysched.emit_c.loop_ir.leaves import leaf_relation, leaves_of
 from polysched.emit_c.loop_ir.parser import parse_loops
+from polysched.emit_c.loop_ir.statement_instances import leaf_relation, leaves_of
 from polysched.scop import from_c_text
 
 SCOP = from_c_text("""void f(int n, double A[n][n]) {
