@@ -212,10 +212,8 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     order = nested = _memory_order(main, iterators, ranges)
     if in_lanes:
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
-        if not _gains_by_copy(how, tiles):
-            return None
         order, nested = _orders_in_lanes(order, vector.variable, apart=how is not Lanes.UNIT)
-        if isinstance(value, Load) and _lies_as_copied(scop, main, iterators, order):
+        if not _gains_by_copy(how, tiles, _lies_as_copied(scop, value, main, iterators, order)):
             return None
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
@@ -226,14 +224,23 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
 
 
-def _gains_by_copy(lanes: Lanes, tiles: TileBlock) -> bool:
-    """Whether an operand in lanes is copied: its elements lie along them, and it is not to be read where it is."""
-    return lanes in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) and not (tiles.in_place and lanes is Lanes.UNIT)
+def _gains_by_copy(lanes: Lanes, tiles: TileBlock, is_a_panel: bool) -> bool:
+    """Whether an operand in lanes is copied: its elements lie along them, and it is not to be read where it is.
+
+    Parameters
+    ----------
+    is_a_panel : it lies as its copy would.
+    """
+    in_place = is_a_panel or (tiles.in_place and lanes is Lanes.UNIT)
+    return lanes in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) and not in_place
 
 
-def _lies_as_copied(scop: Scop, access: Access, iterators: Mapping[str, Linear], order: Sequence[PanelRange]) -> bool:
+def _lies_as_copied(scop: Scop, value: Expr, access: Access, iterators: Mapping[str, Linear],
+                    order: Sequence[PanelRange]) -> bool:
     """Whether elements lie in the array as they would in a panel, so that a copy changes nothing."""
     array, step = scop.array(access.array), 1
+    if not isinstance(value, Load):
+        return False
     for part in reversed(order):
         if part.is_block or memory_step(array, access, iterators, part.variable) != step:
             return False

@@ -237,16 +237,21 @@ def _joined(node: Node, back: Back, g: str) -> Gradients:
     return back.build.ops("Split", len(sizes), g, back.whole(*sizes), axis=axis)
 
 
+def _bounds(node: Node, back: Back) -> list[np.ndarray]:
+    """The operands behind the data of a slice of steps 1: starts, ends, and axes where they are given."""
+    known = back.build.inference.known
+    found = [known[name] for name in node.inputs[1:] if name in known and known[name].dtype != object]
+    steps = found[3] if len(found) > 3 else np.ones(1)
+    if len(found) < len(node.inputs) - 1 or not back.type(node.inputs[0]).is_static or (steps != 1).any():
+        raise refusal(node, "the derivative of a slice with steps, or of unknown bounds, is not had")
+    return found
+
+
 def _cut(node: Node, back: Back, g: str) -> Gradients:
     """The gradient of a slice of steps 1, with zeros around it."""
-    x, known = node.inputs[0], back.build.inference.known
-    operands = [known.get(name) if name else None for name in node.inputs[1:]]
-    if any(o is None or o.dtype == object for o, name in zip(operands, node.inputs[1:], strict=True) if name) or (
-            not back.type(x).is_static) or (len(operands) > 3 and operands[3] is not None and set(operands[3]) != {1}):
-        raise refusal(node, "the derivative of a slice with steps, or of unknown bounds, is not had")
-    extents = back.type(x).extents
-    axes = range(len(extents)) if len(operands) < 3 or operands[2] is None else [int(a) for a in operands[2]]
-    assert operands[0] is not None
+    operands = _bounds(node, back)
+    extents = back.type(node.inputs[0]).extents
+    axes = [int(a) for a in operands[2]] if len(operands) > 2 else range(len(extents))
     before = [0] * len(extents)
     for axis, start in zip(axes, operands[0], strict=False):
         extent = extents[axis]

@@ -15,7 +15,7 @@ from polysched.graph.operators.families.training import GRADIENT
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
-from polysched.graph.reading.derivatives import RULES, Back, refusal
+from polysched.graph.reading.derivatives import RULES, Back, Gradients, refusal
 from polysched.graph.values.graph import Graph, Node
 
 
@@ -135,16 +135,18 @@ class _Differentiating(TypedBuilder):
         given = [o for o in node.outputs if o in found and o not in by]
         if not given or not wanted & set(node.inputs):
             return
-        if node.op == "Split":
-            gradients: list[str | None] = [self._joined(node, back, found)]
-        elif node.op not in RULES or len([o for o in node.outputs if o]) > 1:
-            raise refusal(node, f"the derivative of {node.op} is not had")
-        else:
-            gradients = list(RULES[node.op](node, back, found[given[0]]))
-        for name, gradient in zip(node.inputs, gradients, strict=False):
+        for name, gradient in zip(node.inputs, self._of_operands(node, back, found, given[0]), strict=False):
             if name in wanted and gradient is not None and self.inference.types[name].dtype.is_float:
                 summed = back.summed_to(gradient, name)
                 found[name] = back.op("Add", found[name], summed) if name in found else summed
+
+    def _of_operands(self, node: Node, back: Back, found: dict[str, str], given: str) -> Gradients:
+        """The gradients of a node's operands, by the rule of its operator."""
+        if node.op == "Split":
+            return [self._joined(node, back, found)]
+        if node.op not in RULES or len([o for o in node.outputs if o]) > 1:
+            raise refusal(node, f"the derivative of {node.op} is not had")
+        return RULES[node.op](node, back, found[given])
 
     def _joined(self, node: Node, back: Back, found: dict[str, str]) -> str:
         """The gradient of what is split: those of the parts, zeros where a part has none."""
