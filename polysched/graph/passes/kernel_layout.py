@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.windows import transposed_windows, windows
+from polysched.graph.operators.families.transposed import transposed_windows
+from polysched.graph.operators.windows import windows
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 from polysched.scop.dtypes import DType

@@ -18,8 +18,6 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), strides=(0,)), "the attribute strides"),
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), pads=(1,)), "the attribute pads"),
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), auto_pad="ODD"), "auto_pad=ODD"),
-    (sample("ConvTranspose", floats(1, 2, 5), floats(3, 1, 3)), "data and weights do not fit"),
-    (sample("ConvTranspose", floats(1, 1, 5), floats(1, 1, 3), pads=(1,)), "the attribute pads has 2 numbers"),
     (sample("MaxPool", floats(1, 1, 5)), "the attribute kernel_shape is missing"),
     (sample("LpPool", floats(1, 1, 5), kernel_shape=(2,), p=0), "a norm of at least 1"),
     (sample("MaxPool", floats(2, 3), kernel_shape=()), "spatial dimensions"),
@@ -40,17 +38,6 @@ def test_a_place_of_the_largest_element_is_one_of_its_window() -> None:
     x = np.full((1, 1, 6), -np.inf, np.float32)
     for found in (interpret(graph, {"x": x}), polysched.compile(graph)(x=x)):
         assert found["p"].tolist() == [[[1, 0, 1, 2]]]
-
-
-@pytest.mark.parametrize(("mode", "wanted"), [
-    ("NOTSET", [2, 4, 2, 3]), ("VALID", [2, 4, 2, 3]), ("SAME_LOWER", [2, 4, 2, 3]), ("SAME_UPPER", [1, 2, 4, 2])])
-def test_of_an_odd_padding_more_is_in_front_but_for_same_upper(mode: str, wanted: list[int]) -> None:
-    graph = from_text(f"""graph g(x: float32[1, 1, 2], w: float32[1, 1, 3]) {{
-  let y = ConvTranspose(x, w; strides=[2], output_shape=[4], auto_pad="{mode}")
-  return y
-}}""")
-    values = {"x": np.ones((1, 1, 2), np.float32), "w": np.array([[[1, 2, 3]]], np.float32)}
-    assert interpret(graph, values)["y"].tolist() == [[wanted]]
 
 
 WINDOWS = ["MaxPool(x; kernel_shape=[3, 2], {})", "AveragePool(x; kernel_shape=[3, 2], {})", "Conv(x, w; {})",
@@ -75,15 +62,3 @@ def test_padding_that_may_be_none_is_refused_while_a_size_is_open() -> None:
     graph = from_text(OPEN.format('Conv(x, w; auto_pad="SAME_UPPER", strides=[1, 3])'))
     with pytest.raises(UnsupportedGraphError, match="windows shorter than their stride"):
         infer(graph)
-
-
-def test_a_transposed_convolution_of_open_extents() -> None:
-    graph = from_text("""graph g(x: float32[1, 2, H, W], w: float32[2, 3, 3, 2]) {
-  let y = ConvTranspose(x, w; strides=[2, 3], auto_pad="SAME_UPPER")
-  let z = ConvTranspose(x, w; strides=[2, 1], pads=[1, 0, 0, 1])
-  return y, z
-}""")
-    types = infer(graph).types
-    for sizes in ({"H": 1, "W": 4}, {"H": 5, "W": 2}):
-        known = infer(bind(graph, sizes)).types
-        assert [types[n].bound(sizes) for n in "yz"] == [known[n] for n in "yz"]
