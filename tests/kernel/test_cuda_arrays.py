@@ -125,6 +125,20 @@ def test_elements_are_nobodys_here() -> None:
             touch()
 
 
+@pytest.mark.usefixtures("on_cpu")
+def test_timing_needs_copies_which_are_refused() -> None:
+    kernel = polysched.kernel(target="cuda")(scaled)
+    with pytest.raises(UsageError, match="cannot be used here"):
+        kernel.time(OnDevice(np.zeros((3, 3))), OnDevice(np.ones((3, 3))), 1.0)
+
+
+@pytest.mark.parametrize(("more", "witness"), [({"data": None}, "None"), ({"typestr": "zz"}, "'zz' not understood")])
+def test_an_interface_that_is_none_is_refused(more: dict[str, Any], witness: str) -> None:
+    with pytest.raises(UsageError, match=r"A in a GPU's memory that its library does not export") as caught:
+        cuda_array("A", OnDevice(np.zeros(3), **more))
+    assert witness in str(caught.value)
+
+
 def test_an_array_without_elements_has_no_place() -> None:
     assert cuda_array("A", OnDevice(np.zeros((0, 3)), data=(0, False))).shape == (0, 3)
 
