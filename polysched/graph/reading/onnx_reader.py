@@ -65,7 +65,17 @@ def load(model: str | Path | bytes | onnx.ModelProto, *, elements: Mapping[str, 
     proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
-    return differentiated(_Reader(version, folder, dict(elements or {})).graph(proto.graph))
+    return _differentiated(_Reader(version, folder, dict(elements or {})).graph(proto.graph))
+
+
+def _differentiated(graph: Graph) -> Graph:
+    """Derivatives in place of `Gradient`, which stays where they need sizes that are open until `bind` fixes them."""
+    try:
+        return differentiated(graph)
+    except UnsupportedGraphError:
+        if not graph.symbols:
+            raise
+    return graph
 
 
 def structured_inputs(model: onnx.ModelProto) -> tuple[str, ...]:
