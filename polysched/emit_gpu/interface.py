@@ -104,7 +104,7 @@ CUDA = Interface(
     global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
     runtime=CUDA_RUNTIME, most_items=1024, most_edges=(1024, 1024, 64))
-"""CUDA C++ Programming Guide, sections "C++ Language Extensions", "Mathematical Functions", "Technical Specifications"."""
+"""CUDA C++ Programming Guide, "C++ Language Extensions", "Mathematical Functions" and "Technical Specifications"."""
 
 INTERFACES = {own.name: own for own in (OPENCL, CUDA)}
 
