@@ -178,12 +178,14 @@ class Parameter:
     c_name : how C spells its value at the region (`n`, `grid->nx`); the name when left empty.
     definition : C over the integer parameters of the function around the region, for a variable of that function
         which is set once to that value; else empty.
+    quotient : dividend and divisor in C, where the value is a quotient of these; computed in more bits than they have.
     """
 
     name: str
     dtype: DType
     c_name: str = ""
     definition: str = ""
+    quotient: tuple[str, str] | None = None
 
     @property
     def spelling(self) -> str:

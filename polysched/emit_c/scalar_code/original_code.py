@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.scop.scop import Scop
 
@@ -31,5 +32,5 @@ def original_lines(scop: Scop, *, alone: bool = False) -> list[str]:
 
 
 def inside(line: str) -> str:
-    """A line one level in; preprocessor lines stay where they are."""
-    return line if line.startswith("#") or not line else INDENT + line
+    """A line one level in; preprocessor lines stay where they are, but for pragmas."""
+    return line if line.startswith(DIRECTIVES) or not line else INDENT + line
