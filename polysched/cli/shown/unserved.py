@@ -90,6 +90,9 @@ OF_DEVICES = (
              names=ON_NO_DEVICE),
     Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
              names=ON_NO_DEVICE))
+NO_PORTABLE_TEXT = Unserved(holds=lambda a: True, why="does nothing where no file of C is written", names=("portable",))
+NO_TEXT = Unserved(holds=lambda a: True, why="does nothing to loops", names=("portable", "guard", "safe"),
+                   hint="c2c writes the tests and the original code around them")
 OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)
 """Of all that decides a transformation."""
 SITUATIONS = (

@@ -71,6 +71,8 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     ("tile", "--verify-instructions always", "no option --verify-instructions"),
     ("explain", "--vector-bits 0 --register-block 4x16", "--register-block does nothing with --vector-bits 0"),
     ("explain", "--target cuda --machine m.json", "--machine does nothing with --target opencl or cuda"),
+    ("explain", "--portable", "--portable does nothing where no file of C is written"),
+    ("passes", "--safe", "--safe does nothing to loops"),
     ("passes", "--intrinsic none --allow none", "--allow does nothing with --intrinsic none")])
 def test_other_commands_refuse_what_does_nothing_there(tmp_path: Path, command: str, words: str, said: str) -> None:
     (tmp_path / "product.c").write_text(PRODUCT)
