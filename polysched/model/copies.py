@@ -91,20 +91,27 @@ def _row(move: Move, ends: Ends, counts: Mapping[int, str], inner: Subscripts) -
     return last if all(inner.factors(places, shape).get(last) == "1" for places, shape in ends) else None
 
 
+def _sides(counts: Mapping[int, str], target: Mapping[int, str], source: Mapping[int, str]) -> tuple[int, int] | None:
+    """The loops over neighbours in the target and in the source of a transposition of known, long rows."""
+    last = max(counts, default=-1)
+    across = next((n for n in counts if source.get(n) == "1"), last)
+    if across == last or target.get(last) != "1" or last not in source:
+        return None
+    known = all(counts[n].isdigit() and int(counts[n]) >= LIMITS.copied_block for n in (last, across))
+    return (last, across) if known else None
+
+
 def _turned(move: Move, ends: Ends, counts: Mapping[int, str], inner: Subscripts) -> list[str]:
     """A transposition: whole blocks through an array of their size, what is left element by element.
 
     Empty where the move is none, or where a number of rows or columns is not known.
     """
-    last = max(counts, default=None)
-    if last is None or move.combine or _is_indexed(move):
-        return []
     target, source = (inner.factors(places, shape) for places, shape in ends)
-    across = next((n for n in counts if source.get(n) == "1"), None)
-    side = LIMITS.copied_block
-    known = across is not None and all(counts[n].isdigit() and int(counts[n]) >= side for n in (last, across))
-    if across is None or not known or target.get(last) != "1" or across == last or last not in source:
+    found = None if move.combine or _is_indexed(move) else _sides(counts, target, source)
+    if found is None:
         return []
+    last, across = found
+    side = LIMITS.copied_block
     lines = [f"for (long l{n} = 0; l{n} < {end}; l{n}++)" for n, end in counts.items() if n not in (last, across)]
     to, at = (inner.offset(places, shape, counts.keys() - {last, across}) for places, shape in ends)
     r, c = f"l{across}", f"l{last}"
