@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,13 @@ def test_types_without_a_name_in_numpy_are_refused() -> None:
             return torch.zeros(3, dtype=torch.bfloat16).__dlpack__()
     with pytest.raises(UsageError, match="a type that NumPy does not have"):
         cuda_array("A", Brains(np.zeros(3)))
+
+
+@pytest.mark.usefixtures("on_cpu")
+def test_a_c_file_has_code_around_its_regions(tmp_path: Path) -> None:
+    (tmp_path / "k.c").write_text("void k(int n, double a[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+                                  "    a[i] += 1;\n#pragma endscop\n}\n")
+    function = polysched.compile(tmp_path / "k.c", options=PipelineOptions(device="cuda"))
+    with pytest.raises(UsageError, match="k: a is a tests OnDevice on the DLPack device 2") as caught:
+        function(OnDevice(np.zeros(3)))
+    assert "move it to the CPU first, since the C around regions may touch it" in str(caught.value)
