@@ -23,10 +23,6 @@ from polysched.search.variants import Variants, choose_variants
 from polysched.target.one_line import OneLine
 
 
-SIZE_TRIALS = 64
-"""Of the search at each size where no budget is given."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TunedRange(OneLine):
     """What was found for a range of sizes.
@@ -75,7 +71,7 @@ def tune(program: str | Path | Scop, *, sizes: Mapping[str, Any] | None = None, 
         return tune_at(program, sizes=sizes, **how)
     if how.get("database") is None:
         raise UsageError("a range of sizes needs a database", hint='database="tuned.db"')
-    return tune_range(program, sizes=sizes or {}, budget=how.pop("budget", None) or Budget(trials=SIZE_TRIALS), **how)
+    return tune_range(program, sizes=sizes or {}, budget=how.pop("budget", None) or Budget(trials=64), **how)
 
 
 def samples_of(text: str, count: int) -> tuple[int, ...]:
