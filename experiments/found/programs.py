@@ -41,6 +41,24 @@ def _axpy(incx: int, incy: int) -> Program:
         call=f"FUNCTION(10000, 1e-9, x, {incx}, y, {incy});", results=("y",))
 
 
+def _rows_of_bytes(rows: int) -> Program:
+    return Program(
+        file="rows_of_bytes", autodetect=True,
+        data="static signed char x[1024], w[1024 * 1024]; static float xs[32], ws[32 * 1024], out[1024];",
+        prepare="for (int i = 0; i < 1024; i++) x[i] = i % 13 - 6;"
+                " for (int i = 0; i < 1024 * 1024; i++) w[i] = i % 11 - 5;"
+                " for (int i = 0; i < 32; i++) xs[i] = 1.0f / (1 + i);"
+                " for (int i = 0; i < 32768; i++) ws[i] = 0.5f / (1 + i % 9);",
+        call=f"FUNCTION(1024, {rows}, 32, out, x, w, xs, ws);", results=("out",))
+
+
+def _outer_steps(most: int) -> Program:
+    return Program(
+        file="outer_steps", autodetect=True, data="static int count[100001];",
+        prepare="for (int i = 0; i <= 100000; i++) count[i] = 0;", call=f"FUNCTION({most}, count);",
+        results=("count",))
+
+
 PROGRAMS = {
     "quantised": Program(
         file="quantised", autodetect=True, threads=True,
@@ -50,6 +68,27 @@ PROGRAMS = {
                 " for (int i = 0; i < 32; i++) xs[i] = 1.0f / (1 + i);"
                 " for (int i = 0; i < 32768; i++) ws[i] = 0.5f / (1 + i % 9);",
         call="FUNCTION(1024, 1024, 32, out, x, w, xs, ws);", results=("out",)),
+    "rows_of_bytes_2": _rows_of_bytes(2),
+    "rows_of_bytes_1000": _rows_of_bytes(1000),
+    "blocks_of_bytes": Program(
+        file="blocks_of_bytes", data="static signed char x[1000], w[100 * 1000]; static int out[100];",
+        prepare="for (int i = 0; i < 1000; i++) x[i] = i % 13 - 6;"
+                " for (int i = 0; i < 100 * 1000; i++) w[i] = i % 11 - 5;",
+        call="FUNCTION(1000, 100, out, x, w);", results=("out",)),
+    "rows_of_floats": Program(
+        file="rows_of_floats", data="static float x[1000], w[1000 * 1000], out[1000];",
+        prepare="for (int i = 0; i < 1000; i++) x[i] = 1.0f / (1 + i % 13);"
+                " for (int i = 0; i < 1000 * 1000; i++) w[i] = i % 11 - 5;",
+        call="FUNCTION(1000, 1000, out, x, w);", results=("out",)),
+    "outer_steps_1000": _outer_steps(1000),
+    "outer_steps_100000": _outer_steps(100_000),
+    "sparse_rows": Program(
+        file="sparse_rows", autodetect=True,
+        data="static int p[100001], c[700000]; static double v[700000], x[100000], y[100000];",
+        prepare="for (int i = 0; i <= 100000; i++) p[i] = 7 * i;"
+                " for (int i = 0; i < 700000; i++) c[i] = (i / 7 + i * 97) % 100000, v[i] = 1.0 / (1 + i % 9);"
+                " for (int i = 0; i < 100000; i++) x[i] = i % 7;",
+        call="FUNCTION(100000, p, c, v, x, y);", results=("y",)),
     "rows_on_threads": Program(
         file="rows_on_threads", threads=True,
         data="static float a[1 << 20], b[1 << 20], c[1 << 20], out[1 << 10];",

@@ -8,9 +8,10 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, product
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -18,8 +19,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.limits import LIMITS
-from polysched.dependence.reordering.quotients import have_quotients, quotients
-from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
+from polysched.dependence.reordering.complete_trees import require_complete
+from polysched.dependence.reordering.quotients import alike, have_quotients
+from polysched.errors import BudgetExceededError, IllegalScheduleError
 from polysched.scop.budget import in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.target.one_line import OneLine
@@ -68,12 +70,14 @@ class Active:
     relation : instance pairs, source to sink; not empty.
     ordered : the source must run first; otherwise (updates of a relaxed reduction) any order will do, but a
         loop that runs the two at different values is not parallel.
+    tiles : values of loops around that are equal for both instances, too, which is not cut out yet (`same_tiles`).
     kept : what was cut out of it and of other parts.
     """
 
     dependence: Dependence
     relation: isl.Map
     ordered: bool = True
+    tiles: tuple[dict[str, isl.PwAff], ...] = ()
     kept: Kept = field(default_factory=Kept, repr=False)
 
 
@@ -115,14 +119,11 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
     UsageError : the tree does not run every instance exactly once.
     """
     scop, root = dependences.scop, tree.get_root()
-    _require_complete(root, scop.domain.intersect_params(scop.context))
-    active = [part for part in all_active(dependences) if part.ordered]
-    found = _broken_below(root, active, RunsForward())
-    if found is not None and _has_quotients(root):
-        found = _broken_below(root, active, Exactly())
-    return None if found is None else witness_of(found[0], found[1])
+    require_complete(root, scop.domain.intersect_params(scop.context))
+    return _violation_below(root, [part for part in all_active(dependences) if part.ordered])
 
 
+LATER_FIRST = "the schedule runs the later instance first"
 LEGALITY_OPERATIONS = LIMITS.legality_isl_operations
 LEGALITY_SECONDS = LIMITS.legality_seconds
 
@@ -192,13 +193,19 @@ def active_at(dependences: Dependences, node: isl.ScheduleNode) -> list[Active]:
     return active
 
 
-def active_below(node: isl.ScheduleNode, active: list[Active], position: int) -> list[Active]:
-    """What stays active in the child at `position` of a node, of what was active at the node."""
+def active_below(node: isl.ScheduleNode, active: list[Active], position: int, *,
+                 equal: Callable[[list[Active], dict[str, isl.PwAff]], list[Active]] | None = None) -> list[Active]:
+    """What stays active in the child at `position` of a node, of what was active at the node.
+
+    Parameters
+    ----------
+    equal : what stays active below a band member: `equal_parts`, unless `same_tiles` will do.
+    """
     kind = kind_of(node)
     if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
-            active = equal_parts(active, total_values(partial, member))
+            active = (equal or equal_parts)(active, total_values(partial, member))
     elif kind == NodeKind.filter:
         chosen = filtered_sets(node.filter_get_filter())
         active = [p for part in active if (p := within(part, chosen, chosen)) is not None]
@@ -226,9 +233,25 @@ def total_values(partial: isl.MultiUnionPwAff, member: int) -> dict[str, isl.PwA
 
 
 def backward(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
-    """The pairs that one band member runs in the wrong order."""
+    """The pairs that one band member runs in the wrong order.
+
+    A sum of quotients runs forward where all that is divided does, which isl tells far sooner.
+    """
     source, sink = values[part.dependence.source], values[part.dependence.sink]
-    return part.kept.cut("backward", part.relation, source, sink, lambda: part.relation.intersect(source.gt_map(sink)))
+    both = alike(source, sink)
+    if both is not None and all(_runs_forward(part, *each) for each in both):
+        return isl.Map.empty(part.relation.get_space())
+    return _in_one_tile(part, part.kept.cut(
+        "backward", part.relation, source, sink, lambda: part.relation.intersect(source.gt_map(sink))))
+
+
+def _runs_forward(part: Active, source: isl.PwAff, sink: isl.PwAff) -> bool:
+    """Whether no pair, in one tile or not, has a lesser value at its sink; False where that takes integer divisions."""
+    both = alike(source, sink)
+    if both is not None:
+        return all(_runs_forward(part, *each) for each in both)
+    return bool(part.kept.cut("backward", part.relation, source, sink, lambda: part.relation.intersect(
+        source.gt_map(sink))).is_empty())
 
 
 def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
@@ -237,8 +260,32 @@ def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
     By intersections: subtracting the equal pairs takes isl far longer where the values are those of tiles.
     """
     source, sink = values[part.dependence.source], values[part.dependence.sink]
-    return part.kept.cut("carried", part.relation, source, sink, lambda: part.relation.intersect(
-        source.lt_map(sink)).union(part.relation.intersect(source.gt_map(sink))))
+    later = part.kept.cut("forward", part.relation, source, sink, lambda: part.relation.intersect(source.lt_map(sink)))
+    return _in_one_tile(part, later).union(backward(part, values))
+
+
+def _in_one_tile(part: Active, pairs: isl.Map) -> isl.Map:
+    """Those of some pairs that are in one tile of all loops around."""
+    for values in part.tiles:
+        if pairs.is_empty():
+            break
+        pairs = pairs.intersect(values[part.dependence.source].eq_map(values[part.dependence.sink]))
+    return pairs
+
+
+def cut_out(part: Active) -> Active | None:
+    """The part with its tiles cut out of the relation; None when nothing is left."""
+    return part if not part.tiles else _restricted(replace(part, tiles=()), _in_one_tile(part, part.relation))
+
+
+def same_tiles(active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
+    """What stays active below one band member, tiles remembered instead of cut out of the relation.
+
+    Most questions have the same answer for all tiles together, and isl gives it far sooner.
+    """
+    if not have_quotients(values):
+        return equal_parts(active, values)
+    return [replace(part, tiles=(*part.tiles, values)) for part in active]
 
 
 def equal_parts(active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
@@ -262,7 +309,7 @@ def carrier(active: list[Active], values: dict[str, isl.PwAff]) -> Active | None
     for part in active:
         across = carried(part, values)
         if not across.is_empty():
-            return replace(part, relation=across)
+            return replace(part, relation=across, tiles=())
     return None
 
 
@@ -303,98 +350,50 @@ def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
     return BandProperties(permutable=permutable, coincident=tuple(coincident), parallel=tuple(parallel))
 
 
-class Exactly:
-    """How a band member orders pairs, exactly."""
-
-    def backward(self, part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
-        """The pairs that it runs in the wrong order."""
-        return backward(part, values)
-
-    def equal_parts(self, active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
-        """What stays active below it."""
-        return equal_parts(active, values)
-
-
-class RunsForward(Exactly):
-    """The same without integer divisions: a tree that it finds right is right, another one may be right as well.
-
-    A sum of quotients runs forward if all that is divided does, and all pairs are thought to stay in one tile.
-    """
-
-    def backward(self, part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
-        """Pairs among which all are that run in the wrong order; empty only where there are none."""
-        source, sink = quotients(values[part.dependence.source]), quotients(values[part.dependence.sink])
-        if source is None or sink is None or source.signs != sink.signs or any(sign < 0 for sign, _ in source.signs):
-            return backward(part, values)
-        for one, other in zip((*source.dividends, source.rest), (*sink.dividends, sink.rest), strict=True):
-            wrong = self.backward(part, {part.dependence.source: one, part.dependence.sink: other})
-            if not wrong.is_empty():
-                return wrong
-        return isl.Map.empty(part.relation.get_space())
-
-    def equal_parts(self, active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
-        """What may stay active below it."""
-        return active if have_quotients(values) else equal_parts(active, values)
-
-
-def _has_quotients(node: isl.ScheduleNode) -> bool:
-    """Whether some band of a tree has quotients."""
-    if kind_of(node) == NodeKind.band:
-        partial = node.band_get_partial_schedule()
-        if any(have_quotients(member_values(partial, member)) for member in range(node.band_n_member())):
-            return True
-    return any(_has_quotients(node.child(position)) for position in range(node.n_children()))
-
-
-Broken = tuple[Active, str]
-"""Pairs that a tree breaks, and how."""
-
-
-def _broken_below(node: isl.ScheduleNode, active: list[Active], how: Exactly) -> Broken | None:
+def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation | None:
     if not active:
         return None
     kind = kind_of(node)
     if kind == NodeKind.leaf:
-        return active[0], "the schedule leaves the two unordered"
+        left = next((same for part in active if (same := cut_out(part)) is not None), None)
+        return None if left is None else witness_of(left, "the schedule leaves the two unordered")
     if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
             values = total_values(partial, member)
             for part in active:
-                wrong = how.backward(part, values)
+                wrong = backward(part, values)
                 if not wrong.is_empty():
-                    return replace(part, relation=wrong), "the schedule runs the later instance first"
-            active = how.equal_parts(active, values)
+                    return witness_of(replace(part, relation=wrong, tiles=()), LATER_FIRST)
+            active = same_tiles(active, values)
     elif kind in (NodeKind.sequence, NodeKind.set):
-        return _broken_in_children(node, active, how, ordered=kind == NodeKind.sequence)
-    return _broken_below(node.child(0), active, how)
+        return _violation_in_children(node, active, ordered=kind == NodeKind.sequence)
+    return _violation_below(node.child(0), active)
 
 
-def _broken_in_children(node: isl.ScheduleNode, active: list[Active], how: Exactly, *, ordered: bool
-                        ) -> Broken | None:
+def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, ordered: bool) -> Violation | None:
     """Judge a sequence or set: pairs across children by their order, pairs inside one child by the child."""
     chosen = [filtered_sets(node.child(i).filter_get_filter()) for i in range(node.n_children())]
     inside: list[list[Active]] = [[] for _ in chosen]
-    for part in active:
-        starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
-        ends = [i for i, names in enumerate(chosen) if part.dependence.sink in names]
-        for first in starts:
-            for last in ends:
-                if ordered and first < last:
-                    continue
-                pairs = within(part, chosen[first], chosen[last])
-                if pairs is None:
-                    continue
-                if first == last:
-                    inside[first].append(pairs)
-                else:
-                    return pairs, ("the schedule runs the later instance first" if ordered
-                                   else "the schedule leaves the two unordered")
+    for first, last, pairs in chain.from_iterable(_between(part, chosen, ordered=ordered) for part in active):
+        if first == last:
+            inside[first].append(pairs)
+        elif (wrong := cut_out(pairs)) is not None:
+            return witness_of(wrong, LATER_FIRST if ordered else "the schedule leaves the two unordered")
     for position, remaining in enumerate(inside):
-        found = _broken_below(node.child(position).child(0), remaining, how)
+        found = _violation_below(node.child(position).child(0), remaining)
         if found is not None:
             return found
     return None
+
+
+def _between(part: Active, chosen: list[dict[str, isl.Set]], *, ordered: bool) -> Iterator[tuple[int, int, Active]]:
+    """Two children that run the sources and the sinks of some pairs, with these; but for those in their order."""
+    starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
+    ends = [i for i, names in enumerate(chosen) if part.dependence.sink in names]
+    for first, last in product(starts, ends):
+        if not (ordered and first < last) and (pairs := within(part, chosen[first], chosen[last])) is not None:
+            yield first, last, pairs
 
 
 def filtered_sets(chosen: isl.UnionSet) -> dict[str, isl.Set]:
@@ -447,36 +446,3 @@ def _least_parameter(relation: isl.Map, position: int) -> isl.Val:
     if least.is_int():
         return least
     return line.sample_point().get_coordinate_val(isl.dim_type.set, 0)
-
-
-def _require_complete(node: isl.ScheduleNode, domain: isl.UnionSet) -> None:
-    """Refuse a tree in which an instance is lost, duplicated, or without a value in a band."""
-    kind = kind_of(node)
-    if kind == NodeKind.leaf:
-        return
-    if kind == NodeKind.domain:
-        _require_subset(domain, node.domain_get_domain(), "the tree's domain lacks an instance")
-    elif kind == NodeKind.band:
-        _require_subset(domain, node.band_get_partial_schedule().domain(), "a band has no value for an instance")
-    elif kind in (NodeKind.sequence, NodeKind.set):
-        rest = domain
-        for position in range(node.n_children()):
-            chosen = node.child(position).filter_get_filter().intersect(domain)
-            _require_subset(chosen, rest, "two children run the same instance")
-            rest = rest.subtract(chosen)
-            _require_complete(node.child(position).child(0), chosen)
-        _require_subset(rest, rest.subtract(rest), "no child runs an instance")
-        return
-    elif kind == NodeKind.filter:
-        _require_subset(domain, node.filter_get_filter(), "a filter drops an instance")
-    elif kind not in (NodeKind.mark, NodeKind.context, NodeKind.extension):
-        raise UsageError("a schedule tree with guard or expansion nodes cannot be judged",
-                         hint="apply the expansion to the statements first")
-    _require_complete(node.child(0), domain)
-
-
-def _require_subset(part: isl.UnionSet, whole: isl.UnionSet, problem: str) -> None:
-    if not part.is_subset(whole):
-        lost = part.subtract(whole).sample_point()
-        raise UsageError(f"not a schedule of this program: {problem}", witness=str(lost),
-                         hint="a schedule runs every statement instance exactly once")

@@ -25,6 +25,7 @@ _Change: TypeAlias = Callable[[Expr], Expr]
 
 MOST_POINTS = LIMITS.written_out_points
 MOST_STATEMENTS = LIMITS.written_out_statements
+LARGEST_STEP = LIMITS.written_out_stride
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ def _points(scop: Scop, statement: Statement, positions: Sequence[int]) -> tuple
     for position in reversed(range(statement.depth)):
         if position not in positions:
             values = values.project_out(isl.dim_type.set, position, 1)
+    if _goes_along_rows(statement, positions):
+        return None
     if not 0 < box_size(values) <= MOST_POINTS ** 2:
         return None   # not counted by isl: it goes through the points, and a parameter's type has very many values
     points = sorted(points_of(values))
@@ -81,6 +84,30 @@ def _points(scop: Scop, statement: Statement, positions: Sequence[int]) -> tuple
     if not all(part.is_equal(whole[0]) for part in whole):
         return None
     return tuple(points)
+
+
+def _goes_along_rows(statement: Statement, positions: Sequence[int]) -> bool:
+    """Whether integers are summed along rows that the loop around goes across by large steps.
+
+    Lanes belong along such rows.  Sums of floats are added in order, so that only the loop around has lanes for them.
+    """
+    around = [k for k in range(statement.depth) if k not in positions]
+    if not around or not all(isinstance(item, Assign) and item.dtype.is_integer for item in statement.body):
+        return False
+    return any(not access.is_write and abs(_step(access, positions[-1])) == 1
+               and abs(_step(access, around[-1])) > LARGEST_STEP for access in statement.accesses)
+
+
+def _step(access: Access, position: int) -> int:
+    """By how many elements of a row an access moves from one iteration of a loop to the next; 0 where that varies."""
+    last = access.relation.dim(isl.dim_type.out) - 1
+    if last < 0 or not access.exact:
+        return 0
+    pieces = access.relation.as_pw_multi_aff().get_at(last).get_pieces()
+    if len(pieces) != 1:
+        return 0
+    step = pieces[0][1].get_coefficient_val(isl.dim_type.in_, position)
+    return int(step.to_python()) if step.is_int() else 0
 
 
 def _fixed(domain: isl.Set, positions: Sequence[int], point: Sequence[int]) -> isl.Set:

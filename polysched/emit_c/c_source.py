@@ -125,6 +125,8 @@ class CSource(Shown):
     kept : the text is the region as it stood in the file.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     pays : the sizes for which it is not the original code that runs, in C; empty for all.
+    threads_pay : the sizes, in C, for which threads pay, where nothing else is gained and the text starts them always;
+        empty for other code.
     approximated : functions of math.h that the text computes by code of its own, to within 4 units in the last place.
     prologue : for code inside kept loops (`tensorize.software.surroundings`), lines to run ahead of one of them, and
         its number.
@@ -140,6 +142,7 @@ class CSource(Shown):
     preamble: str = ""
     kept: bool = False
     pays: str = ""
+    threads_pay: str = ""
     approximated: tuple[str, ...] = ()
     prologue: tuple[tuple[int, str], ...] = ()
 

@@ -197,6 +197,10 @@ class EmitLimits:
     turned_ways: int = constant(
         2, unit="ways", source="of the first cache that the copy may fill; the operands have the others")
 
+    # scalar_code/intervals.py
+    most_interval_products: int = constant(
+        2, unit="products", source="of 32 bits each, whose sum fits 64 bits")
+
     # scalar_code/heap.py
     stack_bytes: int = constant(
         16384, unit="bytes",

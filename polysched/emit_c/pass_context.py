@@ -24,7 +24,12 @@ from polysched.emit_c.region import RegionPrinter
 from polysched.emit_c.scalar_code.band_comments import band_comments
 from polysched.emit_c.scalar_code.heap import is_expanded
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
-from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.scalar_code.index_printer import (
+    IndexPrinter,
+    parameter_quotients,
+    parameter_ranges,
+    parameter_spellings,
+)
 from polysched.emit_c.scalar_code.preemption import stop_names
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_code.partial_results import IN_ORDER, OPERATORS
@@ -169,7 +174,7 @@ def with_bodies(context: PassContext, loops: Node) -> PassContext:
     scop, options, taken = context.scop, context.options, context.taken
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, context.guard.context),
-                         spellings=parameter_spellings(scop), macros=macros)
+                         spellings=parameter_spellings(scop), macros=macros, quotients=parameter_quotients(scop))
     types = VectorTypes(taken)
     math = VectorMath(taken, types, options.vector_bits, options.target.costs.divider_bits) if (
         options.vector_bits and options.math == "vector") else None

@@ -12,6 +12,7 @@ from functools import partial
 
 from polysched.emit_c.generation.unit_steps import count_by_one
 from polysched.emit_c.generation.unskewing import unskew
+from polysched.emit_c.generation.whole_steps import end_at_multiples
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel
 from polysched.emit_c.loop_ir.names import TakenNames, name_loops
@@ -230,7 +231,7 @@ def _recurrent_rows(loops: Node, context: PassContext) -> Node:
 
 def _independent_rows(loops: Node, context: PassContext) -> Node:
     return unroll_and_jam(loops, context.facts, IndependentRows(
-        promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes,
+        promotes=context.code.promotes, gains=context.code.rows_gain, in_lanes=context.code.rows_in_lanes,
         count=context.options.rows_in_flight))
 
 
@@ -254,6 +255,8 @@ STRUCTURE: tuple[LoopPass, ...] = (
     LoopPass("conditional_pieces", "Independent iterations with conditions get a loop for each condition.",
              lambda loops, context: separate_pieces(loops, context.facts, context.dependences), (UNTRACED,),
              keeps_names=False),
+    LoopPass("whole_steps", "Loops end at the last whole step, where a condition said so.",
+             lambda loops, context: end_at_multiples(loops, context.facts), keeps_names=False),
     LoopPass("unskew", "Loops over sums of iterators become loops over one, where bounds allow it.",
              lambda loops, _: unskew(loops), keeps_names=False),
     LoopPass("unit_steps", "Loops with a stride count by one.", lambda loops, _: count_by_one(loops),

@@ -382,6 +382,13 @@ class RegionPrinter:
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 
+    def rows_gain(self, tile: RegisterTile, rows: For) -> bool:
+        """Whether several rows in step gain: sums of integers, which compilers reorder, where they share an operand."""
+        code, moving = self._tile_code(tile, Facts(context=self.scop.context)), frozenset({rows.variable})
+        return not computes_integers(code) or any(
+            not a.writes and bool(a.generic.subscripts) and not any(depends_on(form, moving) for form in (
+                a.generic.subscripts or ())) for a in code.accesses(1))
+
     def rows_in_lanes(self, tile: RegisterTile, rows: For, facts: Facts) -> RegisterTile | None:
         """The loop of a row for a vector of rows or several; None where it has no such form.
 
@@ -397,7 +404,7 @@ class RegionPrinter:
             picked = replace(tile, edges=(replace(edge, count=STRIDED_VECTORS * lanes),))
             return picked if self.has_form(picked, facts) and self.promotes(picked, facts) else None
         lanes = widest_vector(code, also=frozenset({Lanes.SPREAD, Lanes.STRIDED}))
-        if lanes < 2:
+        if lanes < 2 or computes_integers(code):   # sums of integers are reordered along their rows instead
             return None
         columns = Edge(variable=loop.variable, base=variable(loop.variable), count=lanes, simd=False)
         made = replace(tile, loops=(replace(loop, upper=loop.upper - (lanes - 1), step=lanes),),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from polysched.graph.operators.moves import Move, Place
 from polysched.graph.planning.memory import ALIGNMENT, attempts
@@ -347,18 +348,22 @@ COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} 
 
 
 def _loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> list[str]:
-    """The loops of a move; those that run once are left out, and rows of known length are copied at once."""
+    """The loops of a move; those that run once are left out, and rows of known length are copied at once.
+
+    Loops over elements that follow each other in both operands are one.
+    """
     lines, depth = [], 0
-    row = _row(move, types, result, inner)
-    for number, extent in enumerate(move.loops):
-        if extent != 1 and number != row:
-            end = c_size(extent, inner.sizes)
+    ends = ((move.target, result), (move.source, types[move.operand]))
+    counts = _merged(move, ends, inner)
+    row = _row(move, ends, counts, inner)
+    for number, end in counts.items():
+        if number != row:
             lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {end}; l{number}++) {{")
             depth += 1
     pad = "  " * depth
-    target, source = inner.offset(move.target, result, row), inner.offset(move.source, types[move.operand], row)
+    target, source = (inner.offset(places, shape, counts.keys() - {row}) for places, shape in ends)
     if row is not None:
-        lines.append(f"{pad}memcpy(to + {target}, from + {source}, {move.loops[row]} * sizeof *to);")
+        lines.append(f"{pad}memcpy(to + {target}, from + {source}, {counts[row]} * sizeof *to);")
         return [*lines, *("  " * d + "}" for d in reversed(range(depth)))]
     value = f"from[{source}]"
     if move.combine:
@@ -367,14 +372,52 @@ def _loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: _
     return [*lines, f"{pad}to[{target}] = {value};", *("  " * d + "}" for d in reversed(range(depth)))]
 
 
-def _row(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> int | None:
-    """The innermost loop, where it copies neighbours to neighbours a number of times that is known; else None."""
+Ends: TypeAlias = "tuple[tuple[tuple[Place, ...], TensorType], ...]"
+"""Where a move writes, and where it reads."""
+
+
+def _is_indexed(move: Move) -> bool:
+    """Whether a place is read from an operand."""
+    return any(place.index is not None for place in (*move.source, *move.target))
+
+
+def _merged(move: Move, ends: Ends, inner: _Subscripts) -> dict[int, str]:
+    """How often each loop runs, as C, without those that run once; neighbours in both operands are the inner loop."""
     loops = [number for number, extent in enumerate(move.loops) if extent != 1]
-    indexed = any(place.index is not None for place in (*move.source, *move.target))
-    if not loops or move.combine or indexed or not c_size(move.loops[loops[-1]], inner.sizes).isdigit():
+    counts = {number: c_size(move.loops[number], inner.sizes) for number in loops}
+    if _is_indexed(move):
+        return counts
+    factors = [inner.factors(places, shape) for places, shape in ends]
+    kept: dict[int, str] = {}
+    for number in reversed(loops):
+        last = next(reversed(kept), None)
+        if last is not None and _follow(counts[number], kept[last], [(f.get(number, "0"), f.get(last, "0"))
+                                                                     for f in factors]):
+            kept[last] = str(int(kept[last]) * int(counts[number]))
+        else:
+            kept[number] = counts[number]
+    return dict(reversed(kept.items()))
+
+
+def _follow(outer: str, inner: str, factors: Sequence[tuple[str, str]]) -> bool:
+    """Whether an iteration of an outer loop goes on where the inner one ends, wherever they move.
+
+    Parameters
+    ----------
+    outer, inner : how often they run.
+    factors : per operand, by how many elements the outer and the inner loop move.
+    """
+    if not all(text.lstrip("-").isdigit() for text in (outer, inner, *(f for pair in factors for f in pair))):
+        return False
+    return all(int(far) == int(near) * int(inner) for far, near in factors)
+
+
+def _row(move: Move, ends: Ends, counts: Mapping[int, str], inner: _Subscripts) -> int | None:
+    """The innermost loop, where it copies neighbours to neighbours a number of times that is known; else None."""
+    last = max(counts, default=None)
+    if last is None or move.combine or _is_indexed(move) or not counts[last].isdigit():
         return None
-    ends = ((move.target, result), (move.source, types[move.operand]))
-    return loops[-1] if all(inner.factors(places, shape).get(loops[-1]) == "1" for places, shape in ends) else None
+    return last if all(inner.factors(places, shape).get(last) == "1" for places, shape in ends) else None
 
 
 class _Subscripts:
@@ -391,12 +434,12 @@ class _Subscripts:
         self.loops, self.types, self.status, self.sizes = loops, types, status, sizes
         self.lines: list[str] = []
 
-    def offset(self, places: Sequence[Place], shape: TensorType, but: int | None = None) -> str:
+    def offset(self, places: Sequence[Place], shape: TensorType, running: Iterable[int] | None = None) -> str:
         """The place of an element as C: the multiples of every loop, the indices that are read, what is added.
 
         Parameters
         ----------
-        but : a loop that is at its first iteration.
+        running : the loops that move it; all unless given, else the others are at their first iteration.
         """
         read: list[str] = []
         start = _Sum()
@@ -407,7 +450,8 @@ class _Subscripts:
             else:
                 start.add(c_product((place.start, *stride), self.sizes))
         moving = self.factors(places, shape)
-        terms = [*(_times(f"l{loop}", factor) for loop, factor in sorted(moving.items()) if loop != but), *read]
+        terms = [*(_times(f"l{loop}", factor) for loop, factor in sorted(moving.items())
+                   if running is None or loop in running), *read]
         return " + ".join([*terms, *([str(start)] if str(start) != "0" or not terms else [])])
 
     def factors(self, places: Sequence[Place], shape: TensorType) -> dict[int, str]:

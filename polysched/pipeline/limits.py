@@ -16,7 +16,8 @@ class PipelineLimits:
 
     # file_budget.py
     file_seconds: float = constant(
-        30.0, unit="s", source="of processor time, for reading and transforming all regions of a file")
+        25.0, unit="s", source="of processor time, for reading and transforming all regions of a file; 30 with the "
+        "step that runs out of it, reading on and writing")
     long_seconds: float = constant(10.0, unit="s", source="from here on it is told what takes long")
     worth_telling_share: float = constant(
         0.1, unit="1", source="the share of a file's time from which a region or a stage is named")

@@ -16,12 +16,15 @@ from polysched.scop.body import While
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Scop, Statement, Storage
 
+_TEAM = re.compile(r"#\s*pragma\s+omp\s+parallel\b")
+
 
 def reason_for_original(made: Optimized) -> str:
     """Why a region of a file is better off as it was written; empty where it is not.
 
     Where no loop runs in lanes, on threads or in tiles, other loops of the same statements are no gain.  Nor are they
-    where arrays of constant extents leave less to do than rows, teams and memory cost.
+    where arrays of constant extents leave less to do than rows, teams and memory cost, nor threads alone for loops
+    that the file runs on threads.
     """
     if made.scop.source is None or not made.options.is_by_model:
         return ""
@@ -29,7 +32,15 @@ def reason_for_original(made: Optimized) -> str:
         return _reason(made)
     if made.pays is not None and made.pays.never:
         return "there is too little to do at the largest sizes that its arrays and types allow"
+    if made.source.threads_pay and _has_team(made.scop):
+        return "they run on threads as they are written, and nothing else gains"
     return ""
+
+
+def _has_team(scop: Scop) -> bool:
+    """Whether a region of a file starts threads itself."""
+    region = scop.source
+    return region is not None and _TEAM.search(region.text, region.start, region.end) is not None
 
 
 def told_unchanged(made: Optimized) -> str | None:

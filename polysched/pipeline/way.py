@@ -25,9 +25,11 @@ from polysched.emit_c import (
     printed,
     scan,
 )
+from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.safe import as_written
+from polysched.emit_c.alternatives.threads_alone import threads_alone
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
-from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.emit_c.scalar_code.work import loops_in_lanes, runs_as_much
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.instructed import (
@@ -181,15 +183,15 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
             turn=options.is_by_model, known=expansion.given))
         lowered = _lowered(expansion.dependences, options, seconds)
     expansion, lowered = _with_values(scop, expansion, lowered, options, seconds, but=kept)
-    source = timed(seconds, "emitted", lambda: printed(lowered))
+    source = ordinary = timed(seconds, "emitted", lambda: printed(lowered))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
             begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept), source,
             options, given=scop, begun=None if kept else begun, emit=_emitted))
-    pays = None
-    if scop.source is not None and (options.safe or largest_parameters(scop)):
-        pays = crossover(source, options.target())
+    if source is ordinary:
+        source = timed(seconds, "emitted", lambda: _for_threads(lowered, ordinary, options))
+    pays = crossover(source, options.target()) if _has_crossover(scop, options) else None
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
@@ -197,18 +199,33 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
                      last_values=expansion.last_values)
 
 
+def _has_crossover(scop: Scop, options: PipelineOptions) -> bool:
+    """Whether it matters from which sizes on the code pays."""
+    return scop.source is not None and (options.safe or bool(largest_parameters(scop)))
+
+
+def _for_threads(lowered: Lowered, ordinary: CSource, options: PipelineOptions) -> CSource:
+    """The region's text; of a file, where threads alone gain, without code for sizes for which the original runs."""
+    if ordinary.scop.source is None or not options.is_by_model:
+        return ordinary
+    alone = threads_alone(lowered)
+    return ordinary if alone is None else replace(printed(alone[0]), threads_pay=alone[1])
+
+
 def _with_original(made: Optimized) -> Optimized:
     """The region with its original code: for all sizes, for those where ours does not pay, or for what is assumed."""
-    source, options, pays = made.source, made.options, made.pays
+    source, options = made.source, made.options
     if reason := reason_for_original(made):
         return replace(made, source=as_written(source), pays=None, as_written=reason)
-    if options.safe and pays is not None:
-        source = original_when_small(source, pays)
-    return _with_guard(replace(made, source=source, pays=pays if options.safe else None))
+    pays = Crossover((source.threads_pay,)) if source.threads_pay else made.pays if options.safe else None
+    made = _with_guard(replace(made, pays=pays), pays)
+    if options.safe:
+        return made
+    return replace(made, pays=None, source=replace(made.source, pays=""))   # one function has both kinds of loops
 
 
-def _with_guard(made: Optimized) -> Optimized:
-    """The region with its original code for what is assumed, where that is tested.
+def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:
+    """The region with its original code for what is assumed, where that is tested, and where ours does not pay.
 
     That rows lie in order is never taken for granted.
     """
@@ -216,13 +233,18 @@ def _with_guard(made: Optimized) -> Optimized:
     if not options.guard and not (options.is_guarded and scop.source is not None):
         scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if a.kind == ROWS_IN_ORDER))
         if not scop.assumptions:
-            return made
-    return replace(made, source=guarded(made.source, scop, team_iterations=options.emit_options().team_iterations))
+            return made if pays is None else replace(made, source=original_when_small(made.source, pays))
+    return replace(made, source=guarded(
+        made.source, scop, team_iterations=options.emit_options().team_iterations, pays=pays))
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
                  seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, Lowered]:
-    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
+    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given.
+
+    Statements stay together where copies of scalars in memory, one per iteration, would be all that taking them apart
+    brings.
+    """
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, Lowered]:
         new = timed(seconds, "dependences", lambda: analysed(
             scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, turn=options.is_by_model,
@@ -233,6 +255,10 @@ def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: Pi
         other = made(substitute_temporaries)
         if not _has_streams(other[1], other[0]):
             return other
+    if lowered.allocated and options.expand and options.is_by_model and options.fusion != "max":
+        together = _lowered(expansion.dependences, options.but(fusion="max"), seconds)
+        if not together.allocated and runs_as_much(together.loops, lowered.loops):
+            return expansion, together
     if options.expand and carries_values(expansion.dependences):
         other = made(substitute_carried)
         if loops_in_lanes(other[1].loops) > loops_in_lanes(lowered.loops) and not other[1].allocated:

@@ -178,12 +178,14 @@ class Parameter:
     c_name : how C spells its value at the region (`n`, `grid->nx`); the name when left empty.
     definition : C over the integer parameters of the function around the region, for a variable of that function
         which is set once to that value; else empty.
+    quotient : dividend and divisor in C, where the value is a quotient of these; computed in more bits than they have.
     """
 
     name: str
     dtype: DType
     c_name: str = ""
     definition: str = ""
+    quotient: tuple[str, str] | None = None
 
     @property
     def spelling(self) -> str:
@@ -280,6 +282,7 @@ class SourceRegion:
     names_itself : the function needs its own name: for its address, as `__func__`, or as that of a struct or member.
     stepped : what the region steps and the emitted code does not.
     bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
+    whole : the Scop is all of the region, not one of several parts of it.
     """
 
     path: str
@@ -298,6 +301,7 @@ class SourceRegion:
     names_itself: bool = False
     stepped: tuple[SteppedVariable, ...] = ()
     bare: bool = False
+    whole: bool = True
 
     @property
     def location(self) -> SourceLocation:

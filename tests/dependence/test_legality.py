@@ -1,20 +1,23 @@
 """Legality of schedule trees: a table of trees with the verdict, and the message of a refusal."""
 
+from collections.abc import Iterator
+
 import islpy as isl
 import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
 from polysched.dependence.legality import (
-    Exactly,
     Kept,
-    RunsForward,
     all_active,
     backward,
     carried,
+    cut_out,
     equal_parts,
+    same_tiles,
     total_values,
 )
 from polysched.dependence.limits import LIMITS
+from polysched.dependence.reordering.quotients import have_quotients
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop
@@ -195,28 +198,55 @@ def test_verdicts_on_tiles(schedule: str, legal: bool) -> None:
     dependences = analyse(scop)
     found = violation(dependences, tree)
     assert (found is None) == legal, str(found)
-    band = tree.get_root().child(0).band_get_partial_schedule()
-    exact = forward = all_active(dependences)
-    for member in range(band.dim(isl.dim_type.set)):
-        values = total_values(band, member)
-        for one, other in zip(exact, forward, strict=False):
-            assert Exactly().backward(one, values).is_subset(RunsForward().backward(other, values)) or not (
-                RunsForward().backward(other, values).is_empty())
-        exact, forward = Exactly().equal_parts(exact, values), RunsForward().equal_parts(forward, values)
+
+
+@pytest.mark.parametrize("schedule", [schedule for schedule, _ in TILES])
+def test_tiles_that_are_remembered_are_tiles_that_are_cut_out(schedule: str) -> None:
+    scop = sweep()
+    tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
+    for whole in all_active(analyse(scop)):
+        exact, remembered = [whole], [whole]
+        for values in members(tree):
+            for find in (backward, carried):
+                nothing = isl.Map.empty(whole.relation.get_space())
+                wanted, got = (find(parts[0], values) if parts else nothing for parts in (exact, remembered))
+                assert got.is_equal(wanted)
+            exact, remembered = equal_parts(exact, values), same_tiles(remembered, values)
+        assert not exact
+        assert not [part for part in remembered if cut_out(part) is not None]
+
+
+def members(tree: isl.Schedule) -> Iterator[dict[str, isl.PwAff]]:
+    """The values of all loops of a tree without branches, outermost first."""
+    node = tree.get_root().child(0)
+    while node.get_type() == isl.schedule_node_type.band:
+        for member in range(node.band_n_member()):
+            yield total_values(node.band_get_partial_schedule(), member)
+        node = node.child(0)
+
+
+def test_cases_of_tiles_are_judged_as_a_whole() -> None:
+    """Halves of a ring have tiles of their own, and so may the halves of their tiles."""
+    scop = sweep()
+    for first, legal in (("floor((t + i)/4) : i < 9; S[t, i] -> [floor((t + i)/4), t, i] : i >= 9", True),
+                         ("floor((t - i)/4) : i < 9; S[t, i] -> [floor((t + i)/4), t, i] : i >= 9", False)):
+        value, _, condition = first.partition(" : ")
+        tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{value}, t, i] : {condition} }}"), scop.domain)
+        found = violation(analyse(scop), tree)
+        assert (found is None) == legal, str(found)
 
 
 def test_legal_tiles_are_found_so_without_integer_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exact check, which takes long for tiles, is asked only about what may be wrong."""
-    scop, asked = sweep(), []
-    exactly = Exactly.equal_parts
+    scop, cut = sweep(), []
+    intersected = Kept.cut
 
-    def counted(self, active, values):
-        asked.append(type(self).__name__)
-        return exactly(self, active, values)
+    def counted(self, what, relation, source, sink, find):
+        cut.extend(v for v in (source, sink) if have_quotients({"": v}))
+        return intersected(self, what, relation, source, sink, find)
 
-    monkeypatch.setattr(Exactly, "equal_parts", counted)
+    monkeypatch.setattr(Kept, "cut", counted)
     for schedule, legal in (TILES[0], TILES[1], TILES[2]):
-        asked.clear()
+        cut.clear()
         tree = tree_of(isl.UnionMap(f"[N] -> {{ S[t, i] -> [{schedule}] }}"), scop.domain)
         assert (violation(analyse(scop), tree) is None) == legal
-        assert ("Exactly" in asked) == (not legal)
+        assert bool(cut) == (not legal)

@@ -97,6 +97,8 @@ EXAMPLES = {
     "conditional_pieces": Example(body="for (int t = 0; t < m; t++) {\n  for (int i = 0; i < n; i++)\n"
                                        "    y[i] = x[i] + x[(i + 1) % n] + x[(i + n - 1) % n];\n"
                                        "  for (int i = 0; i < n; i++)\n    x[i] = y[i];\n}", halves=True),
+    "whole_steps": Example(body="for (int j = 0; j <= n - 8; j += 8)\n  for (int k = 0; k < 8; k++)\n"
+                                "    y[0] += x[j + k];", pluto=True),
     "unskew": Example(body="for (int t = 0; t < m; t++)\n  for (int i = 1; i < n - 1; i++)\n"
                            "    x[i] = x[i - 1] + x[i] + x[i + 1];", pluto=True, sizes=16),
     "unit_steps": Example(body="for (int i = 0; i < 3 * n; i += 3)\n  y[i / 3] = z[i];"),

@@ -56,7 +56,7 @@ def test_what_takes_too_long_stays_as_it_is(path: Path, monkeypatch: pytest.Monk
     spent(monkeypatch, before=1)
     made = polysched.pipeline.transform_file(path)
     assert [region.scop.name for region in made.regions] == ["f"]
-    assert made.refused == (f"{path}:8: the region stays as it is: line 10: the file takes more than 30 s of processor "
+    assert made.refused == (f"{path}:8: the region stays as it is: line 10: the file takes more than 25 s of processor "
                             "time, which were spent up to here",)
     assert FILE[FILE.index("void g"):] in made.text
 

@@ -20,7 +20,7 @@ from polysched.cli.options import (
 from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
-from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, given, refuse_unserved, spelling
+from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, refuse_unserved, spelling
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ WITH_TILES = ("tiles", "solid", "lines", "order", "tree")
 WITH_SCHEDULE = (*WITH_TILES, "explorer")
 WITH_COPIES = (*WITH_SCHEDULE, "dependences")
 """Views that draw tiles; those that draw a schedule; those of a program whose temporaries may have copies."""
+OF_REGISTERS = ("register_block", "pack", "vector_bits")
+"""Options about blocks of registers, which only the tree has marks for."""
 HELP = "Draw a region: tiles and when they run, domains in space, cache lines, or an explorer, as SVG, TikZ or a page."
 EPILOG = f"""\
 examples:
@@ -110,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         scop = _chosen(scops, arguments.function)
+        known_sizes(arguments.assume, [scop], arguments.source)
         sizes = known_sizes(arguments.size, [scop], arguments.source)
         picture = _picture(arguments, scop, sizes, shown)
         if output is not None:
@@ -143,7 +146,7 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
     if arguments.view == "explorer" and arguments.json is not None:
         raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
     for name, views in (VIEWS_OF | _of_schedules_and_tiles()).items():
-        if arguments.view not in views and given(arguments, name):
+        if arguments.view not in views and getattr(arguments, name, None) != arguments.parser.get_default(name):
             raise UsageError(f"--view {arguments.view} has no {spelling(name)}",
                              hint=f"it is for --view {', '.join(views)}")
     refuse_unserved(arguments, (*OF_SCHEDULES, *OF_TILES))
@@ -152,7 +155,7 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
 def _of_schedules_and_tiles() -> dict[str, tuple[str, ...]]:
     """The options that decide schedules and tiles, and the views that show what they decide."""
     return dict.fromkeys(_declared(add_tiling), WITH_TILES) | dict.fromkeys(
-        _declared(add_scheduling), WITH_SCHEDULE) | {"expand": WITH_COPIES}
+        _declared(add_scheduling), WITH_SCHEDULE) | {"expand": WITH_COPIES} | dict.fromkeys(OF_REGISTERS, ("tree",))
 
 
 def _declared(add: Callable[[argparse.ArgumentParser], None]) -> tuple[str, ...]:

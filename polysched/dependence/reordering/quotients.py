@@ -31,31 +31,62 @@ class Quotients:
 
 
 def quotients(value: isl.PwAff) -> Quotients | None:
-    """The quotients of a value; None where it has none, where it is a quotient of several, or has cases."""
-    pieces = value.get_pieces()
-    if len(pieces) != 1:
+    """The quotients of a value, of the same kinds in all its cases; None where it has none."""
+    parts = [(domain, _quotients(aff)) for domain, aff in value.get_pieces()]
+    kinds = {None if part is None else tuple(kind for kind, _ in part[0]) for _, part in parts}
+    if len(kinds) != 1 or (signs := kinds.pop()) is None:
         return None
-    rest = pieces[0][1]
-    found: list[tuple[int, int, isl.PwAff]] = []
-    for k in range(rest.dim(_DIVISION)):
-        factor, divided = rest.get_coefficient_val(_DIVISION, k), rest.get_div(k)
+    cases = [(domain, (*(dividend for _, dividend in part[0]), part[1])) for domain, part in parts if part is not None]
+    if len(cases) == 1:
+        dividends = [isl.PwAff.from_aff(aff) for aff in cases[0][1]]
+    else:
+        dividends = [_of_cases([(domain, affs[k]) for domain, affs in cases]) for k in range(len(signs) + 1)]
+    return Quotients(signs=signs, dividends=tuple(dividends[:-1]), rest=dividends[-1])
+
+
+def _of_cases(cases: list[tuple[isl.Set, isl.Aff]]) -> isl.PwAff:
+    """A value by its cases, which do not meet."""
+    (domain, aff), *more = cases
+    value = isl.PwAff.alloc(domain, aff)
+    for domain, aff in more:
+        value = value.union_add(isl.PwAff.alloc(domain, aff))
+    return value
+
+
+def _quotients(aff: isl.Aff) -> tuple[list[tuple[tuple[int, int], isl.Aff]], isl.Aff] | None:
+    """Factor, divisor and dividend of each quotient in order, and the rest; None without any, or with factors that are
+    fractions."""
+    found: list[tuple[tuple[int, int], isl.Aff]] = []
+    for k in range(aff.dim(_DIVISION)):
+        factor, divided = aff.get_coefficient_val(_DIVISION, k), aff.get_div(k)
         if factor.is_zero():   # of another quotient
             continue
         if not factor.is_int():
             return None
         divisor = divided.get_denominator_val()
-        found.append((int(factor.to_python()), int(divisor.to_python()),
-                      isl.PwAff.from_aff(divided.scale_val(divisor))))
-    for k in range(rest.dim(_DIVISION)):
-        rest = rest.set_coefficient_val(_DIVISION, k, isl.Val.zero(isl.DEFAULT_CONTEXT))
-    if not found:
+        found.append(((int(factor.to_python()), int(divisor.to_python())), divided.scale_val(divisor)))
+    for k in range(aff.dim(_DIVISION)):
+        aff = aff.set_coefficient_val(_DIVISION, k, isl.Val.zero(isl.DEFAULT_CONTEXT))
+    return (sorted(found, key=lambda each: each[0]), aff) if found else None
+
+
+def alike(source: isl.PwAff, sink: isl.PwAff) -> list[tuple[isl.PwAff, isl.PwAff]] | None:
+    """What is divided in two values, and their rests, if none decreases where all of it does not; else None."""
+    one, other = quotients(source), quotients(sink)
+    if one is None or other is None or one.signs != other.signs or any(factor < 0 for factor, _ in one.signs):
         return None
-    found.sort(key=lambda each: each[:2])
-    return Quotients(signs=tuple((factor, divisor) for factor, divisor, _ in found),
-                     dividends=tuple(dividend for _, _, dividend in found), rest=isl.PwAff.from_aff(rest))
+    return list(zip((*one.dividends, one.rest), (*other.dividends, other.rest), strict=True))
 
 
 def have_quotients(values: Mapping[str, isl.PwAff]) -> bool:
-    """Whether some value has quotients."""
-    return any(not aff.get_coefficient_val(_DIVISION, k).is_zero() for value in values.values()
-               for _, aff in value.get_pieces() for k in range(aff.dim(_DIVISION)))
+    """Whether some value, or the condition of one of its cases, has quotients."""
+    return any(_has_quotient(aff) or (len(pieces) > 1 and _is_divided(domain)) for value in values.values()
+               for pieces in (value.get_pieces(),) for domain, aff in pieces)
+
+
+def _has_quotient(aff: isl.Aff) -> bool:
+    return any(not aff.get_coefficient_val(_DIVISION, k).is_zero() for k in range(aff.dim(_DIVISION)))
+
+
+def _is_divided(domain: isl.Set) -> bool:
+    return any(part.dim(_DIVISION) for part in domain.get_basic_sets())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from polysched.emit_c.alternatives.memory_ranges import MemoryRange, memory_of, memory_of_value
+from polysched.emit_c.alternatives.crossover import Crossover
+from polysched.emit_c.alternatives.memory_ranges import ALWAYS, MemoryRange, memory_of, memory_of_value
 from polysched.emit_c.alternatives.row_starts import RowTest, rows_in_order
+from polysched.emit_c.alternatives.safe import JOINED, original_when_small
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches
@@ -13,10 +16,10 @@ from polysched.errors import UsageError
 from polysched.scop.scop import READABLE, Assumption, Scop
 
 
-def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0) -> CSource:
+def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0, pays: Crossover | None = None) -> CSource:
     """Put the region behind a test of its assumptions, with the original code as the other branch.
 
-    Rewrite:  NEW  ->  if (assumption && ...) { NEW } else { ORIGINAL }
+    Rewrite:  NEW  ->  if (assumption && ... && the sizes are large enough) { NEW } else { ORIGINAL }
 
     Rows that stored pointers lead to are looked at by loops ahead of the test.  Assumptions that cannot be tested at
     run time stay assumptions; each is named in `fallbacks`.  A region without testable assumptions stays as it is.
@@ -25,6 +28,7 @@ def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0) -> CSource
     ----------
     scop : the region as it was extracted; its accesses tell which memory has to be apart.
     team_iterations : from so many rows on, threads pay, and so does looking whether rows lie in order.
+    pays : the sizes for which the region pays; None for all.
 
     Raises
     ------
@@ -37,12 +41,30 @@ def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0) -> CSource
     untested = [f"not tested at run time: {a.text}" for a in scop.assumptions if not tests.add(a)]
     fallbacks = (*source.fallbacks, *untested)
     if not tests.conditions:
-        return replace(source, fallbacks=fallbacks)
-    test = " && ".join(f"({condition})" for condition in tests.conditions)
-    lines = branches(test, map(inside, source.text.splitlines()), original_lines(scop))
-    if tests.before:
-        lines = ["{", *(INDENT + line for line in tests.before), *(inside(line) for line in lines), "}"]
-    return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=fallbacks)
+        source = replace(source, fallbacks=fallbacks)
+        return source if pays is None else original_when_small(source, pays)
+    sizes = pays.conditions if pays is not None else ()
+    lines = _tested(source, tests, sizes)
+    return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=fallbacks,
+                   pays=JOINED.join(sizes) or source.pays)
+
+
+def _tested(source: CSource, tests: _Tests, sizes: Sequence[str]) -> list[str]:
+    """The region behind its tests; loops that these need run only for sizes where the region pays."""
+    first, original = () if tests.before else sizes, original_lines(source.scop)
+    test = " && ".join(f"({condition})" for condition in (*tests.conditions, *first))
+    lines = branches(test, map(inside, source.text.splitlines()), original)
+    if not tests.before:
+        return lines
+    lines = ["{", *(INDENT + line for line in tests.before), *(inside(line) for line in lines), "}"]
+    return _with_threads(JOINED.join(sizes), lines, original) if sizes else lines
+
+
+def _with_threads(sizes: str, lines: Sequence[str], original: Sequence[str]) -> list[str]:
+    """Loops ahead of a region that look whether threads may run it, for sizes where these pay, if there are any."""
+    chosen = branches(f"omp_get_max_threads() > 1 && ({sizes})", map(inside, lines), original)
+    return ["{", "#ifdef _OPENMP", "  int omp_get_max_threads(void);", "#else", "#define omp_get_max_threads() 1",
+            "#endif", *map(inside, chosen), "#ifndef _OPENMP", "#undef omp_get_max_threads", "#endif", "}"]
 
 
 def untestable(scop: Scop) -> tuple[Assumption, ...]:
@@ -68,6 +90,11 @@ class _Tests:
         return [*(line for rows in self.rows.values() for line in rows.before),
                 *(line for memory in self.used.values() for line in memory.before)]
 
+    @property
+    def _reads_conditionally(self) -> bool:
+        """Whether an integer of memory that is read may not be there."""
+        return any(a.kind == READABLE for a in self.scop.assumptions)
+
     def add(self, assumption: Assumption) -> bool:
         """Whether C can test an assumption; then its conditions are among those here."""
         if assumption.condition is not None:
@@ -84,15 +111,15 @@ class _Tests:
             return False
         names = {name for pair in assumption.apart for name in pair}
         used = {name: memory for name, memory in self.known.items() if memory is not None and name in names}
-        if any(memory.before for memory in used.values()) and any(a.kind == READABLE for a in self.scop.assumptions):
+        if self._reads_conditionally and any(memory.before for memory in used.values()):
             return False  # lines ahead of the test would read what the test has to allow first
         self.used.update(used)
-        self.conditions.update(dict.fromkeys(c for c in conditions if c is not None))
+        self.conditions.update(dict.fromkeys(c for c in conditions if c and c != ALWAYS))
         return True
 
     def _add_rows(self, assumption: Assumption) -> bool:
         """Whether C can test that rows lie in order, which takes a loop over their starts."""
-        if any(a.kind == READABLE for a in self.scop.assumptions):
+        if self._reads_conditionally:
             return False
         starts = frozenset(low for _, low in assumption.rows)
         if starts not in self.rows:

@@ -14,6 +14,7 @@ from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 
+ALWAYS = "1"
 MOST_OPERATIONS = LIMITS.memory_range_operations
 
 
@@ -25,7 +26,8 @@ class MemoryRange:
     ----------
     begin, end : C expressions for the address of the first byte, and of the one behind the last.
     before : C lines that compute what the two name.
-    rows_apart : C condition that no two rows behind stored pointers overlap; empty for an array in one piece.
+    rows_apart : C condition that no two rows behind stored pointers overlap, `ALWAYS` where there is one; empty for an
+        array in one piece.
     """
 
     begin: str
@@ -65,9 +67,9 @@ def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
     if anywhere.is_empty():
         return NOTHING
     touched = isl.Set.from_union_set(anywhere)
-    if not _is_bounded(touched, range(1)):
-        return _by_data(scop, array, touched)
     pointers = max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
+    if not _is_bounded(touched, range(pointers, pointers + 1)):
+        return _by_data(scop, array, touched, pointers)
     if not _is_bounded(touched, range(pointers + 1)):
         return None
     written = any(a.is_write and a.array == array.name for s in scop.statements for a in s.accesses)
@@ -80,17 +82,27 @@ def _is_bounded(touched: isl.Set, dimensions: range) -> bool:
                for k in dimensions)
 
 
-def _by_data(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:
-    """The memory of an array in one piece whose outermost subscript is read from arrays."""
-    one_piece = _row(array, ["0"]) is not None and None not in array.c_extents[1:]
-    if not one_piece or not _is_bounded(touched, range(1, len(array.extents))):
+def _by_data(scop: Scop, array: Array, touched: isl.Set, pointers: int) -> MemoryRange | None:
+    """The memory of one row whose outermost subscript is read from arrays, or goes along what data delimit.
+
+    Parameters
+    ----------
+    pointers : the subscripts that lead to the row; each has one value.
+    """
+    leading = [touched.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(pointers)]
+    if not all(value.is_int() for value in leading):
         return None
-    found = index_range(scop, array, "polysched_" + re.sub(r"\W+", "_", array.name))
+    at = [str(value.to_python()) for value in leading]
+    one_piece = _row(array, [*at, "0"]) is not None and None not in array.c_extents[pointers + 1:]
+    if not one_piece or not _is_bounded(touched, range(pointers + 1, len(array.extents))):
+        return None
+    found = index_range(scop, array, "polysched_" + re.sub(r"\W+", "_", array.name), dimension=pointers)
     if found is None:
         return None
-    first, behind = _row(array, [found.low]), _row(array, [f"({found.high}) + 1"])
+    first, behind = _row(array, [*at, found.low]), _row(array, [*at, f"({found.high}) + 1"])
     there = f"{found.low} <= {found.high}"
     return MemoryRange(begin=f"({there} ? (const char *)&{first} : (const char *)0)", before=found.before,
+                       rows_apart=ALWAYS if pointers else "",
                        end=f"({there} ? (const char *)&{behind} : (const char *)0)")
 
 

@@ -10,6 +10,7 @@ import islpy as isl
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.scalar_code.size_text import operand, size_text
 from polysched.emit_c.scalar_code.statements import braced
+from polysched.scop.construction.data_rows import leading_values
 from polysched.scop.scop import Assumption, Scop
 
 SMALLEST = "-0x7fffffffffffffffL - 1"
@@ -37,9 +38,13 @@ def rows_in_order(scop: Scop, assumption: Assumption, stem: str, *, least_rows: 
     accesses = {a.reference: a for s in scop.statements for a in s.accesses}
     starts = [accesses[low] for low in dict.fromkeys(low for _, low in assumption.rows)]
     reached = reduce(isl.Set.union, (a.relation.intersect_params(scop.context).range() for a in starts)).coalesce()
+    last = reached.dim(isl.dim_type.set) - 1
+    reached = reached.project_out(isl.dim_type.set, 0, last)
     element = scop.array(starts[0].array).c_element
+    leading = leading_values(starts[0]) or ()
     row, end, begin, behind = (f"{stem}_{word}" for word in ("row", "end", "begin", "behind"))
-    body = [f"const long {begin} = {element.format(row)}, {behind} = {element.format(f'{row} + 1')};",
+    body = [f"const long {begin} = {element.format(*leading, row)}, "
+            f"{behind} = {element.format(*leading, f'{row} + 1')};",
             f"{stem} &= {end} <= {begin} && {begin} <= {behind};", f"{end} = {behind};"]
     lines = point_loops(scop, reached, [row], body)
     length = reached.dim_max(0).sub(reached.dim_min(0)).add_constant_val(isl.Val.one(isl.DEFAULT_CONTEXT))

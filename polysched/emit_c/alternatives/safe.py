@@ -10,6 +10,9 @@ from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.errors import UsageError
 
+JOINED = "\n    && "
+"""Between conditions of sizes, each of which is long."""
+
 
 def original_when_small(source: CSource, crossover: Crossover) -> CSource:
     """Put the region behind a test of its sizes, with the original code as the other branch.
@@ -27,7 +30,7 @@ def original_when_small(source: CSource, crossover: Crossover) -> CSource:
         raise UsageError("the original code is not at hand", where=scop.name, hint="--safe is for regions of C files")
     if not crossover.conditions:
         return source
-    pays = "\n    && ".join(crossover.conditions)
+    pays = JOINED.join(crossover.conditions)
     lines = branches(pays, map(inside, source.text.splitlines()), original_lines(scop))
     return replace(source, pays=pays, text="".join(f"{line}\n" for line in lines))
 
@@ -39,4 +42,4 @@ def as_written(source: CSource) -> CSource:
     """
     lines = (line.removeprefix(INDENT) for line in original_lines(source.scop, alone=True))
     return replace(source, kept=True, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), teams=0,
-                   tested_teams=(), approximated=())
+                   tested_teams=(), threads_pay="", approximated=())

@@ -75,7 +75,8 @@ def with_unit_strides(general: CSource, unit: CSource, condition: str) -> CSourc
     Rewrite:  GENERAL  ->  if (strides are 1) { UNIT } else { GENERAL }
     """
     lines = branches(condition, map(inside, unit.text.splitlines()), map(inside, general.text.splitlines()))
-    return replace(general, text="".join(f"{line}\n" for line in lines), teams=general.teams + unit.teams,
+    pays = f"({condition} ? {unit.pays} : {general.pays})" if unit.pays and general.pays else ""
+    return replace(general, pays=pays, text="".join(f"{line}\n" for line in lines), teams=general.teams + unit.teams,
                    fallbacks=tuple(dict.fromkeys((*general.fallbacks, *unit.fallbacks))),
                    approximated=approximated_of((general, unit)))
 

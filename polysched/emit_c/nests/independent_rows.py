@@ -39,11 +39,13 @@ class IndependentRows:
     Parameters
     ----------
     promotes : whether a tile holds some written element in a register around all its loops.
+    gains : whether rows gain in step: sums wait for each other, or rows share what they read.
     in_lanes : the loop of a row for as many rows as make whole vectors, if it has such a form.
     count : rows of a block that is not in lanes (`EmitOptions.rows_in_flight`).
     """
 
     promotes: Promotes
+    gains: Callable[[RegisterTile, For], bool]
     in_lanes: InLanes
     count: int
 
@@ -53,6 +55,8 @@ class IndependentRows:
         if parts is None:
             return None
         held = [part for part in parts if isinstance(part, RegisterTile)]
+        if not any(self.gains(part, loop) for part in held):
+            return None
         count, vectors = self._lanes(held, site)
         edge = Edge(variable=loop.variable, base=variable(loop.variable), count=count, simd=False)
         blocks = [_block(part, edge, site, self) for part in parts]

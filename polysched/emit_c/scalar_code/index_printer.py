@@ -8,7 +8,7 @@ parameters are cast always.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import islpy as isl
@@ -27,6 +27,7 @@ from polysched.emit_c.loop_ir.index import (
     SourceOperation,
     ToBoundary,
     Variable,
+    constant,
 )
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary, call, cast, conditional, joined
 from polysched.emit_c.scalar_code.helper_macros import HelperMacros
@@ -58,11 +59,13 @@ class IndexPrinter:
         a `long` loop variable.
     spellings : how C spells a parameter's value.
     macros : where needed helper macros are asked for.
+    quotients : dividend and divisor of parameters that are quotients.
     """
 
     parameters: Mapping[str, tuple[DType, Range]]
     spellings: Mapping[str, CText]
     macros: HelperMacros
+    quotients: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def form(self, form: Linear) -> TypedText:
         """The form as C text."""
@@ -91,6 +94,23 @@ class IndexPrinter:
             return binary(condition.op, self.form(condition.left).text, self.form(condition.right).text)
         arms = [self.condition(arm) for arm in condition.arms]
         return joined(condition.op, arms)
+
+    def pays(self, length: Linear, least: int) -> CText:
+        """Whether a length of at least 0 is long enough for an effort; quotients are not divided for it.
+
+            n / s + 1 >= 100   ->   n >= 99 * s
+        """
+        quotient = self.quotient_in(length) if least > length.constant else None
+        if quotient is None:
+            return self.condition(Comparison(">=", length, constant(least)))
+        return CText(f"{quotient[0]} >= {least - length.constant} * {quotient[1]}", Level.RELATIONAL)
+
+    def quotient_in(self, length: Linear) -> tuple[str, str] | None:
+        """Dividend and divisor where a length is a parameter that is a quotient, and a constant."""
+        match length.terms:
+            case ((Variable(name=name), 1),):
+                return self.quotients.get(name)
+        return None
 
     def _constant(self, value: int) -> TypedText:
         small = _INT_RANGE[0] < value <= _INT_RANGE[1]
@@ -227,6 +247,11 @@ def parameter_spellings(scop: Scop) -> dict[str, CText]:
     """How C spells each parameter."""
     return {p.name: CText(p.spelling) if p.spelling.isidentifier() else CText(p.spelling, Level.POSTFIX)
             for p in scop.parameters}
+
+
+def parameter_quotients(scop: Scop) -> dict[str, tuple[str, str]]:
+    """Dividend and divisor of the parameters that are quotients."""
+    return {p.name: p.quotient for p in scop.parameters if p.quotient is not None}
 
 
 def _finite(value: isl.Val, otherwise: int) -> int:

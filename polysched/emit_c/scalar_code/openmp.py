@@ -15,7 +15,7 @@ from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile
 from polysched.emit_c.loop_ir.traversal import child_nodes, is_innermost, walk_nodes
 from polysched.emit_c.scalar_code.c_text import CText, binary
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
-from polysched.emit_c.scalar_code.work import whatever_the_alignment, work
+from polysched.emit_c.scalar_code.work import is_worth, whatever_the_alignment
 from polysched.scheduling.marks import Role
 
 CHUNK = LIMITS.chunk
@@ -167,13 +167,12 @@ def _reasons_for_team(loop: For, index: IndexPrinter) -> list[CText] | None:
         enough = Comparison(">=", length, constant(least * loop.step))
         if enough.value is False:
             return None
-        conditions += [] if enough.value else [index.condition(enough)]
+        conditions += [] if enough.value else [index.pays(length, least * loop.step)]
     if loop.mark.least_work > 1:
-        total = work(loop, index)
-        if not isinstance(total, int):
-            conditions.append(binary(">=", total, CText(str(loop.mark.least_work))))
-        elif total < loop.mark.least_work:
+        worth = is_worth(loop, loop.mark.least_work, index)
+        if worth is False:
             return None
+        conditions += [] if worth is True else [worth]
     return conditions
 
 

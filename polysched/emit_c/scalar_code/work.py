@@ -10,10 +10,11 @@ from math import prod
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
-from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile
-from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, is_innermost, walk_nodes
-from polysched.emit_c.scalar_code.c_text import CText, binary, cast
+from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, ThreadReduction
+from polysched.emit_c.loop_ir.traversal import as_loops, child_nodes, instances, is_innermost, walk_nodes
+from polysched.emit_c.scalar_code.c_text import CText, Level, binary, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+from polysched.scheduling.marks import Role
 
 UNKNOWN = LIMITS.unknown_iterations
 
@@ -49,6 +50,56 @@ def loops_in_lanes(node: Node) -> int:
                and is_innermost(n) and (n.mark.simd or n.mark.parallel) for n in walk_nodes(node))
 
 
+def runs_as_much(node: Node, other: Node) -> bool:
+    """Whether every statement in the deepest loops is in lanes, blocks, tiles and on threads where it is in others."""
+    return all(gained <= _gains_around(node).get(name, frozenset()) for name, gained in _gains_around(other).items())
+
+
+def _gains_around(node: Node) -> dict[str, frozenset[str]]:
+    """By statement of the greatest depth, what its loops have: threads, lanes, blocks of registers, tiles."""
+    found: dict[str, frozenset[str]] = {}
+    deepest = max((len(i.iterators) for i in instances(node)), default=0)
+    for inner in walk_nodes(node):
+        gains = _gains_of(inner)
+        for instance in instances(inner) if gains else ():
+            if len(instance.iterators) == deepest:
+                found[instance.statement] = found.get(instance.statement, frozenset()) | gains
+    return found
+
+
+def _gains_of(node: Node) -> frozenset[str]:
+    kinds: dict[str, bool] = {}
+    if isinstance(node, RegisterTile):
+        kinds = {"lanes": any(edge.simd for edge in node.edges) or bool(node.partials), "block": len(node.edges) > 1}
+    elif isinstance(node, ThreadReduction):
+        kinds = {"threads": True}
+    elif isinstance(node, For):
+        kinds = {"threads": node.mark.parallel, "lanes": node.mark.simd, "tiles": node.mark.role is Role.TILE}
+    return frozenset(kind for kind, holds in kinds.items() if holds)
+
+
+def is_worth(loop: For, least: int, index: IndexPrinter) -> bool | CText:
+    """Whether a nest has that many iterations, in C where it is not known; no quotient is divided for it.
+
+        (n / s + 1) * m >= 16384   ->   ((double)(n + s)) * m >= 16384 * s
+    """
+    known, texts, divisors = 1, [], []
+    for length in lengths(loop):
+        quotient = index.quotient_in(length)
+        if length.is_constant:
+            known *= max(length.constant, 0)
+        elif quotient is None:
+            texts.append(index.form(length).text)
+        else:
+            dividend, divisor = quotient
+            texts.append(CText(f"{dividend} + {length.constant} * {divisor}" if length.constant else dividend,
+                               Level.ADDITIVE))
+            divisors.append(CText(divisor, Level.UNARY))
+    if not texts:
+        return known >= least
+    return binary(">=", _product(texts, known), _product(divisors, least) if divisors else CText(str(least)))
+
+
 def work(loop: For, index: IndexPrinter) -> int | CText:
     """The number of iterations of the nest, as a number where it is one; else as C of type `double`."""
     known, texts = 1, []
@@ -57,8 +108,11 @@ def work(loop: For, index: IndexPrinter) -> int | CText:
             known *= max(length.constant, 0)
         else:
             texts.append(index.form(length).text)
-    if not texts:
-        return known
+    return _product(texts, known) if texts else known
+
+
+def _product(texts: Sequence[CText], known: int) -> CText:
+    """A product, computed as `double`."""
     total = cast("double", texts[0])
     for text in texts[1:]:
         total = binary("*", total, text)

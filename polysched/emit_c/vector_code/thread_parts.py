@@ -19,7 +19,7 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import work_varies
 from polysched.emit_c.scalar_code.region_branches import MOST_LINES
 from polysched.emit_c.scalar_code.statements import INDENT, braced, branches
-from polysched.emit_c.scalar_code.work import work
+from polysched.emit_c.scalar_code.work import is_worth, work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
@@ -112,8 +112,10 @@ class ThreadParts:
         arrays = [p for p in self.node.parts if p.element is None]
         if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays], self.least_work):
             return None
-        least = [str(self.least_work), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
-        conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
+        worth = is_worth(self.node.whole, self.least_work, self.index)
+        first = worth if isinstance(worth, CText) else binary(">=", amount, CText(str(self.least_work)))
+        conditions = [first, *(binary(">=", amount, CText(
+            f"(double){WORK_PER_ELEMENT} * {self._elements(p)}", Level.PRIMARY)) for p in arrays)]
         return CText(" && ".join(c.code for c in conditions))
 
     def _bounds(self) -> Iterator[str]:

@@ -217,8 +217,10 @@ class VectorPrinter:
                 self._require(dtype)
                 lanes = ", ".join(self.lane(access, n).code for n in range(self.lanes))
                 return Piece(CText(f"({self.types.name(dtype, self.lanes)}){{{lanes}}}", Level.POSTFIX), dtype, True)
-            case Lanes.UNKNOWN:
+            case Lanes.UNKNOWN if self.lanes > 1:
                 raise NotVectorised(f"the subscripts of {access.array} are not linear")
+            case Lanes.UNKNOWN:
+                return Piece(self.scalar.element(access), dtype, False)
 
     def _strided(self, access: Access, where: Reach, dtype: DType) -> Piece:
         """Elements of one row that lie apart, out of whole vectors of the row."""

@@ -17,6 +17,7 @@ from polysched.dependence.legality import (
     all_active,
     backward,
     carrier,
+    same_tiles,
     total_values,
     witness_of,
 )
@@ -114,7 +115,7 @@ def _check_below(node: isl.ScheduleNode, active: list[Active], broken: _Refusal,
     if kind == _TYPE.band and flags:
         _check_band(node, active, broken)
     for position in range(node.n_children()):
-        _check_below(node.child(position), active_below(node, active, position), broken, flags)
+        _check_below(node.child(position), active_below(node, active, position, equal=same_tiles), broken, flags)
 
 
 def _check_band(band: isl.ScheduleNode, active: list[Active], broken: _Refusal) -> None:

@@ -48,7 +48,7 @@ from polysched.scop.c_frontend.rewrites.induction import Inductions
 from polysched.scop.c_frontend.rewrites.inline import Inliner
 from polysched.scop.c_frontend.rewrites.lvalue_types import LvalueTypes
 from polysched.scop.c_frontend.rewrites.memory_calls import MemoryCalls
-from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names
+from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names, declarations
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
@@ -336,7 +336,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     inductions = Inductions(scope, StepTypes(LvalueTypes(scope), plain), Liveness(written), inliner.fresh)
     made = inductions.statements(made)
     made = LocalPointers(written, scope, inliner.fresh).statements(made)
-    steps = ParameterSteps(scope, changed_names(made), inliner.fresh)
+    steps = ParameterSteps(scope, changed_names(made), inliner.fresh, declarations(made))
     return replace(written, items=steps.statements(made)), inductions
 
 

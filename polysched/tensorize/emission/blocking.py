@@ -16,7 +16,7 @@ import numpy as np
 from polysched.target import Target
 from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.many_nests import Numbers, block_costs, transfer_times
-from polysched.tensorize.emission.nest import NestLoop, content_of, uses
+from polysched.tensorize.emission.nest import NestLoop, content_of, group_step, uses
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 
@@ -27,6 +27,7 @@ MOVED_COST = LIMITS.moved_cost
 CACHE_SHARE = LIMITS.reused_cache_share
 LEAST_HANDED_OUT = LIMITS.least_handed_out
 SHORTEST_SUM = LIMITS.shortest_sum
+CROSSWISE_COST = LIMITS.crosswise_cost
 SPARE_REGISTERS = LIMITS.spare_registers
 WORTHWHILE = LIMITS.worthwhile_share
 
@@ -187,7 +188,7 @@ def _tilings(order: list[NestLoop], *, ordered: bool) -> dict[str, list[int]]:
 
 def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ahead: int,
                       growth: Sequence[int] = (1,)) -> list[NestLoop]:
-    """Order and tiles where threads take tiles of the outermost loop one by one.
+    """Order and tiles where threads take tiles of the spatial loops one by one, `shared_tiles` of these together.
 
     At the end they wait for each other half of such a tile.  Tiles of `cache_blocks` where these would be too short to
     be worth asking for, or too few.
@@ -204,13 +205,30 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
     best, least = None, math.inf
     for order in itertools.permutations(spatial):
         tiles = _handed_out_tiles(order, reductions, cycles / target.team_work_cycles, ordered=match.ordered)
-        if not tiles:
+        if not tiles[order[0].name]:
             continue
         whole = [*order, *reductions]
         waits = sum(_share_of_waiting(match, whole, tiles, target, ahead=ahead, factor=factor) for factor in growth)
+        waits = waits * _crosswise(match, order, tiles)
         if (shortest := float(np.min(waits))) < least:
             best, least = _tiled(whole, tiles, int(np.argmin(waits))), shortest
     return cache_blocks(match, loops, target) if best is None else best
+
+
+def _crosswise(match: Match, order: Sequence[NestLoop], tiles: Mapping[str, Sequence[int]]) -> Numbers:
+    """What candidates cost more whose tiles do not go along the result's rows first, although another loop would."""
+    *outside, inner = order
+    sizes = np.array(tiles[inner.name], np.float64)
+    if _goes_along(match, inner):
+        return np.where((sizes == 1) & bool(outside), CROSSWISE_COST, 1.0)
+    return np.full(sizes.shape, CROSSWISE_COST if any(_goes_along(match, loop) for loop in outside) else 1.0)
+
+
+def _goes_along(match: Match, loop: NestLoop) -> bool:
+    """Whether neighbours along a loop are neighbours in the result's array."""
+    steps = match.fragment.memory_steps[match.result.reference] or {}
+    step = group_step(match, match.result, loop.group) if loop.group >= 0 else steps.get(loop.source, 0)
+    return step is not None and abs(step) == 1
 
 
 def _share_of_waiting(match: Match, order: Sequence[NestLoop], tiles: Mapping[str, Sequence[int]], target: Target, *,
@@ -219,31 +237,48 @@ def _share_of_waiting(match: Match, order: Sequence[NestLoop], tiles: Mapping[st
     grown = [replace(loop, count=factor * loop.count) if loop.count > MAX_UNROLL else loop for loop in order]
     cycles = match.executions * match.intrinsic.cost.cycles
     cycles *= math.prod(factor for loop in order if loop.count > MAX_UNROLL)
-    shares = np.ceil(grown[0].blocks / np.array(tiles[order[0].name], np.float64))
+    shares = _shares(grown, tiles, cycles / target.team_work_cycles)
     bytes_ = transfer_times(match, grown, tiles, target, ahead=ahead)
     return bytes_ * target.frequency_hz / cycles + 0.5 / shares
 
 
+def _shares(order: Sequence[NestLoop], tiles: Mapping[str, Sequence[int]], most: float) -> Numbers:
+    """What threads take one by one: tiles of the outermost loop, by those of the next one where these are not too many.
+
+    Parameters
+    ----------
+    most : of these that are worth asking for.
+    """
+    found = None
+    for loop in (x for x in order if x.name in tiles and not x.reduction):
+        sizes = np.array(tiles[loop.name], np.float64)
+        counts = np.where(sizes > 0, np.ceil(loop.blocks / np.maximum(sizes, 1.0)), 1.0)
+        found = counts if found is None else np.where(found * counts <= most, found * counts, found)
+    assert found is not None   # the outermost loop is in tiles
+    return found
+
+
 def _handed_out_tiles(order: Sequence[NestLoop], reductions: Sequence[NestLoop], most: float, *,
                       ordered: bool) -> dict[str, list[int]]:
-    """Per loop its tile in every candidate: the outermost in enough tiles for all threads, long ones first.
+    """Per loop its tile in every candidate: enough of them for all threads, long ones of the outermost first.
 
     The innermost spatial loop is whole or in tiles, and so is the longest reduction, in long ones; where sums keep
     their order, the outermost reduction.
 
     Parameters
     ----------
-    most : of the outermost tiles, each of which is worth asking for: what a team costs pays for that, too.
+    most : of the tiles that threads take, each of which is worth asking for: what a team costs pays for that, too.
     """
     first, inner = order[0], order[-1]
-    outside = [size for size in _sizes(first) if LEAST_HANDED_OUT <= -(-first.blocks // size) <= most]
-    tiles = {first.name: outside}
+    tiles = {first.name: [size for size in _sizes(first) if -(-first.blocks // size) <= most]}
     if inner is not first:
         tiles[inner.name] = [0, *reversed(_sizes(inner))]
     for loop in reductions[:1] if ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]:
         tiles[loop.name] = [0, *(size for size in _sizes(loop) if size >= SHORTEST_SUM)]
     chosen = [*itertools.product(*tiles.values())]
-    return {name: [sizes[at] for sizes in chosen] for at, name in enumerate(tiles)} if chosen else {}
+    every = {name: [sizes[at] for sizes in chosen] for at, name in enumerate(tiles)}
+    enough = _shares(order, every, most) >= LEAST_HANDED_OUT if chosen else np.zeros(0, bool)
+    return {name: [size for size, kept in zip(sizes, enough, strict=True) if kept] for name, sizes in every.items()}
 
 
 def _sizes(loop: NestLoop) -> list[int]:

@@ -20,8 +20,9 @@ from polysched.tensorize.emission.addresses import (
     row_pointers,
     unknown_steps,
 )
-from polysched.tensorize.emission.blocking import pressure
+from polysched.tensorize.emission.blocking import SHORTEST_SUM, pressure
 from polysched.tensorize.emission.joined import (
+    BLOCK,
     Joined,
     begun_block,
     ended_block,
@@ -343,6 +344,7 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
         reads = "0" if not intrinsic.contraction.accumulates else "" if not clears else f"!({first})" if first else "0"
         from_there, there = _blocks(plan, output, number, joined, reads)
         before += [*there.before, *from_there.before]
+        before += _fetched_results(plan, names, there, unread=clears or joined is not None)
         drains += there.after
         for at in names.points(output):
             register = names.name(output, at)
@@ -356,6 +358,17 @@ def _accumulators(plan: Plan, names: _Registers, number: int, *, zero: bool,
                 before.append(load)
             after.append(store)
     return before, [*after, *drains]
+
+
+def _fetched_results(plan: Plan, names: _Registers, there: ResultBlock, *, unread: bool) -> Iterator[str]:
+    """Prefetches for writing of what a block is stored to, where nothing has read it and sums take a while."""
+    operand, place = there.place.operand, there.place
+    steps = math.prod(int(loop.tile or loop.blocks) for loop in plan.loops if loop.reduction)
+    if not unread or place.packed or there.at.startswith(BLOCK) or steps < SHORTEST_SUM \
+            or not plan.match.intrinsic.operand(operand).register.c_type:
+        return
+    for at in names.points(operand):
+        yield f"__builtin_prefetch({there.pointer(at)}, 1);"
 
 
 def _cleared(operand: Operand) -> str:

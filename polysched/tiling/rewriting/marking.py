@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
+from polysched.scop.body import While
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions
@@ -60,7 +61,7 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
     runs_once = depth == 0 and not innermost and _counts_as_none(position, band, mark, options)
-    lanes = options.simd and independent and (innermost or (mark.role is Role.POINT and _runs_once(position, band)))
+    lanes = options.simd and independent and _may_have_lanes(position, band, mark, scop)
     new = replace(mark, growing=False, simd=mark.simd or lanes)
     if parallel > 0 and independent and _may_run_on_threads(band, mark, options) and (
             depth == 0 if innermost else not runs_once):
@@ -68,6 +69,18 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + (not runs_once),
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _may_have_lanes(position: Position, band: Band, mark: LoopMark, scop: Scop) -> bool:
+    """Whether a loop is innermost but for loops of one iteration, and its statements have no loops of their own."""
+    innermost = not has_loops(band.child) or (mark.role is Role.POINT and _runs_once(position, band))
+    return innermost and not _repeats(position, scop)
+
+
+def _repeats(position: Position, scop: Scop) -> bool:
+    """Whether a statement has a loop of its own, which no vector has a form for."""
+    names = statement_names(position.domain)
+    return any(isinstance(item, While) for s in scop.statements if s.name in names for item in s.body)
 
 
 def _counts_as_none(position: Position, band: Band, mark: LoopMark, options: TilingOptions) -> bool:

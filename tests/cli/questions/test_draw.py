@@ -89,8 +89,11 @@ def test_views_and_forms(folder, view, program, name, holds):
       for view, words, told in (
           ("dependences", "--tile 3", "--tile"), ("explorer", "--tile 3", "--tile"),
           ("explorer", "--tile 0:3", "BAND:VALUE"), ("explorer", "--no-parallel", "--no-parallel"),
+          ("explorer", "--no-split-tiles", "--split-tiles"), ("tiles", "--pack none", "--pack"),
+          ("order", "--vector-bits 0", "--vector-bits"), ("lines", "--register-block 4x8", "--register-block"),
           ("explorer", "--assume n=9", "--assume"), ("dependences", "--scheduler isl", "--scheduler"),
           ("dependences", "--concurrent-start 1", "--concurrent-start"), ("dependences", "--iss", "--iss"))),
+    (("heat.c", "--assume", "m=9"), "no parameter m"),
     (("heat.c", "--scheduler", "original", "--fusion", "max"), "--fusion does nothing with --scheduler original"),
     (("heat.c", "--tile", "off", "--split-tiles"), "--split-tiles does nothing with --tile off"),
     (("heat.c", "--view", "tree", "--threads", "2"), "--view tree has no --threads"),

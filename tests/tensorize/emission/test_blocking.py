@@ -6,7 +6,7 @@ import pytest
 from polysched.target import Target, host
 from polysched.tensorize import find_intrinsic, match, operators
 from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
-from polysched.tensorize.emission.plan import make_plan
+from polysched.tensorize.emission.plan import PlanChoice, Tiling, make_plan
 from tests.tensorize.products import BYTES, product
 
 
@@ -33,3 +33,15 @@ def test_what_rows_share_is_kept_in_a_register_where_one_is_left(unroll: tuple[i
     text = emit_match(by_rows, "f", EmissionOptions(unroll=unroll, target=host())).text
     assert ('asm("" : "+x"(rB' in text) == held
     assert 'asm("" : "+x"(rA' not in text
+
+
+def test_tiles_go_along_the_rows_of_the_result() -> None:
+    """Sizes up to four times as long count; threads take tiles of both loops, which the first cache's panels bound."""
+    found, target = product("vpdpbusd", m=1024, n=1024, k=1024), Target(cores=2)
+    made = make_plan(found, emulated=False, target=target, parallel=True, choice=PlanChoice(tiling=Tiling.HANDED_OUT),
+                     growth=(1, 2, 4))
+    rows, columns, *_ = made.loops
+    assert (rows.source, columns.source) == ("i", "")   # vectors of columns are the result's lanes
+    assert columns.tile > 1
+    text = emit_match(found, "f", EmissionOptions(plan=made, target=target)).text
+    assert f"#pragma omp for schedule(dynamic) collapse(2) nowait\n    for (long b_{rows.name} = 0" in text

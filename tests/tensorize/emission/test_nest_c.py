@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,3 +89,10 @@ def test_nothing_past_the_arrays_is_read_or_written(tmp_path: Path) -> None:
         call(library, function, guarded)
         np.testing.assert_array_equal(guarded["C"], wanted)
         assert all((b[:16] == 77).all() and (b[-16:] == 77).all() for b in blocks)
+
+
+def test_what_nothing_has_read_is_fetched_for_writing() -> None:
+    """Where the sums are long enough for that, and the results lie in the program's array."""
+    for k, zero, fetched in ((64, True, True), (64, False, False), (63, True, False)):
+        text = emitted(64, 64, k, "f", zero=zero, unroll=(3, 2)).text
+        assert bool(re.search(r"__builtin_prefetch\([^;]*, 1\);", text)) is fetched

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
@@ -37,11 +37,13 @@ class ParameterSteps:
     scope : what is visible at the region.
     changed : what the region assigns or declares.
     fresh : makes a name that nothing has.
+    declared : the declarations of the region by name.
     """
 
     scope: Scope
     changed: frozenset[str]
     fresh: Callable[[str], str]
+    declared: Mapping[str, Sequence[c_ast.Decl]] = field(default_factory=dict)
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """Block items with their loops rewritten, in place below."""
@@ -74,10 +76,15 @@ class ParameterSteps:
             ctype = resolve(declaration.type, self.scope.type_names)
             return declaration, declaration.name if ctype == Scalar(INT32) else None, declaration.init
         if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
-            symbol = self.scope.lookup(init.lvalue.name)
-            is_int = symbol is not None and symbol.ctype == Scalar(INT32)
-            return None, init.lvalue.name if is_int else None, init.rvalue
+            return None, init.lvalue.name if self._is_int(init.lvalue.name) else None, init.rvalue
         return None, None, None
+
+    def _is_int(self, name: str) -> bool:
+        """Whether every variable of a name is an `int`, wherever it is declared."""
+        symbol, declared = self.scope.lookup(name), self.declared.get(name, ())
+        types = [resolve(node.type, self.scope.type_names) for node in declared]
+        return all(ctype == Scalar(INT32) for ctype in (*types, *([symbol.ctype] if symbol is not None else ()))) and (
+            symbol is not None or bool(types))
 
     def _is_fixed(self, node: c_ast.Node) -> bool:
         """Whether an expression is made of `int` variables that the region does not change, and constants."""
@@ -134,7 +141,16 @@ def _last(condition: c_ast.Node | None, name: str, *, up: bool) -> c_ast.Node | 
     return last if isinstance(left, c_ast.ID) and left.name == name else None
 
 
+def declarations(items: Sequence[c_ast.Node]) -> dict[str, list[c_ast.Decl]]:
+    """What statements declare, by name."""
+    found: dict[str, list[c_ast.Decl]] = {}
+    for item in items:
+        for node in everything(item):
+            if isinstance(node, c_ast.Decl) and node.name:
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
 def changed_names(items: Sequence[c_ast.Node]) -> frozenset[str]:
     """What statements assign or declare."""
-    return frozenset(name for item in items for name in assigned_names(item)) | {
-        n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl) and n.name}
+    return frozenset(name for item in items for name in assigned_names(item)) | declarations(items).keys()

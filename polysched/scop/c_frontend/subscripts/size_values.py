@@ -45,7 +45,8 @@ def size_value(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine | Non
         text = _spelled(node, wide=wide)
         if len(text) > LONGEST:
             return None
-        x.add_parameter(key, Parameter(x.fresh(f"{first.name}_value"), dtype, text))
+        x.add_parameter(key, Parameter(x.fresh(f"{first.name}_value"), dtype, text,
+                                       quotient=_quotient(node) if wide else None))
     return Affine(polyhedra.symbol(x.parameters[key].name), dtype)
 
 
@@ -97,6 +98,13 @@ def _type(x: Extraction, node: c_ast.Node, domain: isl.Set) -> DType:
     if node.op in ("<<", ">>"):
         return promote(_type(x, node.left, domain))
     return usual_conversion(_type(x, node.left, domain), _type(x, node.right, domain))
+
+
+def _quotient(node: c_ast.Node) -> tuple[str, str] | None:
+    """Dividend and divisor of a quotient by what is no constant."""
+    if not isinstance(node, c_ast.BinaryOp) or node.op != "/" or isinstance(node.right, c_ast.Constant):
+        return None
+    return _spelled(node.left, wide=True), _spelled(node.right, wide=True)
 
 
 def _spelled(node: c_ast.Node, *, wide: bool) -> str:
