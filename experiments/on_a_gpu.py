@@ -25,23 +25,27 @@ RUNS = {
     "jacobi_launch_per_step": STENCIL, "jacobi_diamonds_8": [*STENCIL, "--time-tile", "8"],
     "jacobi_diamonds_16": [*STENCIL, "--time-tile", "16"], "jacobi_diamonds_32": [*STENCIL, "--time-tile", "32"],
     "product_int8": ["{int8}", *PRODUCT, "--tensor-cores", "int8"],
-    "product_float16": ["{float16}", *PRODUCT, "--tensor-cores", "float16"], "product_float": ["{float32}", *PRODUCT]}
+    "product_float16": ["{float16}", *PRODUCT, "--tensor-cores", "float16"], "product_float": ["{float32}", *PRODUCT],
+    "product_int8_wmma": ["{int8}", *PRODUCT, "--tensor-cores", "int8", "--tensor-instruction", "wmma"],
+    "product_float16_wmma": ["{float16}", *PRODUCT, "--tensor-cores", "float16", "--tensor-instruction", "wmma"]}
 """Programs that `polysched run --target cuda` verifies against the original and times, copies to the device included.
 How many times faster diamonds are than a launch per step follows from two of the records."""
+ARRAYS = "arrays"
+"""Kernels on torch's arrays in the GPU's memory, beside NumPy's: `arrays_on_a_gpu.py`."""
 TYPES = {"int8": ("int", "signed char"), "float16": ("float", "_Float16"), "float32": ("float", "float")}
 """Results and operands of the products."""
 
 ONLY_THESE = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
 """The environment of pip: it finds no wheels elsewhere."""
-TOOLKIT = "opencl"
-"""The experiment whose programs are compiled with CUDA's headers, as those of `RUNS`."""
+ON_THE_GPU = {**os.environ, "POLYSCHED_CUDA_ON_CPU": "0"}
+"""The environment of what runs; CUDA's headers are the toolkit's that `CUDA_HOME` names, else those of wheels."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Install, run, and say what did not run; 0 where everything ran."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheels", type=Path, required=True, metavar="DIR", help="wheels of polysched's dependencies, "
-                        "of triton and of torch for CUDA: pip download -d DIR '.[triton]' setuptools wheel")
+                        "of triton and of torch for CUDA: pip download -d DIR '.[triton,cuda]' setuptools wheel")
     parser.add_argument("--results", type=Path, default=Path("gpu_results"), metavar="DIR",
                         help="where records go (default: %(default)s)")
     parser.add_argument("--dry-run", action="store_true", help="check the wheels, name the commands, run nothing")
@@ -49,7 +53,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if not given.wheels.is_dir():
         print(f"on_a_gpu: {given.wheels} is no folder", file=sys.stderr)
         return 2
-    install = ["install", "--no-index", "--find-links", str(given.wheels.resolve()), f"{ROOT}[triton]"]
+    install = ["install", "--no-index", "--find-links", str(given.wheels.resolve()), f"{ROOT}[triton,cuda]"]
     if given.dry_run:
         return dry_run(install, given.results)
     if (missing := no_gpu()) is not None:
@@ -62,7 +66,7 @@ def main(words: Sequence[str] | None = None) -> int:
         subprocess.run([python, "-m", "pip", *install], check=True, env=ONLY_THESE)
         write_products(given.results)
         failed = [name for name in runnable() if subprocess.run(command(python, name, given.results), cwd=ROOT,
-                                                                 check=False).returncode]
+                                                                 check=False, env=ON_THE_GPU).returncode]
     print(f"on_a_gpu: failed: {', '.join(failed)}" if failed else f"on_a_gpu: the records are in {given.results}")
     return 1 if failed else 0
 
@@ -81,11 +85,8 @@ def dry_run(install: Sequence[str], results: Path) -> int:
 
 
 def runnable() -> list[str]:
-    """The experiments that this machine can run; of the others it is said why not."""
-    if os.environ.get("CUDA_HOME"):
-        return [*EXPERIMENTS, *RUNS]
-    print(f"on_a_gpu: {TOOLKIT}, {', '.join(RUNS)} did not run: CUDA_HOME names no toolkit", file=sys.stderr)
-    return [name for name in EXPERIMENTS if name != TOOLKIT]
+    """All that runs."""
+    return [*EXPERIMENTS, *RUNS, ARRAYS]
 
 
 def no_gpu() -> str | None:
@@ -99,6 +100,8 @@ def no_gpu() -> str | None:
 def command(python: str, name: str, results: Path) -> list[str]:
     """The command of one experiment."""
     where = str(results.resolve() / f"{name}.jsonl")
+    if name == ARRAYS:
+        return [python, str(ROOT / "experiments" / "arrays_on_a_gpu.py"), "--results", where]
     if name in RUNS:
         words = [word.format(**{kind: product_file(results, kind) for kind in TYPES}) for word in RUNS[name]]
         return [python, "-m", "polysched", "run", *words, "--target", "cuda", "--results", where]

@@ -69,8 +69,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 def results(name: str, target: str, settings: Settings) -> dict[str, Any]:
     """The largest difference to NumPy over all sizes."""
     os.environ.update(EXACT)
-    if target == "cuda" and "CUDA_HOME" not in os.environ:
-        os.environ["POLYSCHED_CUDA_ON_CPU"] = "1"
+    if target == "cuda":
+        os.environ.setdefault("POLYSCHED_CUDA_ON_CPU", "0" if "CUDA_HOME" in os.environ else "1")
     program = polysched.block_program(EXAMPLES[name].function, target=None if target == "c" else target)
     return {"difference": max(difference(name, program, size) for size in settings.config["sizes"])}
 

@@ -44,7 +44,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
                        type=lambda text: str(Path(text).resolve()),
                        help="folder of PolyBench/C 4.2.1 (default: $POLYBENCH_ROOT, else only this project's kernels)")
     group.add_argument("--devices", nargs="+", default=["opencl", "cuda"], choices=["opencl", "cuda"],
-                       help="(default: both; CUDA runs on the CPU unless CUDA_HOME is set)")
+                       help="(default: both; CUDA runs on the CPU unless CUDA_HOME or POLYSCHED_CUDA_ON_CPU=0 is set)")
     group.add_argument("--cc", default="gcc", metavar="COMMAND", help="compiles both versions (default: gcc)")
 
 
@@ -66,8 +66,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Both sizes of one kernel."""
     os.environ["POLYSCHED_OPENCL_BUILD"] = settings.config["device_options"]
     os.environ["POLYSCHED_CUDA_BUILD"] = settings.config["cuda_options"]
-    if "CUDA_HOME" not in os.environ:
-        os.environ["POLYSCHED_CUDA_ON_CPU"] = "1"
+    os.environ.setdefault("POLYSCHED_CUDA_ON_CPU", "0" if "CUDA_HOME" in os.environ else "1")
     own = case.parameters["suite"] == "own"
     sizes = settings.config["least_sizes" if own else "datasets"]
     found: list[dict[str, Any]] = []

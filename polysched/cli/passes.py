@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polysched.cli.conventions import STANDARD, add_json, add_size, meant, refuse_device
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options, read_text
 from polysched.cli.shown.output import prepared, refuse_same_file
-from polysched.cli.shown.unserved import OF_CHOICES, refuse_unserved
+from polysched.cli.shown.unserved import NO_TEXT, OF_CHOICES, refuse_unserved
 from polysched.errors import UnsupportedGraphError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the passes, or run them and show what they did."""
     from polysched.emit_c.passes import all_passes
     from polysched.graph.passes.registry import PASSES
-    refuse_unserved(arguments, OF_CHOICES)
+    refuse_unserved(arguments, (NO_TEXT, *OF_CHOICES))
     names = list(PASSES) if arguments.graph else [each.name for each in all_passes()]
     for wanted in (arguments.print_after, arguments.diff):
         if wanted is not None and wanted not in names:

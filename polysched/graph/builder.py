@@ -18,6 +18,7 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.graph.evaluation.inference import Inference
+from polysched.graph.evaluation.interpreter import given_array
 from polysched.graph.inventory import INVENTORY
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
@@ -156,7 +157,7 @@ class GraphBuilder:
         own = name or self._fresh("c")
         if own in self.inference.types:
             raise UsageError(f"the name {own!r} is taken")
-        self.constants[own] = np.asarray(array)
+        self.constants[own] = given_array(own, array)
         self.inference.bind(own, self.constants[own])
         return Value(self, own)
 

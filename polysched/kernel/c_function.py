@@ -128,7 +128,7 @@ class CFileFunction:
         wrong += [f"the argument {n} is missing" for n in names if n not in values and n not in self._inferable]
         if wrong:
             raise UsageError(f"{self.__name__}: {wrong[0]}", hint=f"it takes {self.__signature__}")
-        values = as_numpy(self.__name__, values)
+        values = as_numpy(self.__name__, values, otherwise="since the C around regions may touch it")
         for name in names:
             if name not in values:
                 values[name] = self._inferred(name, values)

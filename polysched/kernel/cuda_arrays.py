@@ -38,6 +38,9 @@ class CudaArray(np.ndarray):
         """No: elements are the GPU's."""
         _refuse()
 
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        _refuse()
+
     def __repr__(self) -> str:
         return f"<{self.dtype} array of shape {self.shape} in a GPU's memory>"
 
@@ -78,20 +81,31 @@ def cuda_array(what: str, value: Any) -> CudaArray:
     try:
         interface, owner = (dict(value.__cuda_array_interface__), value) if has_cuda_interface(value) else (
             _of_dlpack(what, value))
-    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        if interface.get("mask") is not None:
+            raise UsageError(f"{what} with a mask, and compiled code sees no mask", hint="pass its data")
+        found = _array(interface, owner)
+    except (AttributeError, BufferError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise UsageError(f"{what} in a GPU's memory that its library does not export",
                          witness=str(error).partition("\n")[0], hint="detach it, or copy it") from None
-    if interface.get("mask") is not None:
-        raise UsageError(f"{what} with a mask, and compiled code sees no mask", hint="pass its data")
-    asked = {name: interface[name] for name in ("shape", "typestr", "data", "strides")
-             if interface.get(name) is not None}
-    if not prod(asked["shape"]):
-        return np.empty(asked["shape"], asked["typestr"]).view(CudaArray)
-    found = np.asarray(_Exported(owner, {**asked, "version": 3})).view(CudaArray)
     if not found.flags.c_contiguous:
         raise UsageError(f"{what} in a GPU's memory whose elements are apart from each other",
                          witness=f"shape {found.shape}, strides {found.strides}", hint="pass a contiguous copy")
     return found
+
+
+def _array(interface: dict[str, Any], owner: object) -> CudaArray:
+    """The array of an interface; one without elements has no address.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError : a part is missing, or NumPy does not know it.
+    """
+    shape, kind, (address, read_only) = (interface[name] for name in ("shape", "typestr", "data"))
+    if not prod(shape):
+        return np.empty(shape, kind).view(CudaArray)
+    strides = {} if interface.get("strides") is None else {"strides": interface["strides"]}
+    told = {"shape": shape, "typestr": kind, "data": (int(address), bool(read_only)), "version": 3, **strides}
+    return np.asarray(_Exported(owner, told)).view(CudaArray)
 
 
 class _Type(ctypes.Structure):

@@ -19,22 +19,27 @@ CPU = 1
 """DLPack's `kDLCPU`."""
 
 
-def as_numpy(function: str, values: Mapping[str, Any], device: str | None = None) -> dict[str, Any]:
+TO_THE_CPU = "move it to the CPU first"
+
+
+def as_numpy(function: str, values: Mapping[str, Any], device: str | None = None, *,
+             otherwise: str = f"or give the kernel the target {CUDA_TARGET.name}") -> dict[str, Any]:
     """Arguments by name, arrays of other libraries as NumPy arrays on the same memory.
 
     Parameters
     ----------
     device : that runs the function; one of CUDA takes arrays in a GPU's memory as they are.
+    otherwise : what else a caller with such an array may do, or why nothing.
 
     Raises
     ------
     UsageError : the function cannot take an array where it is, or its library does not export it; the message names it.
     """
-    return {name: value if type(value) is np.ndarray else _numpy(function, name, value, device)
+    return {name: value if type(value) is np.ndarray else _numpy(function, name, value, device, otherwise)
             for name, value in values.items()}
 
 
-def _numpy(function: str, argument: str, value: Any, target: str | None) -> Any:
+def _numpy(function: str, argument: str, value: Any, target: str | None, otherwise: str) -> Any:
     if isinstance(value, np.ndarray):
         return value
     by_dlpack = hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")
@@ -45,8 +50,7 @@ def _numpy(function: str, argument: str, value: Any, target: str | None) -> Any:
     if device == CUDA and target == CUDA_TARGET.name:
         return cuda_array(what, value)
     if device != CPU:
-        hint = f"move it to the CPU first, or give the kernel the target {CUDA_TARGET.name}" if device == CUDA else (
-            "move it to the CPU first")
+        hint = f"{TO_THE_CPU}, {otherwise}" if device == CUDA else TO_THE_CPU
         raise UsageError(f"{what} on the DLPack device {device}, the kernel takes arrays in the CPU's memory ({CPU})",
                          hint=hint)
     try:

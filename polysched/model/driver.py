@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched.graph.operators.moves import Move, Place
 from polysched.graph.planning.memory import ALIGNMENT, attempts
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together
 from polysched.graph.values.sizes import Size
-from polysched.graph.values.types import TensorType
 from polysched.model.c_sizes import FLOOR, c_product, c_size, is_never_negative
+from polysched.model.copies import Subscripts, copy_loops
 from polysched.model.variants import Choice
 
 ENTRY = "polysched_model_run"
@@ -327,8 +326,8 @@ class _Driver:
                 place = self.places[self.plan.roots[step.inputs[operand]]]
                 lines.append(f"    const {own} *restrict index{operand} = (const {own} *)({place});")
             types = [self.plan.type_of(n) if n else result for n in step.inputs]
-            inner = _Subscripts(move.loops, types, FIRST_OF_INDICES + number, self.sizes)
-            lines += [f"    {line}" for line in _loops(move, types, result, inner)]
+            inner = Subscripts(move.loops, types, FIRST_OF_INDICES + number, self.sizes)
+            lines += [f"    {line}" for line in copy_loops(move, types, result, inner)]
             lines.append("  }")
         return lines
 
@@ -339,116 +338,3 @@ def _calls(choice: Choice, own: str) -> list[str]:
     lines = [f"    {'else ' if place else ''}if ({own}[{choice.place}] < {border}) {{ if ({name}(arrays, {own})) "
              "return 1; }" for place, (name, border) in enumerate(zip(some, choice.borders, strict=True))]
     return [*lines, f"    {'else ' if some else ''}if ({last}(arrays, {own})) return 1;"]
-
-
-COMBINED = {"add": "{} + {}", "mul": "{} * {}", "max": "{1} > {0} || {1} != {1} ? {1} : {0}",
-            "min": "{1} < {0} || {1} != {1} ? {1} : {0}"}
-"""What is there and what comes in C; NaN stays, and wins where it comes."""
-
-
-def _loops(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> list[str]:
-    """The loops of a move; those that run once are left out, and rows of known length are copied at once."""
-    lines, depth = [], 0
-    row = _row(move, types, result, inner)
-    for number, extent in enumerate(move.loops):
-        if extent != 1 and number != row:
-            end = c_size(extent, inner.sizes)
-            lines.append(f"{'  ' * depth}for (long l{number} = 0; l{number} < {end}; l{number}++) {{")
-            depth += 1
-    pad = "  " * depth
-    target, source = inner.offset(move.target, result, row), inner.offset(move.source, types[move.operand], row)
-    if row is not None:
-        lines.append(f"{pad}memcpy(to + {target}, from + {source}, {move.loops[row]} * sizeof *to);")
-        return [*lines, *("  " * d + "}" for d in reversed(range(depth)))]
-    value = f"from[{source}]"
-    if move.combine:
-        value = COMBINED[move.combine].format(f"to[{target}]", value)
-    lines += [f"{pad}{line}" for line in inner.lines]
-    return [*lines, f"{pad}to[{target}] = {value};", *("  " * d + "}" for d in reversed(range(depth)))]
-
-
-def _row(move: Move, types: Sequence[TensorType], result: TensorType, inner: _Subscripts) -> int | None:
-    """The innermost loop, where it copies neighbours to neighbours a number of times that is known; else None."""
-    loops = [number for number, extent in enumerate(move.loops) if extent != 1]
-    indexed = any(place.index is not None for place in (*move.source, *move.target))
-    if not loops or move.combine or indexed or not c_size(move.loops[loops[-1]], inner.sizes).isdigit():
-        return None
-    ends = ((move.target, result), (move.source, types[move.operand]))
-    return loops[-1] if all(inner.factors(places, shape).get(loops[-1]) == "1" for places, shape in ends) else None
-
-
-class _Subscripts:
-    """Places of elements in row-major memory; indices that are read are checked before they are used.
-
-    Parameters
-    ----------
-    status : what the function returns where an index is outside its dimension.
-    sizes : the variables of the sizes that are open.
-    """
-
-    def __init__(self, loops: Sequence[Size], types: Sequence[TensorType], status: int,
-                 sizes: Mapping[str, str]) -> None:
-        self.loops, self.types, self.status, self.sizes = loops, types, status, sizes
-        self.lines: list[str] = []
-
-    def offset(self, places: Sequence[Place], shape: TensorType, but: int | None = None) -> str:
-        """The place of an element as C: the multiples of every loop, the indices that are read, what is added.
-
-        Parameters
-        ----------
-        but : a loop that is at its first iteration.
-        """
-        read: list[str] = []
-        start = _Sum()
-        for dimension, place in enumerate(places):
-            stride = shape.shape[dimension + 1:]
-            if place.index is not None:
-                read.append(_times(self.checked(place.index, shape.shape[dimension]), c_product(stride, self.sizes)))
-            else:
-                start.add(c_product((place.start, *stride), self.sizes))
-        moving = self.factors(places, shape)
-        terms = [*(_times(f"l{loop}", factor) for loop, factor in sorted(moving.items()) if loop != but), *read]
-        return " + ".join([*terms, *([str(start)] if str(start) != "0" or not terms else [])])
-
-    def factors(self, places: Sequence[Place], shape: TensorType) -> dict[int, str]:
-        """By how many elements each loop moves the place, as C; without those that do not."""
-        sums: dict[int, _Sum] = {}
-        for dimension, place in enumerate(places):
-            for loop, factor in () if place.index is not None else place.terms:
-                if self.loops[loop] != 1:
-                    sums.setdefault(loop, _Sum()).add(c_product((factor, *shape.shape[dimension + 1:]), self.sizes))
-        return {loop: str(factor) for loop, factor in sums.items() if str(factor) != "0"}
-
-    def checked(self, index: tuple[int, tuple[Place, ...]], extent: Size) -> str:
-        """The name of a subscript that is read and is inside the dimension."""
-        operand, places = index
-        end = c_size(extent, self.sizes)
-        element = f"index{operand}[{self.offset(places, self.types[operand])}]"
-        name = f"i{len(self.lines)}"
-        self.lines += [f"long {name} = {element};", f"if ({name} < 0) {name} += {end};",
-                       f"if ({name} < 0 || {name} >= {end}) return {self.status};"]
-        return name
-
-
-class _Sum:
-    """A sum of numbers and of C expressions."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.texts: list[str] = []
-
-    def add(self, text: str) -> None:
-        """Add one term."""
-        if text.lstrip("-").isdigit():
-            self.number += int(text)
-        else:
-            self.texts.append(text)
-
-    def __str__(self) -> str:
-        return " + ".join([*self.texts, *([str(self.number)] if self.number or not self.texts else [])])
-
-
-def _times(name: str, factor: str) -> str:
-    if factor == "1":
-        return name
-    return f"{factor} * {name}" if " + " not in factor else f"({factor}) * {name}"

@@ -32,7 +32,7 @@ from polysched.search.lookup import optimize, state_of
 from polysched.target import Compiler, build_cache, find_compiler
 
 KIND = "models"
-FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
+FLAGS = (*DEFAULT_FLAGS, "-fwrapv", "-fno-tree-pre")   # PRE of GCC 12 keeps the places of a register block's rows apart
 OBJECT, SOURCE, RECORD, PREDICTED = "kernel.o", "kernel.c", "entry.json", "predicted.json"
 
 

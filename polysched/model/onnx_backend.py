@@ -15,6 +15,7 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 
 from polysched.errors import PolyschedError
+from polysched.graph.evaluation.interpreter import given_array
 from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.reading.onnx_reader import Elements, load, structured_inputs
@@ -46,7 +47,7 @@ class PolyschedRep(BackendRep):
         """
         names = [name for name, _ in self.graph.inputs]
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
-        arrays = {name: np.asarray(value) for name, value in given.items()}
+        arrays = {name: given_array(name, value) for name, value in given.items()}
         model = self.compiled(arrays)
         results = model.run({name: a for name, a in arrays.items() if name in dict(model.graph.inputs)})
         return tuple(results[name] if name in results else _elements(results, name) for name in self.graph.outputs)
@@ -155,7 +156,7 @@ class PolyschedBackend(Backend):
                  outputs_info: Sequence[Any] | None = None, **kwargs: Any) -> tuple[np.ndarray, ...]:
         """The results of one node for arrays of its operands."""
         names = [name for name in node.input if name]
-        arrays = [np.asarray(a) for a in inputs]
+        arrays = [given_array(n, a) for n, a in zip(names, inputs, strict=True)]
         made = onnx.helper.make_graph(
             [node], "node", [onnx.helper.make_tensor_value_info(
                 n, onnx.helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in zip(names, arrays, strict=True)],

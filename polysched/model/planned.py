@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polysched.errors import PolyschedError
+from polysched.graph.passes.channel_layout import alter_layout
 from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.fusion import groups_by_dominators
-from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pack_weights, pad_explicitly
+from polysched.graph.passes.kernel_layout import (
+    drop_unit_dimensions,
+    pack_weights,
+    pad_explicitly,
+    products_of_places,
+)
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import fold_constants, with_types
 from polysched.graph.planning.cover import groups_in_order
@@ -197,6 +203,8 @@ def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
 
 def _placed(graph: Graph, target: Target) -> Graph:
     """The graph with the layouts that kernels are fast with."""
-    padded = fold_constants(pad_explicitly(drop_unit_dimensions(graph)))
+    plain = drop_unit_dimensions(products_of_places(graph))
+    blocked = alter_layout(plain, max(2, target.lanes(32)))
+    padded = fold_constants(pad_explicitly(blocked))
     packed = pack_weights(padded, lanes=lambda dtype: target.lanes(dtype.bits))
     return fold_constants(expand_compositions(packed))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.interpreter import check_input
+from polysched.graph.evaluation.interpreter import check_input, given_array
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import Size
 from polysched.model.limits import LIMITS
@@ -33,8 +33,9 @@ class Arguments:
         Raises
         ------
         UnsupportedGraphError : an input is missing or has another type, or the arrays say no sizes.
+        UsageError : an input is a masked array.
         """
-        arrays = [np.asarray(inputs[name]) for name in self._names if name in inputs]
+        arrays = [given_array(name, inputs[name]) for name in self._names if name in inputs]
         key = tuple((array.shape, array.dtype) for array in arrays)
         sizes = self._known.get(key) if len(arrays) == len(self._names) == len(inputs) else None
         if sizes is None:
@@ -54,6 +55,7 @@ def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarra
     Raises
     ------
     UnsupportedGraphError : an input is missing or has another type.
+    UsageError : an input is a masked array.
     """
     unknown = [name for name in inputs if name not in dict(graph.inputs)]
     missing = [name for name, _ in graph.inputs if name not in inputs]
@@ -63,7 +65,7 @@ def given_arrays(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarra
                                     hint=f"inputs: {', '.join(f'{n}: {t}' for n, t in graph.inputs) or 'none'}")
     found = {}
     for name, its_type in graph.inputs:
-        array = np.asarray(inputs[name])
+        array = given_array(name, inputs[name])
         check_input(name, its_type, array)
         found[name] = np.ascontiguousarray(array).reshape(array.shape)
     return found

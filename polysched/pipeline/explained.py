@@ -133,10 +133,12 @@ class _Facts:
         members = list(_numbered(loops_of(self.scop, made.tiled.schedule.tree)))
         self.counted = _counted(self.loops, members)
         first = members[0][1].name if members else ""
-        self.lanes: dict[tuple[int, int], set[str]] = {}
+        self.lanes: dict[tuple[int, int], dict[str, set[str]]] = {}
         for node in nodes:
-            if isinstance(node, For) and _is_marked(node, first) and (found := _in_lanes(node)):
-                self.lanes.setdefault((node.mark.band, node.mark.member), set()).update(found)
+            if isinstance(node, For) and _is_marked(node, first):
+                for words, found in _in_lanes(node).items():
+                    told = self.lanes.setdefault((node.mark.band, node.mark.member), {})
+                    told.setdefault(words, set()).update(found)
 
     def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
         counted = self.counted[loop.number]
@@ -180,8 +182,8 @@ class _Facts:
         if shape is not None and at in (shape.rows, shape.columns):
             yield (f"{shape.column_count} at once in lanes of registers" if at == shape.columns
                    else f"{shape.row_count} at once in registers"), member.statements
-        elif (decided.band, at) in self.lanes:
-            yield "in lanes", self.lanes[decided.band, at]
+        else:
+            yield from self.lanes.get((decided.band, at), {}).items()
 
     def _not_tiled(self, counted: list[tuple[int, ProgramLoop]]) -> Told:
         """Why the loops have no tiles."""
@@ -223,12 +225,15 @@ def _is_marked(loop: For, first: str) -> bool:
     return loop.mark != LoopMark(role=loop.mark.role) or loop.variable.partition("_")[0] == first
 
 
-def _in_lanes(loop: For) -> set[str]:
-    """The statements of which lanes run several iterations of a loop at once."""
-    vectors = [loop] if loop.mark.simd else [
-        tile.body for tile in walk_nodes(loop) if isinstance(tile, RegisterTile)
-        and any(edge.simd and edge.variable == loop.variable for edge in tile.edges)]
-    return {instance.statement for vector in vectors for instance in instances(vector)}
+def _in_lanes(loop: For) -> dict[str, set[str]]:
+    """The statements of which lanes run several iterations of a loop at once: its own, or the compiler's."""
+    vectors = [tile.body for tile in walk_nodes(loop) if isinstance(tile, RegisterTile)
+               and any(edge.simd and edge.variable == loop.variable for edge in tile.edges)]
+    found = {"in lanes": {instance.statement for vector in vectors for instance in instances(vector)}}
+    if loop.mark.simd:
+        found["for the compiler's lanes (omp simd)"] = {
+            instance.statement for instance in instances(loop)} - found["in lanes"]
+    return found
 
 
 def _by_statements(loop: ProgramLoop, told: Told, *, reason: bool = False) -> Iterator[str]:
@@ -243,6 +248,8 @@ def _by_statements(loop: ProgramLoop, told: Told, *, reason: bool = False) -> It
         found.setdefault(words, set()).update(statements)
     for words, statements in found.items():
         own = [name for name in loop.statements if name in statements]
+        if loop.statements and not own:   # a loop of the schedule that became several
+            continue
         head, colon, rest = words.partition(":") if reason else (words, "", "")
         yield words if len(own) == len(loop.statements) else f"{head} for {', '.join(own)}{colon}{rest}"
 

@@ -16,14 +16,15 @@ import pytest
 from tests.cli.command import polysched
 from tests.emit_gpu.emitted import needs_device
 from tests.kernel.block_programs import EXAMPLES
+from tests.kernel.on_device import OnDevice
 from tests.tiers import and_campaign
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 FOLDER = EXPERIMENTS / "block_programs"
 
 
-def loaded(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"block_programs_{name}", FOLDER / f"{name}.py")
+def loaded(name: str, folder: Path = FOLDER) -> Any:
+    spec = importlib.util.spec_from_file_location(f"block_programs_{name}", folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -100,15 +101,22 @@ def test_a_dry_run_tells_wheels_and_commands(tmp_path: Path) -> None:
     assert done.stdout.endswith("dry run: nothing ran; there is no nvidia-smi, so no driver of a GPU\n")
 
 
-def test_runs_with_a_toolkit_use_diamonds_and_tensor_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_use_diamonds_and_tensor_cores(tmp_path: Path) -> None:
     script = runpy.run_path(str(EXPERIMENTS / "on_a_gpu.py"))
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     script["write_products"](tmp_path)
     expected = {"jacobi_launch_per_step": "__global__", "jacobi_diamonds_8": "at_step", "product_int8": "mma.sync",
-                "product_float16": "mma.sync", "product_float": "__shared__ __align__(16) float"}
+                "product_float16": "mma.sync", "product_float": "__shared__ __align__(16) float",
+                "product_int8_wmma": "wmma.mma.sync", "product_float16_wmma": "wmma.mma.sync"}
     assert set(expected) < set(script["runnable"]())
     for name, word in expected.items():
         words = script["command"]("python", name, tmp_path)[4:]
         kept = [own for k, own in enumerate(words) if not {own, words[k - 1]} & {"--size", "--pairs", "--results"}]
         done = polysched("c2c", *kept, "-o", "-", folder=EXPERIMENTS.parent)
         assert word in done.stdout, (name, done.stderr)
+
+
+def test_kernels_on_arrays_of_a_gpu_are_compared_with_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CUDA_ON_CPU", "1")
+    script = loaded("arrays_on_a_gpu", EXPERIMENTS)
+    told = script.compared(OnDevice, lambda array: array.array, size=33, repeats=1)
+    assert set(told["product"]) == {"in_place_ms", "copied_ms"}

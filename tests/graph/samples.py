@@ -222,6 +222,8 @@ SAMPLES: list[Sample] = [
     sample("ChannelsLastConv", floats(2, 6, 2), floats(3, 2, 4)),
     sample("BlockedConv", floats(1, 2, 5, 4, 2), floats(3, 2, 3, 2, 2, 2), floats(3, 2), pads=(1, 0, 2, 1)),
     sample("BlockedConv", floats(1, 1, 6, 2), floats(2, 1, 3, 2, 3), strides=(2,)),
+    sample("BlockedDepthwise", floats(1, 3, 5, 4, 2), floats(3, 3, 2, 2), floats(3, 2), pads=(1, 0, 2, 1)),
+    sample("BlockedDepthwise", floats(2, 1, 6, 3), floats(1, 3, 3), strides=(2,), dilations=(2,)),
     sample("Shape", floats(2, 3), start=1), sample("Size", floats(2, 3)), sample("EyeLike", floats(2, 3), k=1),
     sample("ConstantOfShape", whole(2, 1), value=3, dtype="int32"),
     sample("Range", whole(1), whole(8), whole(3)), sample("Range", np.array(1, np.float32), np.array(-1, np.float32),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,20 @@ def test_elements_are_nobodys_here() -> None:
             touch()
 
 
+@pytest.mark.usefixtures("on_cpu")
+def test_timing_needs_copies_which_are_refused() -> None:
+    kernel = polysched.kernel(target="cuda")(scaled)
+    with pytest.raises(UsageError, match="cannot be used here"):
+        kernel.time(OnDevice(np.zeros((3, 3))), OnDevice(np.ones((3, 3))), 1.0)
+
+
+@pytest.mark.parametrize(("more", "witness"), [({"data": None}, "None"), ({"typestr": "zz"}, "'zz' not understood")])
+def test_an_interface_that_is_none_is_refused(more: dict[str, Any], witness: str) -> None:
+    with pytest.raises(UsageError, match=r"A in a GPU's memory that its library does not export") as caught:
+        cuda_array("A", OnDevice(np.zeros(3), **more))
+    assert witness in str(caught.value)
+
+
 def test_an_array_without_elements_has_no_place() -> None:
     assert cuda_array("A", OnDevice(np.zeros((0, 3)), data=(0, False))).shape == (0, 3)
 
@@ -136,3 +151,13 @@ def test_types_without_a_name_in_numpy_are_refused() -> None:
             return torch.zeros(3, dtype=torch.bfloat16).__dlpack__()
     with pytest.raises(UsageError, match="a type that NumPy does not have"):
         cuda_array("A", Brains(np.zeros(3)))
+
+
+@pytest.mark.usefixtures("on_cpu")
+def test_a_c_file_has_code_around_its_regions(tmp_path: Path) -> None:
+    (tmp_path / "k.c").write_text("void k(int n, double a[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+                                  "    a[i] += 1;\n#pragma endscop\n}\n")
+    function = polysched.compile(tmp_path / "k.c", options=PipelineOptions(device="cuda"))
+    with pytest.raises(UsageError, match="k: a is a tests OnDevice on the DLPack device 2") as caught:
+        function(OnDevice(np.zeros(3)))
+    assert "move it to the CPU first, since the C around regions may touch it" in str(caught.value)

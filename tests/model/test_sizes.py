@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from polysched.errors import UnsupportedGraphError
+from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text, interpret
 from polysched.model import compile_graph
 from polysched.model.limits import LIMITS
@@ -240,3 +240,27 @@ def test_what_is_kept_of_calls_is_bounded() -> None:
     for rows in range(1, 3 * LIMITS.most_sizes):
         assert arguments.of({"x": np.zeros((rows, 6), np.float32), "w": np.ones((6, 8), np.float32)})[1] == {"N": rows}
         assert len(arguments._known) <= LIMITS.most_sizes
+
+
+@pytest.mark.parametrize("line", ["ConvInteger(b, v, z; auto_pad=\"SAME_UPPER\", strides=[2, 1])",
+                                  "AveragePool(x; kernel_shape=[3, 2], auto_pad=\"SAME_LOWER\", strides=[2, 2])"])
+def test_padding_that_follows_from_open_sizes(line: str) -> None:
+    graph = from_text(f"""graph f(x: float32[1, 3, H, W], b: uint8[1, 3, H, W], v: uint8[4, 3, 3, 2], z: uint8[]) {{
+  let y = {line}
+  return y
+}}""")
+    model, rng = compile_graph(graph), np.random.default_rng(0)
+    for height, width in ((1, 1), (4, 7), (9, 16)):
+        given = {"x": rng.normal(size=(1, 3, height, width)).astype(np.float32), "z": np.array(3, np.uint8),
+                 "b": rng.integers(0, 9, (1, 3, height, width), np.uint8),
+                 "v": rng.integers(0, 9, (4, 3, 3, 2), np.uint8)}
+        assert np.allclose(model.run(given)["y"], interpret(graph, given)["y"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_mask_is_not_lost_in_silence() -> None:
+    graph = from_text("""graph f(x: float32[3]) {
+  let y = Neg(x)
+  return y
+}""")
+    with pytest.raises(UsageError, match="the value 'x' is a masked array"):
+        compile_graph(graph)(x=np.ma.masked_array(np.ones(3, np.float32), [0, 1, 0]))

@@ -16,7 +16,8 @@ from tests.search.programs import OPTIONS, Recorded
 GRAPH = from_text("""graph twice(x: float32[8, 8], w: float32[8, 8]) {
   let a = MatMul(x, w)
   let b = MatMul(a, w)
-  let y = Add(b, x)
+  let c = MatMul(b, w)
+  let y = Add(c, x)
   return y
 }""")
 

@@ -79,12 +79,33 @@ def test_what_holds_for_some_statements_names_them() -> None:
 #pragma endscop
 }""")
     outer, inner = explained(optimize(scop, PipelineOptions(vector_bits=256))).loops
-    assert outer.done == ("on threads (i) for S0, S2", "in lanes for S2")
+    assert outer.done == ("on threads (i) for S0, S2", "for the compiler's lanes (omp simd) for S2")
     assert outer.not_more == (
         "not on threads for S1: it carries the flow dependence of x from S1[1] to S1[2], n = 3",
         "no tiles for S0: they would save less than 10% of the traffic into L2",
         "no tiles for S1, S2: one loop alone has nothing to reuse between tiles")
     assert inner.done == ("in lanes",)
+
+
+ROWS = """#include <math.h>
+void f(int n, double a[n][n], double b[n][n], double c[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      b[i][j] = exp(a[i][j]) * a[i][j];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      c[i] += b[i][j];
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("math", "lanes"), [("vector", "in lanes"), ("libm", "for the compiler's lanes (omp simd)")])
+def test_lanes_are_told_of_the_loop_that_has_them_and_whose_they_are(math: str, lanes: str) -> None:
+    """The schedule has one nest, whose inner loop becomes one of vectors and one of a sum in its order."""
+    _, first, _, second = explained(optimize(from_c_text(ROWS), PipelineOptions(math=math, vector_bits=256))).loops
+    assert first.done == (lanes,)
+    assert not any("lanes" in words for words in second.done)
 
 
 def test_loops_that_emission_made_are_not_taken_for_the_first_of_the_region() -> None:

@@ -10,7 +10,7 @@ from polysched.cli.conventions import STANDARD, WORK_ITEMS, add_json, add_size, 
 from polysched.cli.options import add_choices, add_source, known_sizes, pipeline_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
-from polysched.cli.shown.unserved import OF_CHOICES, refuse_unserved
+from polysched.cli.shown.unserved import NO_PORTABLE_TEXT, OF_CHOICES, refuse_unserved
 from polysched.cli.values import positive
 from polysched.errors import UsageError
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline.explained import explained
     from polysched.search.lookup import transform_file
     refuse_same_file(arguments.source, arguments.json)
-    refuse_unserved(arguments, OF_CHOICES)
+    refuse_unserved(arguments, (NO_PORTABLE_TEXT, *OF_CHOICES))
     if arguments.time_tile and chosen_device(arguments) not in WORK_ITEMS:
         raise UsageError(f"--time-tile belongs to --target {' or '.join(WORK_ITEMS)}", hint="leave it out")
     if arguments.timeline and arguments.timeline in (arguments.json, arguments.source):

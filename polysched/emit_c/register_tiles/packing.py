@@ -28,7 +28,7 @@ from polysched.emit_c.loop_ir.traversal import instances
 from polysched.emit_c.register_tiles.kept_values import keeps_value, within_edges
 from polysched.emit_c.register_tiles.panel_range import PanelRange, clipped
 from polysched.emit_c.register_tiles.register_nests import EdgeRange
-from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterators_at, reach
+from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterators_at, memory_step, reach
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
@@ -212,9 +212,9 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     order = nested = _memory_order(main, iterators, ranges)
     if in_lanes:
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
-        if not _gains_by_copy(how, tiles):
-            return None
         order, nested = _orders_in_lanes(order, vector.variable, apart=how is not Lanes.UNIT)
+        if not _gains_by_copy(how, tiles, _lies_as_copied(scop, value, main, iterators, order)):
+            return None
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
@@ -224,9 +224,28 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
 
 
-def _gains_by_copy(lanes: Lanes, tiles: TileBlock) -> bool:
-    """Whether an operand in lanes is copied: its elements lie along them, and it is not to be read where it is."""
-    return lanes in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) and not (tiles.in_place and lanes is Lanes.UNIT)
+def _gains_by_copy(lanes: Lanes, tiles: TileBlock, is_a_panel: bool) -> bool:
+    """Whether an operand in lanes is copied: its elements lie along them, and it is not to be read where it is.
+
+    Parameters
+    ----------
+    is_a_panel : it lies as its copy would.
+    """
+    in_place = is_a_panel or (tiles.in_place and lanes is Lanes.UNIT)
+    return lanes in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) and not in_place
+
+
+def _lies_as_copied(scop: Scop, value: Expr, access: Access, iterators: Mapping[str, Linear],
+                    order: Sequence[PanelRange]) -> bool:
+    """Whether elements lie in the array as they would in a panel, so that a copy changes nothing."""
+    array, step = scop.array(access.array), 1
+    if not isinstance(value, Load):
+        return False
+    for part in reversed(order):
+        if part.is_block or memory_step(array, access, iterators, part.variable) != step:
+            return False
+        step *= part.count
+    return True
 
 
 def _orders_in_lanes(order: Sequence[PanelRange], lane: str, *, apart: bool

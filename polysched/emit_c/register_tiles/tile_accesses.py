@@ -157,6 +157,15 @@ def is_contiguous(array: Array) -> bool:
     return not array.c_element or array.c_element.endswith(("[{}]", " + {}]"))
 
 
+def memory_step(array: Array, access: Access, iterators: Mapping[str, Linear], vector: str) -> int | None:
+    """Elements of a contiguous array by which an access moves with a variable; None where that is not known."""
+    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
+    known = tuple(form for form in forms if form is not None)
+    if len(known) < len(forms) or not is_contiguous(array) or any(growth(form, vector) is None for form in known):
+        return None
+    return _memory_step(known, vector, array.c_extents)
+
+
 def _memory_step(subscripts: tuple[Linear, ...], vector: str, extents: tuple[str | None, ...]) -> int | None:
     """Elements of memory by which an access moves; None where that depends on an extent that is no number."""
     steps = [growth(form, vector) or 0 for form in subscripts]

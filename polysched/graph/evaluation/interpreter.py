@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError
+from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph.evaluation.inference import site_of
 from polysched.graph.evaluation.sequences import item_names, run_structured, tensors_of
 from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
@@ -29,12 +29,13 @@ def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nd
     Raises
     ------
     UnsupportedGraphError : an input is missing or has another type.
+    UsageError : an input is a masked array.
     """
     values: dict[str, np.ndarray] = dict(graph.constants)
     for name, its_type in graph.inputs:
         if name not in inputs:
             raise UnsupportedGraphError(f"the input {name!r} is missing", where=f"graph {graph.name}")
-        values[name] = np.asarray(inputs[name])
+        values[name] = given_array(name, inputs[name])
         check_input(name, its_type, values[name])
     for node in graph.nodes:
         values |= run_node(node, values)
@@ -47,6 +48,19 @@ def _tensors(graph: Graph, output: str, value: Any) -> list[tuple[str, np.ndarra
     if value is None or isinstance(value, list):
         item_names(output, len(found), graph)   # refuses names that a value has
     return found
+
+
+def given_array(name: str, value: Any) -> np.ndarray:
+    """What is given for a value, as an array.
+
+    Raises
+    ------
+    UsageError : it is a masked array, whose mask would be lost.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise UsageError(f"the value {name!r} is a masked array, and models see no mask",
+                         hint="pass its data, or what filled() gives")
+    return np.asarray(value)
 
 
 def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:

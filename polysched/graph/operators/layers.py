@@ -190,9 +190,9 @@ def _grad(site: Site, build: Builder, grad: str, x: str) -> str:
     each = build.op("Div", grad, build.constant(counted(pool, view).astype(own.numpy)))
     ones = build.constant(np.ones((channels, 1, *view.size), own.numpy))
     extra = tuple(int(e) - ((int(n) - 1) * s + (k - 1) * d + 1 - b - a) for e, n, s, k, d, b, a in zip(
-        own.shape[2:], view.places, view.strides, view.size, view.dilations, view.before, view.behind, strict=True))
+        own.shape[2:], view.places, view.strides, view.size, view.dilations, *view.padding, strict=True))
     return build.op("ConvTranspose", each, ones, group=channels, strides=view.strides, dilations=view.dilations,
-                    pads=(*view.before, *view.behind), output_padding=extra)
+                    pads=(*view.padding[0], *view.padding[1]), output_padding=extra)
 
 
 def _np_grad(site: Site, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -207,7 +207,7 @@ def _np_grad(site: Site, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     for place in np.ndindex(*(int(n) for n in view.places)):
         for r in np.ndindex(*view.size):
             at = tuple(p * s + q * d - b for p, q, s, d, b in zip(
-                place, r, view.strides, view.dilations, view.before, strict=True))
+                place, r, view.strides, view.dilations, view.padding[0], strict=True))
             if all(0 <= a < e for a, e in zip(at, x.shape[2:], strict=True)):
                 result[(slice(None), slice(None), *at)] += share[(slice(None), slice(None), *place)]
     return result.astype(x.dtype)

@@ -4,8 +4,10 @@
 |---|---|---|
 | `ChannelsLastConv` | `[batch, x..., channel]` | `[r..., in channel, out channel]` |
 | `BlockedConv` | `[batch, channel / b, x..., b]` | `[out / b, in / b, r..., in b, out b]` |
+| `BlockedDepthwise` | the same | `[channel / b, r..., b]` |
 
-Attributes are those of Conv; a bias is `[out channel]` or `[out / b, b]`.  There are no groups.
+Attributes are those of Conv; a bias is `[out channel]` or `[out / b, b]`.  There are no groups, but for the one of each
+channel in a depthwise convolution.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.operator import Kind, Operator, Site, one_type
 from polysched.graph.operators.windows import Windows, conv_shape, np_conv, padded_read, room_in, windows
+from polysched.graph.values.graph import Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.expression import Expression, Tensor, axis, compute
@@ -126,8 +129,51 @@ def _np_blocked(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | Non
     return np.moveaxis(made.reshape(made.shape[0], -1, block, *made.shape[2:]), 2, -1)
 
 
+def _depthwise(site: Site) -> Site:
+    """A depthwise convolution in blocks in ONNX's layout."""
+    x, w = site.type(0), site.type(1)
+    if x.rank < 4 or w.rank != x.rank - 1 or w.shape[0] != x.shape[1] or w.shape[-1] != x.shape[-1]:
+        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w}")
+    return Site(node=site.node, inputs=(x.with_shape(_unblocked(x.shape)), w.with_shape(
+        (w.shape[0] * w.shape[-1], Size(1), *w.shape[1:-1])), *site.inputs[2:]), known=site.known)
+
+
+def _depthwise_types(site: Site) -> tuple[TensorType, ...]:
+    plain, x, w = _depthwise(site), site.type(0), site.type(1)
+    places = _view(plain).places
+    if site.has(2) and site.type(2).shape != (w.shape[0], w.shape[-1]):
+        raise site.refusal("a bias per channel is wanted", witness=str(site.type(2)))
+    return (TensorType(one_type(site, range(len(site.inputs))), (*x.shape[:2], *places, x.shape[-1])),)
+
+
+def _depthwise_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
+    plain = _depthwise(site)
+    view = _view(plain)
+    r = tuple(axis(f"r{d}", s) for d, s in enumerate(view.size))
+
+    def element(n: Expression, c: Expression, *rest: Expression) -> Expression:
+        value = padded_read(plain, view, rest[:-1], r, lambda places: x[(n, c, *places, rest[-1])])
+        return sum_of(value * w[(c, *r, rest[-1])], over=r)
+    shape = [extent_of(e) for e in site.output.shape]
+    total = compute(shape, element, name="y" if bias is None else "total")
+    return _with_bias(site, total, bias, 2)
+
+
+def _np_depthwise(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    plain = _depthwise(site)
+    channels = int(plain.type(0).shape[1])
+    data = np.moveaxis(x, -1, 2).reshape(plain.type(0).extents)
+    weights = np.moveaxis(w, -1, 1).reshape(plain.type(1).extents)
+    own = Site(node=Node.of("Conv", site.node.inputs, site.node.outputs,
+                            {**dict(site.node.attributes), "group": channels}), inputs=plain.inputs, known=plain.known)
+    made = np_conv(own, data, weights, None if bias is None else bias.reshape(-1))
+    return np.moveaxis(made.reshape(made.shape[0], -1, x.shape[-1], *made.shape[2:]), 2, -1)
+
+
 OPERATORS = (
     Operator(name="ChannelsLastConv", kind=Kind.OUTPUT_FUSABLE, types=_last_types, reference=_np_last,
              expression=_last_conv, room=room_in(1, -1)),
     Operator(name="BlockedConv", kind=Kind.OUTPUT_FUSABLE, types=_blocked_types, reference=_np_blocked,
-             expression=_blocked_conv, room=room_in(2, -1)))
+             expression=_blocked_conv, room=room_in(2, -1)),
+    Operator(name="BlockedDepthwise", kind=Kind.OUTPUT_FUSABLE, types=_depthwise_types, reference=_np_depthwise,
+             expression=_depthwise_conv, room=room_in(2, -1)))

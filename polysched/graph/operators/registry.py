@@ -25,14 +25,15 @@ from polysched.graph.operators import (
     spatial,
     windows,
 )
-from polysched.graph.operators.families import features, fourier, patches, sampling, sequences, training
+from polysched.graph.operators.families import features, fourier, patches, sampling, sequences, training, transposed
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
-            control, generation, sequences, fourier, sampling, patches, training, features)
-DOMAINS = {each.DOMAIN: frozenset(operator.name for operator in each.OPERATORS) for each in (training, features)}
+            control, generation, sequences, fourier, sampling, patches, training, features, transposed)
+DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
+           features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""
 OPERATORS: dict[str, Operator] = {operator.name: operator for family in FAMILIES for operator in family.OPERATORS}
 

@@ -11,6 +11,7 @@ from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.moves import Move, Place, whole
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.expression import Expression, Tensor, compute, where
 from polysched.scop.expression.tensors import Constant, Convert
@@ -150,9 +151,16 @@ def _constant_types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _constant_moves(site: Site) -> tuple[tuple[Move, ...], ...]:
-    own, (before, _) = site.type(), _counts(site)
+    """The data, and the value in front of and behind each dimension; every element is written once."""
+    own, (before, behind) = site.type(), _counts(site)
     target = tuple(Place.of(b, (d, 1)) for d, b in enumerate(before))
-    return ((Move(1, site.output.shape, (), whole(own.rank)), Move(0, own.shape, whole(own.rank), target)),)
+    around = []
+    for d, (first, last) in enumerate(zip(before, behind, strict=True)):
+        for start, count in ((Size(), first), (own.shape[d] + first, last)):
+            loops = (*own.shape[:d], Size(count), *site.output.shape[d + 1:])
+            places = (*target[:d], Place.of(start, (d, 1)), *whole(own.rank)[d + 1:])
+            around += [Move(1, loops, (), places)] if count else []
+    return ((*around, Move(0, own.shape, whole(own.rank), target)),)
 
 
 def _reference(site: Site, x: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -31,16 +31,32 @@ class Windows:
 
     Parameters
     ----------
-    size, strides, dilations, before, behind : per spatial dimension; the last two are elements of padding.
+    size, strides, dilations : per spatial dimension.
+    before, behind : elements of padding per dimension; they follow from an open extent where windows have strides.
     places : the number of windows per dimension.
     """
 
     size: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    before: tuple[int, ...]
-    behind: tuple[int, ...]
+    before: tuple[Size, ...]
+    behind: tuple[Size, ...]
     places: tuple[Size, ...]
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether there is any padding."""
+        return any(p != 0 for p in (*self.before, *self.behind))
+
+    @property
+    def padding(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The elements of padding in front and behind.
+
+        Raises
+        ------
+        UnsupportedGraphError : they follow from an open extent.
+        """
+        return tuple(map(int, self.before)), tuple(map(int, self.behind))
 
 
 def windows(site: Site, size: Sequence[int]) -> Windows:
@@ -51,8 +67,8 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
     UnsupportedGraphError : an attribute has another number of dimensions, or the operand none.
     """
     spatial, rank = site.type().shape[2:], len(size)
-    strides = _per_dimension(site, "strides", rank)
-    dilations = _per_dimension(site, "dilations", rank)
+    strides = per_dimension(site, "strides", rank)
+    dilations = per_dimension(site, "dilations", rank)
     if len(spatial) != rank or rank == 0 or any(s < 1 for s in size):
         raise site.refusal("data with spatial dimensions are wanted", witness=str(site.type()))
     reach = tuple(d * (s - 1) + 1 for d, s in zip(dilations, size, strict=True))
@@ -79,7 +95,7 @@ def room_in(first: int, last: int | None = None) -> Callable[[Site], tuple[Size,
     return lambda site: tuple(e - 1 for e in site.output.shape[first:last])
 
 
-def _per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
+def per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
     found = tuple(site.attribute(name, (1,) * rank))
     if len(found) != rank or any(v < 1 for v in found):
         raise site.refusal(f"the attribute {name} has a number of at least 1 per spatial dimension", witness=str(found))
@@ -87,21 +103,39 @@ def _per_dimension(site: Site, name: str, rank: int) -> tuple[int, ...]:
 
 
 def _padding(site: Site, spatial: Sequence[Size], reach: Sequence[int],
-             strides: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+             strides: Sequence[int]) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     rank, mode = len(spatial), site.attribute("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
         pads = tuple(site.attribute("pads", (0,) * (2 * rank)))
         if len(pads) != 2 * rank or any(p < 0 for p in pads):
             raise site.refusal("the attribute pads has two numbers per spatial dimension", witness=str(pads))
-        return pads[:rank], pads[rank:]
+        return tuple(map(Size.of, pads[:rank])), tuple(map(Size.of, pads[rank:]))
     if mode == "VALID":
-        return (0,) * rank, (0,) * rank
+        return (Size(),) * rank, (Size(),) * rank
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise site.refusal(f"auto_pad={mode}")
-    total = [max((-(-int(e) // s) - 1) * s + r - int(e), 0) for e, r, s in zip(spatial, reach, strides, strict=True)]
+    total = [_missing(site, e, r, s) for e, r, s in zip(spatial, reach, strides, strict=True)]
     less = tuple(t // 2 for t in total)
     more = tuple(t - t // 2 for t in total)
     return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def _missing(site: Site, extent: Size, reach: int, stride: int) -> Size:
+    """What data lack so that windows of a stride cover all of them.
+
+    Raises
+    ------
+    UnsupportedGraphError : the extent is open, and for some extents nothing is missing.
+    """
+    found = (extent.divided_up(stride) - 1) * stride + reach - extent   # from reach - stride to reach - 1
+    if found.is_constant:
+        return Size(max(found.constant, 0))
+    if reach == 1:
+        return Size()
+    if reach < stride:
+        raise site.refusal("the padding of windows shorter than their stride follows from an open size",
+                           witness=str(extent), hint="fix the size by sizes=")
+    return found
 
 
 def _inside(own: Sequence[Expression], extents: Sequence[Size], unsafe: Sequence[bool]) -> Expression | None:
@@ -118,7 +152,7 @@ def _places(w: Windows, i: Sequence[Expression], r: Sequence[Expression]) -> lis
     """The places in the data of the elements of a window."""
     def scaled(index: Expression, factor: int) -> Expression:
         return index if factor == 1 else index * factor
-    return [scaled(p, s) + scaled(q, d) - b if b else scaled(p, s) + scaled(q, d)
+    return [scaled(p, s) + scaled(q, d) if b == 0 else scaled(p, s) + scaled(q, d) - extent_of(b)
             for p, q, s, d, b in zip(i, r, w.strides, w.dilations, w.before, strict=True)]
 
 
@@ -126,8 +160,10 @@ def _reaches_out(w: Windows, extents: Sequence[Size]) -> list[bool]:
     """Per dimension whether some element of a window is outside the data."""
     last = [(n - 1) * s + d * (k - 1) - b for n, s, d, k, b in zip(
         w.places, w.strides, w.dilations, w.size, w.before, strict=True)]
-    return [bool(b) or not (v - e).is_constant or (v - e).constant >= 0
-            for b, v, e in zip(w.before, last, extents, strict=True)]
+    fits = [n == (e + b + a - d * (k - 1) - 1) // s + 1 and a == 0 for n, s, d, k, b, a, e in zip(
+        w.places, w.strides, w.dilations, w.size, w.before, w.behind, extents, strict=True)]
+    return [b != 0 or not (f or ((v - e).is_constant and (v - e).constant < 0))
+            for b, f, v, e in zip(w.before, fits, last, extents, strict=True)]
 
 
 def windowed(site: Site, x: Tensor, w: Windows, lead: tuple[Expression, ...], i: Sequence[Expression],
@@ -202,10 +238,10 @@ def _conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tenso
 
 def _cut(x: np.ndarray, w: Windows, fill: Any) -> np.ndarray:
     """The windows of an array in NumPy: `[batch, channel, places..., window...]`."""
-    rank = len(w.size)
+    rank, before = len(w.size), w.padding[0]
     behind = [max(0, (int(n) - 1) * s + d * (k - 1) + 1 - e - b) for n, s, d, k, e, b in zip(
-        w.places, w.strides, w.dilations, w.size, x.shape[2:], w.before, strict=True)]
-    padded = np.pad(x, [(0, 0), (0, 0), *zip(w.before, behind, strict=True)], constant_values=fill)
+        w.places, w.strides, w.dilations, w.size, x.shape[2:], before, strict=True)]
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(before, behind, strict=True)], constant_values=fill)
     result = np.empty((*x.shape[:2], *(int(n) for n in w.places), *w.size), x.dtype)
     for place in itertools.product(*(range(k) for k in w.size)):
         cuts: list[Any] = [slice(p * d, p * d + (int(n) - 1) * s + 1, s) for p, d, n, s in zip(
@@ -231,94 +267,6 @@ def np_conv(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = 
     if bias is not None:
         result = result + bias.astype(wide).reshape(-1, *(1,) * rank)
     return np.asarray(result).astype(x.dtype)
-
-
-Numbers = tuple[int, ...]
-
-
-def _numbers(site: Site, name: str, default: Numbers) -> Numbers:
-    """An attribute of as many numbers as its default has."""
-    found = tuple(site.attribute(name, default))
-    if len(found) != len(default):
-        raise site.refusal(f"the attribute {name} has {len(default)} numbers", witness=str(found))
-    return found
-
-
-def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, tuple[Size, ...]]:
-    """Window, strides, dilations, padding in front, and extents of the result of a transposed convolution."""
-    x, w = site.type(0), site.type(1)
-    rank = x.rank - 2
-    size = tuple(int(e) for e in w.shape[2:])
-    strides, dilations = _per_dimension(site, "strides", rank), _per_dimension(site, "dilations", rank)
-    extra, wanted = _numbers(site, "output_padding", (0,) * rank), _numbers(site, "output_shape", (0,) * rank)
-    pads = _numbers(site, "pads", (0,) * (2 * rank))
-    full = [(int(e) - 1) * s + d * (k - 1) + 1 + o for e, s, d, k, o in zip(
-        x.shape[2:], strides, dilations, size, extra, strict=True)]
-    mode, asked = site.attribute("auto_pad", "NOTSET"), site.attribute("output_shape") is not None
-    if not asked and mode in ("SAME_UPPER", "SAME_LOWER"):
-        wanted, asked = tuple(int(e) * s for e, s in zip(x.shape[2:], strides, strict=True)), True
-    if asked:
-        total = [max(f - o, 0) for f, o in zip(full, wanted, strict=True)]
-        front = tuple(t // 2 if mode == "SAME_UPPER" else t - t // 2 for t in total)
-        return size, strides, dilations, front, tuple(Size.of(o) for o in wanted)
-    pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
-    shape = tuple(Size.of(f - b - a) for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
-    return size, strides, dilations, pads[:rank], shape
-
-
-def _transposed_types(site: Site) -> tuple[TensorType, ...]:
-    x, w, groups = site.type(0), site.type(1), site.attribute("group", 1)
-    dtype = one_type(site, range(len(site.inputs)))
-    if x.rank < 3 or w.rank != x.rank or groups < 1 or w.shape[0] != x.shape[1] or int(w.shape[0]) % groups:
-        raise site.refusal("data and weights do not fit together", witness=f"{x} and {w} in {groups} groups")
-    return (TensorType(dtype, (x.shape[0], w.shape[1] * groups, *transposed_windows(site)[4])),)
-
-
-def _transposed_conv(site: Site, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
-    own, weights, groups = site.type(), site.type(1), site.attribute("group", 1)
-    size, strides, dilations, front, _extents = transposed_windows(site)
-    inputs, outputs = int(own.shape[1]) // groups, int(weights.shape[1])
-    c = axis("c", inputs)
-    r = tuple(axis(f"r{d}", s) for d, s in enumerate(size))
-
-    def element(n: Expression, k: Expression, *i: Expression) -> Expression:
-        reached: Expression | None = None
-        places: list[Expression] = []
-        for p, q, s, d, f, e in zip(i, r, strides, dilations, front, own.shape[2:], strict=True):
-            from_front = p + f - (q if d == 1 else q * d)
-            condition = (from_front >= 0) & (from_front < extent_of(e) * s)
-            if s > 1:
-                condition = condition & ((from_front - (from_front // s) * s) < 1)
-            reached = condition if reached is None else reached & condition
-            places.append(from_front // s if s > 1 else from_front)
-        channel = c if groups == 1 else (k // outputs) * inputs + c
-        out = k if groups == 1 else k - (k // outputs) * outputs
-        assert reached is not None
-        return sum_of(where(reached, x[(n, channel, *places)], zero(own.dtype)) * w[(channel, out, *r)], over=(c, *r))
-    shape = [extent_of(e) for e in site.output.shape]
-    total = compute(shape, element, name="y" if bias is None else "total")
-    return total if bias is None else compute(shape, lambda *i: total[i] + bias[i[1]], name="y")
-
-
-def _np_transposed(site: Site, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-    size, strides, dilations, front, extents = transposed_windows(site)
-    groups, outputs = site.attribute("group", 1), w.shape[1]
-    inputs = x.shape[1] // groups
-    result = np.zeros((x.shape[0], outputs * groups, *(int(e) for e in extents)), np.float64)
-    for place in itertools.product(*(range(e) for e in x.shape[2:])):
-        for r in itertools.product(*(range(k) for k in size)):
-            target = tuple(p * s + q * d - f for p, q, s, d, f in zip(place, r, strides, dilations, front, strict=True))
-            if any(not 0 <= t < e for t, e in zip(target, result.shape[2:], strict=True)):
-                continue
-            for g in range(groups):
-                own: Any = slice(g * inputs, (g + 1) * inputs)
-                made: Any = (slice(None), slice(g * outputs, (g + 1) * outputs), *target)
-                taken: Any = (slice(None), own, *place)
-                weight: Any = (own, slice(None), *r)
-                result[made] += x[taken].astype(np.float64) @ w[weight].astype(np.float64)
-    if bias is not None:
-        result += bias.reshape(-1, *(1,) * (x.ndim - 2))
-    return result.astype(x.dtype)
 
 
 def _pool_types(site: Site) -> tuple[TensorType, ...]:
@@ -364,8 +312,8 @@ def _largest_places(site: Site, x: Tensor, view: Windows) -> Tensor:
     order = range(rank) if not site.attribute("storage_order", 0) else range(rank - 1, -1, -1)
 
     def place(n: Expression, c: Expression, *i: Expression) -> Expression:
-        at = [p * s + q * d - b for p, q, s, d, b in zip(i, split(found[(n, c, *i)]), view.strides, view.dilations,
-                                                         view.before, strict=True)]
+        at = [p * s + q * d - extent_of(b) for p, q, s, d, b in zip(
+            i, split(found[(n, c, *i)]), view.strides, view.dilations, view.before, strict=True)]
         total: Expression = Convert(Constant(0), INT64)
         for d in order:
             step = view.dilations[d]
@@ -387,7 +335,7 @@ def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     at = np.unravel_index(best, view.size)
     places = np.indices(best.shape)[2:]
     own = []
-    for p, a, s, d, b, e in zip(places, at, view.strides, view.dilations, view.before, x.shape[2:], strict=True):
+    for p, a, s, d, b, e in zip(places, at, view.strides, view.dilations, view.padding[0], x.shape[2:], strict=True):
         place = p * s + a * d - b
         own.append(np.minimum(np.where(place < 0, place % d, place), e - 1))   # of equal ones, the first in the data
     index = np.ravel_multi_index(tuple(own), x.shape[2:], order="F" if site.attribute("storage_order", 0) else "C")
@@ -400,8 +348,8 @@ def counted(site: Site, view: Windows) -> np.ndarray:
     """How many elements each mean takes in, `[1, 1, places...]`."""
     result = np.ones((1, 1, *(int(n) for n in view.places)), np.float64)
     padded = bool(site.attribute("count_include_pad", 0))
-    for d, (n, s, k, q, b, a, e) in enumerate(zip(view.places, view.strides, view.size, view.dilations, view.before,
-                                                  view.behind, site.type().shape[2:], strict=True)):
+    for d, (n, s, k, q, b, a, e) in enumerate(zip(view.places, view.strides, view.size, view.dilations, *view.padding,
+                                                  site.type().shape[2:], strict=True)):
         low, high = (-b, int(e) + a) if padded else (0, int(e))
         counts = [sum(low <= p * s - b + r * q < high for r in range(k)) for p in range(int(n))]
         result = result * np.array(counts).reshape([-1 if i == d + 2 else 1 for i in range(result.ndim)])
@@ -412,10 +360,27 @@ def _average_pool(site: Site, build: Builder, x: str) -> str:
     """The sum of every window by the number of elements in it."""
     view, own = windows(site, site.attribute("kernel_shape")), site.type()
     total = build.op("SumPool", x, **dict(site.node.attributes))
-    count = counted(site, view)
-    if count.min() == count.max():
-        return build.op("Div", total, build.constant(np.array(count.flat[0], own.numpy)))
-    return build.op("Div", total, build.constant(count.astype(own.numpy)))
+    if _are_whole(site, view):
+        return build.op("Div", total, build.constant(np.array(math.prod(view.size), own.numpy)))
+    if not own.is_static:
+        return build.op("Div", total, _counted_when_run(site, build, x))
+    return build.op("Div", total, build.constant(counted(site, view).astype(own.numpy)))
+
+
+def _are_whole(site: Site, view: Windows) -> bool:
+    """Whether every mean takes in all elements of its window."""
+    padded = site.attribute("count_include_pad", 0) and not site.attribute("ceil_mode", 0)
+    return bool(padded) or not any(_reaches_out(view, site.type().shape[2:]))
+
+
+def _counted_when_run(site: Site, build: Builder, x: str) -> str:
+    """How many elements each mean takes in, where extents are open: sums of windows over ones."""
+    if site.attribute("count_include_pad", 0):
+        raise site.refusal("a mean over padding whose number follows from an open size", hint="fix it by sizes=")
+    shape = build.op("Concat", build.constant([1, 1]), build.op("Shape", x, start=2), axis=0)
+    ones = build.op("Expand", build.constant(np.ones((), site.type().numpy)), shape)
+    attributes = {k: v for k, v in site.node.attributes if k != "count_include_pad"}
+    return build.op("SumPool", ones, **attributes)
 
 
 def _sum_pool(site: Site, x: Tensor) -> Tensor:
@@ -478,8 +443,6 @@ def _np_over_space(reduce: Callable[..., Any]) -> Callable[..., np.ndarray]:
 OPERATORS = (
     Operator(name="Conv", kind=Kind.OUTPUT_FUSABLE, types=_conv_types, reference=np_conv, expression=_conv,
              room=room_in(2)),
-    Operator(name="ConvTranspose", kind=Kind.OUTPUT_FUSABLE, types=_transposed_types, reference=_np_transposed,
-             expression=_transposed_conv, words={"auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")}),
     Operator(name="MaxPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=np_max_pool,
              expression=_max_pool, room=room_in(2)),
     Operator(name="SumPool", kind=Kind.OUTPUT_FUSABLE, types=_pool_types, reference=_np_sum_pool,

@@ -1,4 +1,4 @@
-"""Convert and alter layout: convolutions with channels last, or in blocks of a vector; what is between follows."""
+"""Convert layout: convolutions with channels last, or in blocks of a vector; what is between follows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from polysched.errors import UsageError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import OPERATORS
 from polysched.graph.passes.expressions import simplify_expression
+from polysched.graph.passes.layouts.blocks import Blocks
 from polysched.graph.passes.rewriting import Rewriting, rewritten, until_nothing_fits
 from polysched.graph.passes.simple import fold_constants
 from polysched.graph.values.graph import Graph, Node
-from polysched.graph.values.types import TensorType
 
 
 def convert_layout(graph: Graph) -> Graph:
@@ -25,9 +25,13 @@ def convert_layout(graph: Graph) -> Graph:
 
 
 def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
-    """Let convolutions have their channels in blocks that lie last, where the channels are a multiple of the block.
+    """Let convolutions have their channels in blocks that lie last, and with them what stands between convolutions.
 
     Rewrite:  let c = Conv(x, w)  ->  [n, c, x...] as [n, c / b, x..., b]; BlockedConv; and back
+
+    A vector then holds channels of one place, however short the rows of an image are.  Data that are not in blocks are
+    read as blocks of one channel.  Convolutions of one group, or of one per channel, elementwise operators, pools,
+    padding and sums over images follow.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
     """
     if block < 2:
         raise UsageError("a block has at least 2 channels", witness=str(block))
-    return _carried(rewritten(graph, lambda node, rw: _in_blocks(node, rw, block)))
+    return simplify_expression(fold_constants(rewritten(graph, Blocks(block).take)))
 
 
 def _carried(graph: Graph) -> Graph:
@@ -60,30 +64,6 @@ def _channels_last(node: Node, rw: Rewriting) -> Sequence[str] | None:
     weights = rw.op("Transpose", node.inputs[1], perm=(*range(2, rank), 1, 0))
     made = rw.op("ChannelsLastConv", data, weights, *node.inputs[2:], **dict(node.attributes))
     return (rw.op("Transpose", made, perm=(0, rank - 1, *range(1, rank - 1))),)
-
-
-def _in_blocks(node: Node, rw: Rewriting, block: int) -> Sequence[str] | None:
-    if not _is_plain(node, rw):
-        return None
-    own, weights, result = rw.type(node.inputs[0]), rw.type(node.inputs[1]), rw.result(node)
-    if int(own.shape[1]) % block or int(weights.shape[0]) % block:
-        return None
-    rank = own.rank
-    data = rw.op("Reshape", node.inputs[0], rw.constant([*_split(own, 1, block)]))
-    data = rw.op("Transpose", data, perm=(0, 1, *range(3, rank + 1), 2))
-    k, c, *r = weights.extents
-    parts = rw.op("Reshape", node.inputs[1], rw.constant([k // block, block, c // block, block, *r]))
-    parts = rw.op("Transpose", parts, perm=(0, 2, *range(4, rank + 2), 3, 1))
-    bias = [rw.op("Reshape", node.inputs[2], rw.constant([k // block, block]))] if len(node.inputs) > 2 else []
-    made = rw.op("BlockedConv", data, parts, *bias, **dict(node.attributes))
-    back = rw.op("Transpose", made, perm=(0, 1, rank, *range(2, rank)))
-    return (rw.op("Reshape", back, rw.constant([int(e) for e in result.shape])),)
-
-
-def _split(own: TensorType, place: int, block: int) -> Sequence[int]:
-    """A shape with one extent as a number of blocks and the block."""
-    extents = list(own.extents)
-    return [*extents[:place], extents[place] // block, block, *extents[place + 1:]]
 
 
 def _behind(node: Node, rw: Rewriting) -> Sequence[str] | None:

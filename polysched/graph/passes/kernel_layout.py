@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.windows import transposed_windows, windows
+from polysched.graph.operators.families.transposed import transposed_windows
+from polysched.graph.operators.windows import windows
 from polysched.graph.passes.rewriting import Rewriting, rewritten
 from polysched.graph.values.graph import Graph, Node
 from polysched.scop.dtypes import DType
@@ -85,6 +86,31 @@ def _without_units(node: Node, rw: Rewriting) -> Sequence[str] | None:
     return (rw.op("Unsqueeze", made, axes),)
 
 
+def products_of_places(graph: Graph) -> Graph:
+    """Compute convolutions with one window as products of matrices.
+
+    Rewrite:  let y = Conv(x: [N, C, 1, 1], w: [K, C, 1, 1], b)
+    ->  let m = MatMul(Reshape(x, [N, C]), w': [C, K]); let y = Reshape(Add(m, b), [N, K, 1, 1])
+    """
+    return rewritten(graph, _as_product)
+
+
+def _as_product(node: Node, rw: Rewriting) -> Sequence[str] | None:
+    if node.op != "Conv" or node.attribute("group", 1) != 1 or rw.value(node.inputs[1]) is None:
+        return None
+    x, w = map(rw.type, node.inputs[:2])
+    result = rw.result(node)
+    if x.shape[1:] != w.shape[1:] or any(e != 1 for e in result.shape[2:]) or 0 in w.extents:
+        return None
+    outputs, *rest = w.extents
+    depth = int(np.prod(rest))
+    columns = rw.op("Transpose", rw.op("Reshape", node.inputs[1], rw.constant([outputs, depth])), perm=(1, 0))
+    made = rw.op("MatMul", rw.op("Reshape", node.inputs[0], rw.constant([-1, depth])), columns)
+    if len(node.inputs) > 2:
+        made = rw.op("Add", made, node.inputs[2])
+    return (rw.op("Reshape", made, rw.constant([-1, outputs, *(1,) * (len(rest) - 1)])),)
+
+
 def pad_explicitly(graph: Graph) -> Graph:
     """Pad the data of convolutions by a copy, so that no element of a window is asked whether it is there.
 
@@ -97,12 +123,12 @@ def _padded(node: Node, rw: Rewriting) -> Sequence[str] | None:
     if node.op not in ("Conv", "ByteConv"):
         return None
     view = windows(rw.inference.site(node), [int(e) for e in rw.type(node.inputs[1]).shape[2:]])
-    if not any((*view.before, *view.behind)):
+    if not view.is_padded or not all(p.is_constant for p in (*view.before, *view.behind)):
         return None
     kept = {name: value for name, value in node.attributes if name not in ("pads", "auto_pad")}
     zero = [rw.constant(np.array(node.attribute("x_zero"), rw.type(node.inputs[0]).numpy))] if (
         node.attribute("x_zero")) else []
-    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.before, 0, 0, *view.behind]), *zero)
+    padded = rw.op("Pad", node.inputs[0], rw.constant([0, 0, *view.padding[0], 0, 0, *view.padding[1]]), *zero)
     return (rw.op(node.op, padded, *node.inputs[1:], **kept),)
 
 

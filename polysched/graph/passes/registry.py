@@ -20,7 +20,12 @@ from polysched.graph.passes.filled import lazy_initialisation
 from polysched.graph.passes.for_inference import simplify_inference
 from polysched.graph.passes.fusion import fuse_by_dominators
 from polysched.graph.passes.integer_products import integer_products
-from polysched.graph.passes.kernel_layout import drop_unit_dimensions, pad_explicitly, transposed_by_phases
+from polysched.graph.passes.kernel_layout import (
+    drop_unit_dimensions,
+    pad_explicitly,
+    products_of_places,
+    transposed_by_phases,
+)
 from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types
@@ -79,6 +84,7 @@ PASSES: dict[str, GraphPass] = {each.name: each for each in (
     GraphPass(convert_layout, exact=False),
     GraphPass(alter_layout, exact=False),
     GraphPass(drop_unit_dimensions, exact=False),
+    GraphPass(products_of_places, exact=False),
     GraphPass(pad_explicitly, exact=False),
     GraphPass(mixed_precision, exact=False),
     GraphPass(fast_math, exact=False),

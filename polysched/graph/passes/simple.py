@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
-from polysched.graph.evaluation.interpreter import check_input
+from polysched.graph.evaluation.interpreter import check_input, given_array
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
@@ -33,6 +33,7 @@ def bind(graph: Graph, sizes: Mapping[str, SizeLike] | None = None,
     Raises
     ------
     UnsupportedGraphError : there is no such symbol or input, or a value has another type.
+    UsageError : a value is a masked array.
     """
     sizes, values = sizes or {}, values or {}
     unknown = [n for n in sizes if n not in graph.symbols] + [n for n in values if n not in dict(graph.inputs)]
@@ -40,7 +41,7 @@ def bind(graph: Graph, sizes: Mapping[str, SizeLike] | None = None,
         raise UnsupportedGraphError(f"the graph has no symbol or input {unknown[0]!r}", where=f"graph {graph.name}",
                                     hint=f"symbols: {', '.join(graph.symbols) or 'none'}")
     types = {n: t.bound(sizes) for n, t in graph.inputs}
-    arrays = {n: np.asarray(value) for n, value in values.items()}
+    arrays = {n: given_array(n, value) for n, value in values.items()}
     for name, array in arrays.items():
         check_input(name, types[name], array)
     inputs = tuple((n, t) for n, t in types.items() if n not in arrays)

@@ -12,6 +12,7 @@ from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.moves import Place
 from polysched.graph.operators.operator import Site, Steps
 from polysched.graph.operators.registry import operator_of
+from polysched.graph.planning.partition import takes_epilogue
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
@@ -157,11 +158,27 @@ class _Fragment:
 
 
 def has_stages(fragment: Graph) -> bool:
-    """Whether a fragment computes values that stand in memory between its nodes, or that it returns from there."""
+    """Whether a fragment computes values that stand in memory between its nodes, or that it returns from there.
+
+    A sum of products whose result elementwise operators change is none: the tiles of the sum hold its result.
+    """
+    if is_epilogue(fragment):
+        return False
     uses = [name for node in fragment.nodes for name in node.inputs]
     sums = [operator_of(n).expression is not None for n in fragment.nodes]
     return any(sums[:-1]) or (len(sums) > 1 and sums[-1]) or any(
         uses.count(o) > 1 or o in fragment.outputs for n in fragment.nodes[:-1] for o in n.outputs)
+
+
+def is_epilogue(fragment: Graph) -> bool:
+    """Whether a fragment is one sum of products of floats, and elementwise operators of its shape behind it."""
+    types = infer(fragment).types
+    sums = [n for n in fragment.nodes if operator_of(n).element is None]
+    if len(sums) != 1 or not takes_epilogue(sums[0], types[sums[0].outputs[0]]) or len(fragment.nodes) < 2:
+        return False
+    inside = {o for n in fragment.nodes for o in n.outputs}
+    return inside & set(fragment.outputs) == set(fragment.nodes[-1].outputs) and not inside & set(sums[0].inputs) and (
+        all(types[n.outputs[0]].shape == types[sums[0].outputs[0]].shape for n in fragment.nodes))
 
 
 def _is_of(expression: Expression, dtype: object) -> bool:

@@ -10,10 +10,11 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.limits import LIMITS
-from polysched.graph.operators.operator import Site
+from polysched.graph.operators.operator import Kind, Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
+from polysched.graph.values.types import TensorType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,8 @@ class Beside:
 def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
     """Every elementwise node with the elementwise and affine producers that only it uses; the others alone.
 
+    An elementwise node on the result of a sum of products, such as an activation, is in the sum's kernel.
+
     The groups are in the order of their last nodes.
 
     Parameters
@@ -72,6 +75,7 @@ def partition(graph: Graph, inferred: Inferred) -> tuple[Group, ...]:
         members = [node]
         if operator_of(node).element is not None:
             _absorb(node, members, producers, sites, users, graph.outputs)
+            _absorb_sum(members, producers, sites, users, graph.outputs)
         taken |= {id(m) for m in members}
         groups.append(Group(nodes=tuple(sorted(members, key=lambda m: places[id(m)]))))
     return tuple(reversed(groups))
@@ -87,6 +91,28 @@ def _absorb(node: Node, members: list[Node], producers: dict[str, Node], sites: 
         if len(members) < LIMITS.most_fused_nodes and is_inlined(producer, sites[id(producer)]):
             members.append(producer)
             _absorb(producer, members, producers, sites, users, outputs)
+
+
+def _absorb_sum(members: list[Node], producers: dict[str, Node], sites: dict[int, Site],
+                users: dict[str, list[Node]], outputs: tuple[str, ...]) -> None:
+    """Take a sum of products into the kernel of the elementwise operators on its result, which nothing else needs."""
+    shape = sites[id(members[0])].output.shape
+    if any(operator_of(m).element is None or sites[id(m)].output.shape != shape for m in members):
+        return
+    for name in dict.fromkeys(n for m in members for n in m.inputs):
+        producer = producers.get(name)
+        if producer is not None and producer not in members and name not in outputs and (
+                all(user in members for user in users[name])) and (
+                takes_epilogue(producer, sites[id(producer)].output)) and sites[id(producer)].output.shape == shape:
+            members.append(producer)
+            return
+
+
+def takes_epilogue(node: Node, result: TensorType) -> bool:
+    """Whether elementwise operators on the result of a node are computed in the tiles of its sum."""
+    operator = operator_of(node)
+    return operator.kind is Kind.OUTPUT_FUSABLE and operator.expression is not None and (
+        len(node.outputs) == 1 and result.dtype.is_float)
 
 
 def why_apart(graph: Graph, groups: Sequence[Group], inferred: Inferred) -> tuple[tuple[str, str], ...]:

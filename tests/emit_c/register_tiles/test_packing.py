@@ -65,3 +65,14 @@ def test_packed_operands_are_those_asked_for() -> None:
         made = optimize(scop, PipelineOptions(parallel=False, tiling=TilingOptions(
             sizes=(12, 16, 24), register=(2, 8), packed=packed, target=SMALL, parallel=False)))
         assert {name.partition("_")[0] for name in panels(made.source.loops)} == made_of
+
+
+@pytest.mark.parametrize(("columns", "row", "made_of"), [(8, 8, set()), (8, 12, {"B"}), (16, 16, {"B"})])
+def test_an_operand_that_lies_as_a_panel_is_not_copied(columns: int, row: int, made_of: set[str]) -> None:
+    scop = from_c_text(in_function(
+        f"for (int i = 0; i < 48; i++) for (int j = 0; j < {columns}; j++) for (int k = 0; k < 48; k++)"
+        " C[i][j] += A[i][k] * B[k][j];",
+        head=f"double C[restrict 48][{columns}], double A[restrict 48][48], double B[restrict 48][{row}]"))
+    made = optimize(scop, PipelineOptions(parallel=False, tiling=TilingOptions(
+        sizes=(12, columns, 48), register=(2, 8), packed=("B",), target=SMALL, parallel=False)))
+    assert {name.partition("_")[0] for name in panels(made.source.loops)} == made_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polysched.errors import UnsupportedGraphError
+from polysched.errors import UnsupportedGraphError, UsageError
 from polysched.graph import from_text, interpret
 
 GRAPH = from_text("""graph f(x: float32[N, 2]) {
@@ -28,3 +28,8 @@ def test_inputs_of_another_type_are_refused() -> None:
         interpret(GRAPH, {"x": np.zeros((3, 3), np.float32)})
     with pytest.raises(UnsupportedGraphError, match="float64"):
         interpret(GRAPH, {"x": np.zeros((3, 2))})
+
+
+def test_a_mask_is_not_lost_in_silence() -> None:
+    with pytest.raises(UsageError, match="the value 'x' is a masked array"):
+        interpret(GRAPH, {"x": np.ma.masked_array(np.ones((1, 2), np.float32), [[0, 1]])})

@@ -8,6 +8,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.simple import bind
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
 
@@ -17,8 +18,6 @@ from tests.graph.samples import Sample, floats, graph_of, ints, sample
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), strides=(0,)), "the attribute strides"),
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), pads=(1,)), "the attribute pads"),
     (sample("Conv", floats(1, 1, 5), floats(1, 1, 3), auto_pad="ODD"), "auto_pad=ODD"),
-    (sample("ConvTranspose", floats(1, 2, 5), floats(3, 1, 3)), "data and weights do not fit"),
-    (sample("ConvTranspose", floats(1, 1, 5), floats(1, 1, 3), pads=(1,)), "the attribute pads has 2 numbers"),
     (sample("MaxPool", floats(1, 1, 5)), "the attribute kernel_shape is missing"),
     (sample("LpPool", floats(1, 1, 5), kernel_shape=(2,), p=0), "a norm of at least 1"),
     (sample("MaxPool", floats(2, 3), kernel_shape=()), "spatial dimensions"),
@@ -41,12 +40,25 @@ def test_a_place_of_the_largest_element_is_one_of_its_window() -> None:
         assert found["p"].tolist() == [[[1, 0, 1, 2]]]
 
 
-@pytest.mark.parametrize(("mode", "wanted"), [
-    ("NOTSET", [2, 4, 2, 3]), ("VALID", [2, 4, 2, 3]), ("SAME_LOWER", [2, 4, 2, 3]), ("SAME_UPPER", [1, 2, 4, 2])])
-def test_of_an_odd_padding_more_is_in_front_but_for_same_upper(mode: str, wanted: list[int]) -> None:
-    graph = from_text(f"""graph g(x: float32[1, 1, 2], w: float32[1, 1, 3]) {{
-  let y = ConvTranspose(x, w; strides=[2], output_shape=[4], auto_pad="{mode}")
+WINDOWS = ["MaxPool(x; kernel_shape=[3, 2], {})", "AveragePool(x; kernel_shape=[3, 2], {})", "Conv(x, w; {})",
+           "ConvInteger(b, v; {})"]
+OPEN = """graph g(x: float32[1, 3, H, W], w: float32[2, 3, 3, 2], b: uint8[1, 3, H, W], v: uint8[2, 3, 3, 2]) {{
+  let y = {}
   return y
-}}""")
-    values = {"x": np.ones((1, 1, 2), np.float32), "w": np.array([[[1, 2, 3]]], np.float32)}
-    assert interpret(graph, values)["y"].tolist() == [[wanted]]
+}}"""
+
+
+@pytest.mark.parametrize("attributes", ['auto_pad="SAME_UPPER", strides=[2, 2]', 'auto_pad="SAME_LOWER"',
+                                        "pads=[1, 0, 1, 1], strides=[2, 1]", "strides=[3, 2]"])
+@pytest.mark.parametrize("line", WINDOWS)
+def test_shapes_of_open_extents_are_those_of_known_ones(line: str, attributes: str) -> None:
+    graph = from_text(OPEN.format(line.format(attributes)))
+    found = infer(graph).types["y"]
+    for sizes in ({"H": h, "W": w} for h in range(3, 9) for w in range(2, 7)):
+        assert found.bound(sizes) == infer(bind(graph, sizes)).types["y"]
+
+
+def test_padding_that_may_be_none_is_refused_while_a_size_is_open() -> None:
+    graph = from_text(OPEN.format('Conv(x, w; auto_pad="SAME_UPPER", strides=[1, 3])'))
+    with pytest.raises(UnsupportedGraphError, match="windows shorter than their stride"):
+        infer(graph)

@@ -8,6 +8,7 @@ from polysched.graph.passes.kernel_layout import (
     drop_unit_dimensions,
     pack_weights,
     pad_explicitly,
+    products_of_places,
     transposed_by_phases,
 )
 from polysched.graph.passes.simple import with_types
@@ -83,6 +84,20 @@ def test_phases_of_a_stride_are_channels() -> None:
   let y = Add(reshape_3, reshape_4)
   return y
 """
+
+
+def test_a_convolution_with_one_window_is_a_product() -> None:
+    graph = from_text("""graph f(x: float32[N, 2, 1, 2]) {
+  const w: float32[3, 2, 1, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
+  const b: float32[3] = [1.0, 2.0, 3.0]
+  let y = Conv(x, w, b)
+  return y
+}""")
+    made = products_of_places(graph)
+    assert [n.op for n in made.nodes] == ["Reshape", "Transpose", "Reshape", "MatMul", "Add", "Reshape"]
+    same_values(graph, made, 1e-6)
+    larger = graph.but(inputs=(("x", with_types(graph).type_of("x").with_shape((1, 2, 1, 3))),))
+    assert [n.op for n in products_of_places(larger).nodes] == ["Conv"]
 
 
 @pytest.mark.parametrize(("x", "w", "attributes"), [

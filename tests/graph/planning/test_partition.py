@@ -1,8 +1,11 @@
 """What becomes one kernel."""
 
+import pytest
+
 from polysched.graph import from_text, to_text
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.passes.simple import with_types
+from polysched.graph.planning.expressions import has_stages, is_epilogue
 from polysched.graph.planning.partition import fragment_of, partition
 from polysched.graph.values.sizes import Size
 
@@ -50,3 +53,29 @@ def test_sizes_that_are_open_have_canonical_names() -> None:
         assert symbols == (name,)
         texts.add(to_text(fragment))
     assert len(texts) == 1
+
+
+EPILOGUE = """graph f(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1], z: float32[1, 3, 4, 4]) {{
+  let c = Conv(x, w)
+  {}
+  return y
+}}"""
+
+
+@pytest.mark.parametrize(("lines", "groups"), [
+    ("let y = Relu(c)", ["Conv Relu"]), ("let s = Sigmoid(c) let y = Mul(c, s)", ["Conv Sigmoid Mul"]),
+    ("let r = Neg(z) let s = Add(c, r) let y = Relu(s)", ["Conv Neg Add Relu"]),
+    ("let d = Conv(z, v) let y = Add(c, d)", ["Conv", "Conv Add"]),
+    ("let s = Neg(c) let t = Transpose(s) let y = Exp(t)", ["Conv", "Neg Transpose Exp"]),
+    ("let m = ReduceSum(c) let y = Mul(c, m)", ["Conv", "ReduceSum", "Mul"])])
+def test_elementwise_operators_stand_behind_a_sum_of_products(lines: str, groups: list[str]) -> None:
+    text = EPILOGUE.format(lines.replace(" let", "\n  let")).replace("{\n", "{\n  const v: float32[3, 3, 1, 1] = ["
+                                                                     + ", ".join("1" * 9) + "]\n", 1)
+    graph = with_types(from_text(text))
+    found = partition(graph, inferred := infer(graph))
+    assert sorted(" ".join(n.op for n in g.nodes) for g in found) == sorted(groups)
+    for group in found:
+        if len(group.nodes) > 1:
+            fragment, _, _ = fragment_of(graph, group, inferred)
+            assert is_epilogue(fragment) == (group.nodes[0].op == "Conv")
+            assert not has_stages(fragment) or group.nodes[0].op != "Conv"

@@ -277,7 +277,7 @@ def _deform(site: Site, build: Builder, x: str, w: str, offset: str, bias: str =
     taps = []
     for axis, grid in enumerate(np.indices((*view.size, height, width))[:2]):
         places = np.indices((*view.size, height, width))[2 + axis]
-        fixed = places * view.strides[axis] + grid * view.dilations[axis] - view.before[axis]
+        fixed = places * view.strides[axis] + grid * view.dilations[axis] - view.padding[0][axis]
         moved = build.op("Gather", split, build.constant(np.array(axis, np.int64)), axis=2)
         place = build.op("Add", moved, build.constant(fixed.reshape(1, window, points).astype(own.numpy)))
         flat = build.op("Reshape", place, build.constant([rows, window * points]), allowzero=1)
@@ -311,8 +311,8 @@ def _np_deform(site: Site, x: np.ndarray, w: np.ndarray, offset: np.ndarray, bia
             channel = k // per * w.shape[1] + c
             own = (n, channel // share, p, q)
             dy, dx = shifts[(*own, slice(None), i, j)]
-            place = (i * view.strides[0] + p * view.dilations[0] - view.before[0] + dy,
-                     j * view.strides[1] + q * view.dilations[1] - view.before[1] + dx)
+            place = (i * view.strides[0] + p * view.dilations[0] - view.padding[0][0] + dy,
+                     j * view.strides[1] + q * view.dilations[1] - view.padding[0][1] + dx)
             result[n, k, i, j] += _np_bilinear(x[n, channel], *place) * factors[(*own, i, j)] * w[k, c, p, q]
     return result.astype(x.dtype)
 

@@ -17,6 +17,8 @@ from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import INT64
 
 DOMAIN = "ai.onnx.preview.training"
+GRADIENT = "Gradient"
+"""No operator: it names values of its graph.  The reader puts derivatives in its place."""
 Group = tuple[str, ...]
 """A tensor, its gradient, and what the optimiser keeps of it."""
 

@@ -1,0 +1,364 @@
+"""How the gradient of an operator's result becomes that of its operands; by other operators.
+
+A rule gets a node whose operands have types, and the gradient of its result.  It returns a gradient per operand; None
+where an operand has none.  A gradient of a wider shape than the operand's is summed up by the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.typed_builder import TypedBuilder
+from polysched.graph.operators.families.numbers import Numbers
+from polysched.graph.operators.windows import windows
+from polysched.graph.values.graph import Attribute, Node
+from polysched.graph.values.types import TensorType
+
+Gradients: TypeAlias = "Sequence[str | None]"
+Rule: TypeAlias = "Callable[[Node, Back, str], Gradients]"
+
+
+class Back(Numbers):
+    """Adds nodes that compute gradients.
+
+    Parameters
+    ----------
+    build : knows the types of all values so far.
+    numpy : the element type of the gradients.
+    """
+
+    build: TypedBuilder
+
+    def op(self, name: str, *operands: str | float, **attributes: Attribute) -> str:
+        """The name of a result; numbers become constants."""
+        given = [o if isinstance(o, str) else self.build.constant(np.array(o, self.numpy)) for o in operands]
+        return self.build.op(name, *given, **attributes)
+
+    def type(self, name: str) -> TensorType:
+        """The type of a value."""
+        return self.build.inference.types[name]
+
+    def whole(self, *numbers: int) -> str:
+        """A constant vector of whole numbers."""
+        return self.build.constant(list(numbers))
+
+    def in_shape_of(self, g: str, name: str) -> str:
+        """The same elements in the shape of another value."""
+        return self.op("Reshape", g, self.op("Shape", name), allowzero=1)
+
+    def spread_like(self, g: str, name: str) -> str:
+        """A gradient that broadcasts, in the shape of another value."""
+        return self.op("Expand", g, self.op("Shape", name))
+
+    def zeros_like(self, name: str) -> str:
+        """Zeros in the shape of a value."""
+        return self.spread_like(self.build.constant(np.zeros((), self.numpy)), name)
+
+    def chosen(self, condition: str, g: str) -> str:
+        """A gradient where a condition holds, else 0."""
+        return self.op("Where", condition, g, 0)
+
+    def summed_to(self, g: str, name: str) -> str:
+        """A gradient summed up over the dimensions in which a value was broadcast."""
+        own, wanted = self.type(g), self.type(name)
+        lead = own.rank - wanted.rank
+        axes = [*range(lead), *(lead + d for d, e in enumerate(wanted.shape) if e == 1 and own.shape[lead + d] != 1)]
+        if axes:
+            g = self.op("ReduceSum", g, self.whole(*axes), keepdims=1)
+        return self.op("Squeeze", g, self.whole(*range(lead))) if lead else g
+
+    def swapped(self, name: str) -> str:
+        """The last two dimensions of a value in the other order."""
+        rank = self.type(name).rank
+        return self.op("Transpose", name, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def refusal(node: Node, problem: str) -> UnsupportedGraphError:
+    """What to raise where a node has no derivative here."""
+    return UnsupportedGraphError(problem, where=node.where)
+
+
+def _slope(slope: Callable[[Back, str, str], str]) -> Rule:
+    """The rule of an elementwise function, from operand and result."""
+    return lambda node, back, g: (back.op("Mul", g, slope(back, node.inputs[0], node.outputs[0])),)
+
+
+def _leaky(node: Node, back: Back, g: str) -> Gradients:
+    below = back.op("Mul", g, node.attribute("alpha", 0.01))
+    return (back.op("Where", back.op("Less", node.inputs[0], 0), below, g),)
+
+
+def _elu(node: Node, back: Back, g: str) -> Gradients:
+    below = back.op("Mul", g, back.op("Add", node.outputs[0], node.attribute("alpha", 1.0)))
+    return (back.op("Where", back.op("Less", node.inputs[0], 0), below, g),)
+
+
+def _celu(node: Node, back: Back, g: str) -> Gradients:
+    alpha = node.attribute("alpha", 1.0)
+    below = back.op("Mul", g, back.op("Add", back.op("Div", node.outputs[0], alpha), 1))
+    return (back.op("Where", back.op("Less", node.inputs[0], 0), below, g),)
+
+
+def _hard_sigmoid(node: Node, back: Back, g: str) -> Gradients:
+    inside = back.op("And", back.op("Greater", node.outputs[0], 0), back.op("Less", node.outputs[0], 1))
+    return (back.chosen(inside, back.op("Mul", g, node.attribute("alpha", 0.2))),)
+
+
+def _swish(node: Node, back: Back, g: str) -> Gradients:
+    x, y, alpha = node.inputs[0], node.outputs[0], node.attribute("alpha", 1.0)
+    share = back.op("Sigmoid", back.op("Mul", x, alpha))
+    slope = back.op("Add", share, back.op("Mul", back.op("Mul", y, alpha), back.op("Sub", 1, share)))
+    return (back.op("Mul", g, slope),)
+
+
+def _root(back: Back, square: str, sign: float, offset: float) -> str:
+    """`1 / sqrt(sign * square + offset)`."""
+    return back.op("Reciprocal", back.op("Sqrt", back.op("Add", back.op("Mul", square, sign), offset)))
+
+
+def _gelu(node: Node, back: Back, g: str) -> Gradients:
+    if node.attribute("approximate", "none") != "none":
+        raise refusal(node, "the derivative of an approximated GELU is not had")
+    x = node.inputs[0]
+    share = back.op("Mul", back.op("Add", back.op("Erf", back.op("Mul", x, math.sqrt(0.5))),
+                                   1), 0.5)
+    bell = back.op("Exp", back.op("Mul", back.op("Mul", x, x), -0.5))
+    slope = back.op("Add", share, back.op("Mul", back.op("Mul", x, bell), 1 / math.sqrt(2 * math.pi)))
+    return (back.op("Mul", g, slope),)
+
+
+def _divided(node: Node, back: Back, g: str) -> Gradients:
+    share = back.op("Div", g, node.inputs[1])
+    return share, back.op("Neg", back.op("Mul", share, node.outputs[0]))
+
+
+def _power(node: Node, back: Back, g: str) -> Gradients:
+    x, exponent = node.inputs
+    numpy = back.type(x).numpy.name
+    wide = exponent if back.type(exponent).numpy.name == numpy else back.op("Cast", exponent, to=numpy)
+    less = back.op("Pow", x, back.op("Sub", wide, 1))
+    by_base = back.op("Mul", g, back.op("Mul", wide, less))
+    if not back.type(exponent).dtype.is_float:
+        return by_base, None
+    positive = back.op("Greater", x, 0)
+    log = back.op("Log", back.op("Where", positive, x, 1))
+    return by_base, back.op("Mul", g, back.op("Mul", node.outputs[0], log))
+
+
+def _extreme(first: str) -> Rule:
+    """The larger or smaller of two operands has the gradient; equal ones share it."""
+    def rule(node: Node, back: Back, g: str) -> Gradients:
+        if len(node.inputs) != 2:
+            raise refusal(node, f"{node.op} of {len(node.inputs)} operands has no derivative here")
+        a, b = node.inputs
+        half = back.op("Where", back.op("Equal", a, b), back.op("Mul", g, 0.5), g)
+        return tuple(back.op("Where", back.op(first, y, x), 0, half) for x, y in ((a, b), (b, a)))
+    return rule
+
+
+def _clipped(node: Node, back: Back, g: str) -> Gradients:
+    for place, beyond in ((1, "Less"), (2, "Greater")):
+        if len(node.inputs) > place and node.inputs[place]:
+            g = back.op("Where", back.op(beyond, node.inputs[0], node.inputs[place]), 0, g)
+    return (g, None, None)[:len(node.inputs)]
+
+
+def _product(node: Node, back: Back, g: str) -> Gradients:
+    a, b = node.inputs
+    flat = [back.type(name).rank == 1 for name in (a, b)]
+    left = back.op("Unsqueeze", a, back.whole(0)) if flat[0] else a
+    right = back.op("Unsqueeze", b, back.whole(1)) if flat[1] else b
+    for place, is_flat in ((-1, flat[1]), (-2, flat[0])):
+        g = back.op("Unsqueeze", g, back.whole(place)) if is_flat else g
+    made = (back.summed_to(back.op("MatMul", g, back.swapped(right)), left),
+            back.summed_to(back.op("MatMul", back.swapped(left), g), right))
+    return tuple(back.in_shape_of(m, name) if is_flat else m for m, name, is_flat in zip(made, (a, b), flat,
+                                                                                      strict=True))
+
+
+def _axes(node: Node, back: Back) -> tuple[int, ...]:
+    """The axes of a reduction."""
+    rank = back.type(node.inputs[0]).rank
+    if len(node.inputs) < 2 or not node.inputs[1]:
+        return () if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank))
+    known = back.build.inference.known.get(node.inputs[1])
+    if known is None:
+        raise refusal(node, "the axes of a sum are not known")
+    found = tuple(int(a) % rank for a in known.ravel())
+    return found or (() if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank)))
+
+
+def _kept(node: Node, back: Back, name: str, axes: Sequence[int]) -> str:
+    """A value of the shape of a reduction's result, with the dimensions that it was reduced over."""
+    return name if node.attribute("keepdims", 1) or not axes else back.op("Unsqueeze", name, back.whole(*axes))
+
+
+def _sum(node: Node, back: Back, g: str) -> Gradients:
+    return back.spread_like(_kept(node, back, g, _axes(node, back)), node.inputs[0]), None
+
+
+def _largest(node: Node, back: Back, g: str) -> Gradients:
+    """Equal elements share the gradient."""
+    axes, x = _axes(node, back), node.inputs[0]
+    found = back.op("Cast", back.op("Equal", x, _kept(node, back, node.outputs[0], axes)), to=back.numpy.name)
+    count = back.op("ReduceSum", found, back.whole(*axes), keepdims=1) if axes else found
+    return back.op("Mul", _kept(node, back, g, axes), back.op("Div", found, count)), None
+
+
+def _softmax(node: Node, back: Back, g: str) -> Gradients:
+    y, axis = node.outputs[0], back.whole(node.attribute("axis", -1))
+    own = back.op("Mul", g, y)
+    return (back.op("Sub", own, back.op("Mul", y, back.op("ReduceSum", own, axis, keepdims=1))),)
+
+
+def _log_softmax(node: Node, back: Back, g: str) -> Gradients:
+    total = back.op("ReduceSum", g, back.whole(node.attribute("axis", -1)), keepdims=1)
+    return (back.op("Sub", g, back.op("Mul", back.op("Exp", node.outputs[0]), total)),)
+
+
+def _other_shape(node: Node, back: Back, g: str) -> Gradients:
+    return (back.in_shape_of(g, node.inputs[0]), *(None,) * (len(node.inputs) - 1))
+
+
+def _transposed(node: Node, back: Back, g: str) -> Gradients:
+    rank = back.type(node.inputs[0]).rank
+    perm = node.attribute("perm", tuple(range(rank))[::-1])
+    return (back.op("Transpose", g, perm=tuple(int(p) for p in np.argsort(perm))),)
+
+
+def _joined(node: Node, back: Back, g: str) -> Gradients:
+    axis = node.attribute("axis")
+    sizes = [int(back.type(name).shape[axis]) for name in node.inputs]
+    return back.build.ops("Split", len(sizes), g, back.whole(*sizes), axis=axis)
+
+
+def _bounds(node: Node, back: Back) -> list[np.ndarray]:
+    """The operands behind the data of a slice of steps 1: starts, ends, and axes where they are given."""
+    known = back.build.inference.known
+    found = [known[name] for name in node.inputs[1:] if name in known and known[name].dtype != object]
+    steps = found[3] if len(found) > 3 else np.ones(1)
+    if len(found) < len(node.inputs) - 1 or not back.type(node.inputs[0]).is_static or (steps != 1).any():
+        raise refusal(node, "the derivative of a slice with steps, or of unknown bounds, is not had")
+    return found
+
+
+def _cut(node: Node, back: Back, g: str) -> Gradients:
+    """The gradient of a slice of steps 1, with zeros around it."""
+    operands = _bounds(node, back)
+    extents = back.type(node.inputs[0]).extents
+    axes = [int(a) for a in operands[2]] if len(operands) > 2 else range(len(extents))
+    before = [0] * len(extents)
+    for axis, start in zip(axes, operands[0], strict=False):
+        extent = extents[axis]
+        before[axis] = min(max(int(start) + (extent if start < 0 else 0), 0), extent)
+    behind = [e - b - n for e, b, n in zip(extents, before, back.type(g).extents, strict=True)]
+    return (back.op("Pad", g, back.whole(*before, *behind)), *(None,) * (len(node.inputs) - 1))
+
+
+def _gathered(node: Node, back: Back, g: str) -> Gradients:
+    x, index = node.inputs
+    rank, places = back.type(x).rank, back.type(index).rank
+    axis = int(node.attribute("axis", 0)) % rank
+    front = (axis, *(d for d in range(rank) if d != axis))
+    moved = back.op("Transpose", g, perm=(*range(axis, axis + places), *range(axis),
+                                          *range(axis + places, rank - 1 + places)))
+    zeros = back.op("Transpose", back.zeros_like(x), perm=front)
+    spread = back.op("ScatterND", zeros, back.op("Unsqueeze", index, back.whole(places)), moved, reduction="add")
+    return back.op("Transpose", spread, perm=tuple(int(p) for p in np.argsort(front))), None
+
+
+def _selected(node: Node, back: Back, g: str) -> Gradients:
+    condition = node.inputs[0]
+    return None, back.chosen(condition, g), back.op("Where", condition, 0, g)
+
+
+def _converted(node: Node, back: Back, g: str) -> Gradients:
+    return (back.op("Cast", g, to=back.type(node.inputs[0]).numpy.name), *(None,) * (len(node.inputs) - 1))
+
+
+def _convolution(node: Node, back: Back, g: str) -> Gradients:
+    x, w = node.inputs[:2]
+    own, weights, rank = back.type(x), back.type(w), back.type(x).rank - 2
+    view, groups = windows(back.build.inference.site(node), weights.extents[2:]), node.attribute("group", 1)
+    before, behind = view.padding
+    extra = tuple(int(e) + b + a - (int(n) - 1) * s - d * (k - 1) - 1 for e, b, a, n, s, d, k in zip(
+        own.shape[2:], before, behind, view.places, view.strides, view.dilations, view.size, strict=True))
+    by_data = back.op("ConvTranspose", g, w, strides=view.strides, dilations=view.dilations, group=groups,
+                      pads=(*before, *behind), output_padding=extra)
+    by_bias = [back.op("ReduceSum", g, back.whole(0, *range(2, rank + 2)), keepdims=0)] * (len(node.inputs) > 2)
+    if groups != 1:
+        return by_data, _by_grouped_weights(node, back, g), *by_bias
+    exchanged = (1, 0, *range(2, rank + 2))
+    short = [min(a - o, 0) for a, o in zip(behind, extra, strict=True)]
+    if any(short):   # elements that no window reaches
+        ends = [int(e) + s for e, s in zip(own.shape[2:], short, strict=True)]
+        x = back.op("Slice", x, back.whole(*(0,) * rank), back.whole(*ends), back.whole(*range(2, rank + 2)))
+    made = back.op("Conv", back.op("Transpose", x, perm=exchanged), back.op("Transpose", g, perm=exchanged),
+                   strides=view.dilations, dilations=view.strides,
+                   pads=(*before, *(max(a - o, 0) for a, o in zip(behind, extra, strict=True))))
+    return by_data, back.op("Transpose", made, perm=exchanged), *by_bias
+
+
+def _by_grouped_weights(node: Node, back: Back, g: str) -> str:
+    """The gradients of the weights of a grouped convolution: one of each group."""
+    groups = node.attribute("group", 1)
+    x, w = node.inputs[:2]
+    ends = [back.build.ops("Split", groups, name, axis=axis, num_outputs=groups) for name, axis in ((x, 1), (g, 1),
+                                                                                                  (w, 0))]
+    plain = tuple((k, v) for k, v in node.attributes if k != "group")
+    found = [_convolution(Node(op="Conv", inputs=(a, c), outputs=node.outputs, attributes=plain), back, b)[1]
+             for a, b, c in zip(*ends, strict=True)]
+    return back.op("Concat", *(f for f in found if f), axis=0)
+
+
+def _pooled(mode: str) -> Rule:
+    def rule(node: Node, back: Back, g: str) -> Gradients:
+        kept: dict[str, Any] = {k: v for k, v in node.attributes if k != "storage_order"}
+        return (back.op("PoolGrad", g, node.inputs[0], mode=mode, **kept),)
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "Identity": lambda node, back, g: (g,),
+    "Neg": lambda node, back, g: (back.op("Neg", g),),
+    "Add": lambda node, back, g: (g, g),
+    "Sum": lambda node, back, g: (g,) * len(node.inputs),
+    "Sub": lambda node, back, g: (g, back.op("Neg", g)),
+    "Mul": lambda node, back, g: (back.op("Mul", g, node.inputs[1]), back.op("Mul", g, node.inputs[0])),
+    "Div": _divided, "Pow": _power, "Max": _extreme("Greater"), "Min": _extreme("Less"), "Clip": _clipped,
+    "Where": _selected, "Cast": _converted, "CastLike": _converted,
+    "Exp": _slope(lambda back, x, y: y),
+    "Log": _slope(lambda back, x, y: back.op("Reciprocal", x)),
+    "Sqrt": _slope(lambda back, x, y: back.op("Div", 0.5, y)),
+    "Reciprocal": _slope(lambda back, x, y: back.op("Neg", back.op("Mul", y, y))),
+    "Sin": _slope(lambda back, x, y: back.op("Cos", x)),
+    "Cos": _slope(lambda back, x, y: back.op("Neg", back.op("Sin", x))),
+    "Tanh": _slope(lambda back, x, y: back.op("Sub", 1, back.op("Mul", y, y))),
+    "Sigmoid": _slope(lambda back, x, y: back.op("Mul", y, back.op("Sub", 1, y))),
+    "Softplus": _slope(lambda back, x, y: back.op("Sigmoid", x)),
+    "Erf": _slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
+                                             2 / math.sqrt(math.pi))),
+    "Abs": _slope(lambda back, x, y: back.op("Sign", x)),
+    "Relu": lambda node, back, g: (back.chosen(back.op("Greater", node.inputs[0], 0), g),),
+    "Tan": _slope(lambda back, x, y: back.op("Add", back.op("Mul", y, y), 1)),
+    "Sinh": _slope(lambda back, x, y: back.op("Cosh", x)),
+    "Cosh": _slope(lambda back, x, y: back.op("Sinh", x)),
+    "Atan": _slope(lambda back, x, y: back.op("Reciprocal", back.op("Add", back.op("Mul", x, x), 1))),
+    "Atanh": _slope(lambda back, x, y: back.op("Reciprocal", back.op("Sub", 1, back.op("Mul", x, x)))),
+    "Asin": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), -1, 1)),
+    "Acos": _slope(lambda back, x, y: back.op("Neg", _root(back, back.op("Mul", x, x), -1, 1))),
+    "Asinh": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, 1)),
+    "Acosh": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, -1)),
+    "Celu": _celu, "HardSigmoid": _hard_sigmoid, "Swish": _swish, "LeakyRelu": _leaky, "Elu": _elu, "Gelu": _gelu,
+    "MatMul": _product, "Conv": _convolution, "MaxPool": _pooled("max"), "AveragePool": _pooled("avg"),
+    "ReduceSum": _sum, "ReduceMax": _largest, "ReduceMin": _largest,
+    "Softmax": _softmax, "LogSoftmax": _log_softmax,
+    "Reshape": _other_shape, "Squeeze": _other_shape, "Unsqueeze": _other_shape, "Flatten": _other_shape,
+    "Expand": lambda node, back, g: (g, None), "Transpose": _transposed, "Concat": _joined, "Slice": _cut,
+    "Gather": _gathered}
+"""By the operator; one without a rule is differentiated as its composition."""

@@ -1,0 +1,93 @@
+"""Values with channels in blocks: which nodes follow a convolution, and that results stay."""
+
+import numpy as np
+import pytest
+
+from polysched.graph import from_text, interpret
+from polysched.graph.passes.channel_layout import alter_layout
+from polysched.graph.passes.registry import standard
+from polysched.graph.values.graph import Graph
+from polysched.model.verification import differences, random_inputs
+
+START = """graph f(x: float32[2, 3, 6, 5], other: float32[2, 4, 6, 5]) {{
+  let a = Conv(x, w, b; pads=[1, 1, 1, 1])
+  {}
+  return y
+}}"""
+CONSTANTS = {"w": (4, 3, 3, 3), "b": (4,), "d": (4, 1, 3, 2), "p": (8, 4, 1, 1), "c": (1, 4, 1, 1), "i": (1, 1, 6, 5),
+             "e": (4, 6, 5), "g": (4, 2, 1, 1), "o": (1,)}
+
+
+def blocked(*lines: str) -> Graph:
+    """A graph behind a convolution, in blocks of 2 channels, compared with itself before."""
+    graph = from_text(START.format("\n  ".join(lines)))
+    rng = np.random.default_rng(3)
+    constants = {n: rng.normal(size=s).astype(np.float32) for n, s in CONSTANTS.items()}
+    constants |= {"i2": np.array([2, 3]), "i3": np.array([-1]), "i1": np.array([2, 1])}
+    before = standard(graph.but(constants={n: a for n, a in constants.items() if any(n in k.inputs
+                                                                                    for k in graph.nodes)}))
+    after = alter_layout(before, 2)
+    arrays = random_inputs(graph)
+    found = differences(interpret(after, arrays), interpret(before, arrays))
+    assert all(d.place is None for d in found)
+    return after
+
+
+def ops(graph: Graph) -> list[str]:
+    return [node.op for node in graph.nodes]
+
+
+@pytest.mark.parametrize("line", [
+    "let y = Relu(a)", "let y = Add(a, c)", "let y = Mul(a, i)", "let y = Sub(e, a)", "let y = Div(a, o)",
+    "let y = MaxPool(a; kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])",
+    "let y = AveragePool(a; kernel_shape=[2, 2], pads=[1, 0, 0, 0])", "let y = Concat(a, a; axis=1)",
+    "let y = Concat(a, a; axis=-1)", "let y = ReduceSum(a, i3)",
+    "let y = Conv(a, d; group=4, strides=[2, 1], dilations=[1, 2])"])
+def test_one_node_follows(line: str) -> None:
+    graph = blocked(line)
+    assert ops(graph)[-2:] == ["Transpose", "Reshape"]
+    assert ops(graph).count("Transpose") == 1
+
+
+def test_a_sum_over_images_needs_no_copy_back() -> None:
+    graph = blocked("let y = ReduceMean(a, i2)")
+    assert "Transpose" not in ops(graph)
+
+
+def test_a_separable_convolution_stays_in_blocks() -> None:
+    graph = blocked("let r = Relu(a)", "let s = Conv(r, d; group=4, pads=[1, 0, 1, 1])", "let t = HardSwish(s)",
+                    "let u = Conv(t, p)", "let m = ReduceMean(u, i2)", "let y = Mul(u, m)")
+    assert [op for op in ops(graph) if op != "Reshape"] == [
+        "Pad", "BlockedConv", "Relu", "Pad", "BlockedDepthwise", "HardSwish", "BlockedConv", "ReduceSum", "Div", "Mul",
+        "Transpose"]
+    assert graph.nodes[-1].outputs == ("y",)
+
+
+def test_a_plain_operand_is_no_reason_for_a_copy() -> None:
+    graph = blocked("let y = Add(a, other)")
+    assert ops(graph)[-1] == "Add"
+    assert ops(graph).count("Transpose") == 1
+
+
+@pytest.mark.parametrize("line", ["let y = Conv(a, g; group=2)", "let y = ReduceSum(a, i2; keepdims=0)"])
+def test_other_nodes_read_the_plain_form(line: str) -> None:
+    graph = blocked(line)
+    assert ops(graph).count("Transpose") == 1
+    assert not ops(graph)[-1].startswith("Blocked")
+
+
+@pytest.mark.parametrize(("line", "copies"), [
+    ("let y = Softmax(a; axis=1)", 1), ("let y = ReduceSum(a, i1; keepdims=0)", 0), ("let y = ReduceMax(a, i1)", 0)])
+def test_sums_over_channels(line: str, copies: int) -> None:
+    assert ops(blocked(line)).count("Transpose") == copies
+
+
+def test_few_or_odd_channels_and_single_places_stay() -> None:
+    graph = from_text("""graph f(x: float32[1, 3, 4, 4], z: float32[1, 4, 1, 1]) {
+  const w: float32[3, 3, 1, 1] = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+  const v: float32[2, 4, 1, 1] = [1, 2, 3, 4, 5, 6, 7, 8]
+  let a = Conv(x, w)
+  let b = Conv(z, v)
+  return a, b
+}""")
+    assert ops(alter_layout(graph, 2)) == ["Conv", "Conv"]
