@@ -108,8 +108,16 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
     lanes = how.width(tile, facts)
     step = _step(lanes, most_iterations(loop, how.scop), how.vectors)
-    if not step:
-        return None
+    return _split(tile, loop, lanes, step) if step else None
+
+
+def _split(tile: RegisterTile, loop: For, lanes: int, step: int) -> Node | None:
+    """A loop as tiles of a step, of one vector, and the rest; None where it is too short.
+
+    Parameters
+    ----------
+    lanes, step : iterations of one vector, and of all vectors side by side.
+    """
     length = loop.upper - loop.lower
     rest = replace(loop, lower=loop.upper - remainder(length, step))
     full = _in_steps(tile, loop, step)
