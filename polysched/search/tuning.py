@@ -86,7 +86,8 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     ----------
     program : a C file with one region in a function, or its Scop.
     space : a template; a recipe by hand, which is compared with the model's pick; or `automatic`.
-    sizes : values of parameters by C spelling; the others are chosen.
+    sizes : values of parameters by C spelling; the others are chosen.  One of them may be a range, `64..2048`: then it
+        is as `search.tune_range`, whose budget is that of each sampled size.
     budget : 64 trials unless given.
     database : file that keeps every trial and what was chosen, made where there is none; or what does so.
     resume : trials that the database has are not repeated.
