@@ -10,8 +10,8 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.evaluation.interpreter import check_input, given_array
 from polysched.graph.passes.dead_code import remove_dead_code
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.passes.names import fresh_names
-from polysched.graph.reading.gradients import differentiated
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size, SizeLike
 

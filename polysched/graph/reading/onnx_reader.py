@@ -18,10 +18,10 @@ from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
-from polysched.graph.reading.gradients import differentiated
 from polysched.graph.reading.older_forms import modernised
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size

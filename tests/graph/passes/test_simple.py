@@ -37,7 +37,8 @@ def test_derivatives_that_need_sizes_are_had_when_these_are_fixed() -> None:
 }""")
     arrays = {"x": np.array([[[1, 2, 4]]], np.float32), "w": np.array([[[3, 5]]], np.float32)}
     found = interpret(bind(graph, {"N": 3}), arrays)
-    assert found["dx"].ravel().tolist() == [3, 8, 5] and found["dw"].ravel().tolist() == [3, 6]
+    assert found["dx"].ravel().tolist() == [3, 8, 5]
+    assert found["dw"].ravel().tolist() == [3, 6]
     with pytest.raises(UnsupportedGraphError, match="derivatives wait for the sizes that they need"):
         interpret(graph, arrays)
     with pytest.raises(UnsupportedGraphError, match="the size N is not known"):

@@ -5,8 +5,8 @@ import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
-from polysched.graph.reading.derivatives import RULES
-from polysched.graph.reading.gradients import differentiated
+from polysched.graph.passes.differentiation.derivatives import RULES
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.values.graph import Graph
 
 STEP = 1e-5
