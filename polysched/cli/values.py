@@ -134,11 +134,11 @@ def positive(text: str) -> int:
 
 
 def positive_seconds(text: str) -> float:
-    """A number of seconds above 0."""
+    """A number above 0, of seconds or minutes."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
+from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Scop
 from polysched.search.chooser import Chooser
 from polysched.search.database import Case, Database, Range
@@ -82,8 +83,11 @@ def samples_of(text: str, count: int) -> tuple[int, ...]:
     UsageError : it is no range.
     """
     low, dots, high = text.partition("..")
+    if max(len(low), len(high)) > len(str(INT64.value_range()[1])):
+        raise UsageError(f"sizes of {max(len(low), len(high))} characters are sampled nowhere", hint="64..2048")
     if not dots or not low.isdecimal() or not high.isdecimal() or not 0 < int(low) < int(high) or count < 2:
         raise UsageError(f"{text!r} is no range of sizes with samples", hint="64..2048, with two samples or more")
+    count = min(count, int(high) - int(low) + 1)
     factor = (int(high) / int(low)) ** (1 / (count - 1))
     return tuple(dict.fromkeys(round(int(low) * factor**k) for k in range(count)))
 

@@ -65,6 +65,16 @@ def test_samples_are_at_equal_factors():
     assert samples_of("64..2048", 6) == (64, 128, 256, 512, 1024, 2048)
 
 
+def test_there_are_no_more_samples_than_sizes():
+    assert samples_of("8..9", 10**9) == (8, 9)
+
+
+@pytest.mark.parametrize("high", ["9" * 400, "9" * 5000])
+def test_a_range_of_sizes_that_no_array_has_is_refused(high):
+    with pytest.raises(UsageError, match="characters are sampled nowhere"):
+        samples_of(f"1..{high}", 4)
+
+
 @pytest.mark.parametrize("text", ["64", "a..b", "9..3", "0..5", "64..", "-1..4"])
 def test_what_is_no_range_is_refused(text):
     with pytest.raises(UsageError, match="no range"):

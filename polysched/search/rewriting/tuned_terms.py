@@ -64,7 +64,7 @@ class TunedExpression(OneLine):
         lines += [f"{self.terms[number]}: not tried: {why}" for number, why in self.refused.items()]
         searches = ", ".join(f"{self.terms[number]} ({len(found.trials)} trials)" for number, found in
                              self.searched.items())
-        return "\n".join([*lines, f"recipes were searched for: {searches}", f"{self.seconds:.1f} s in all"])
+        return "\n".join([*lines, f"recipes were searched for: {searches or 'none'}", f"{self.seconds:.1f} s in all"])
 
     def _by_term(self) -> list[tuple[int, Trial]]:
         return [(term_of(trial), trial) for trial in self.trials]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ def test_the_cheaper_order_of_a_chain_is_found(tmp_path):
     value = found.to_json()
     assert {"trials", "rejected", "seconds", "gain", "recipe", "bound", "term"} <= set(value)
     assert f"term: {found.term}" in str(found)
+    assert "recipes were searched for: none\n" in str(replace(found, searched={}))
     assert value["trials"] <= 4
     with Database(tmp_path / "tuned.db", read_only=True) as database:
         assert len(database.tasks()) == len(found.searched)
