@@ -236,7 +236,7 @@ def regions(root: Path, path: Path, *, stages: bool) -> tuple[tuple[Scop, ...], 
         whole = plain((detected.first_refusal or error).problem)
     reasons = {}
     for line in told.lines:
-        found = re.match(r"(.*?):(\d+): the loop [^:]*: (?:line \d+: )?(.*)", line)
+        found = re.match(r"(.*?):(\d+): the (?:`\w+` )?loop [^:]*: (?:line \d+: )?(.*)", line)
         if found is not None and str(SourceLocation(str(path))) == found[1]:
             reasons[int(found[2])] = plain(found[3])
     return scops, reasons, whole

@@ -54,9 +54,9 @@ def _rows_of_bytes(rows: int) -> Program:
 
 def _outer_steps(most: int) -> Program:
     return Program(
-        file="outer_steps", autodetect=True, data="static int count[100001];",
-        prepare="for (int i = 0; i <= 100000; i++) count[i] = 0;", call=f"FUNCTION({most}, count);",
-        results=("count",))
+        file="outer_steps", autodetect=True, data="static int divisors[100001];",
+        prepare="for (int i = 0; i <= 100000; i++) divisors[i] = 0;", call=f"FUNCTION({most}, divisors);",
+        results=("divisors",))
 
 
 PROGRAMS = {

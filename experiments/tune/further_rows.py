@@ -65,7 +65,7 @@ def over_the_first_plan(scop: Scop, options: PipelineOptions, minutes: float, se
 
 def records_of(found: Tuned) -> list[Any]:
     """Every trial with all its samples."""
-    return [trial_to_json(t) for t in (found.first, *found.trials, *found.confirmed)]
+    return [trial_to_json(t) for t in (found.first, *found.trials, *found.fresh)]
 
 
 def plan_table(records: Sequence[Record]) -> str:

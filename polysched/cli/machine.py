@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polysched.cli.conventions import STANDARD, add_cc, add_json
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.progress import progress
+from polysched.cli.shown.unserved import OF_MACHINES, refuse_unserved
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.measure.timing.machine import describe_conditions, describe_machine
     from polysched.measure.timing.peak import peaks
     from polysched.target import find_compiler
+    refuse_unserved(arguments, OF_MACHINES)
     if arguments.targets:
         return _list_targets(arguments)
     compiler = find_compiler(arguments.cc)

@@ -13,6 +13,7 @@ from polysched.cli.conventions import Input, add_json
 from polysched.cli.shown.input import as_files
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
+from polysched.cli.shown.unserved import OF_REPORTS, refuse_unserved
 from polysched.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for and say so."""
     from polysched.report import read_results
     from polysched.report.rows import rows
+    refuse_unserved(arguments, OF_REPORTS)
     if arguments.schema or not arguments.results:
         return _schema(arguments)
     name = _page_name(arguments)

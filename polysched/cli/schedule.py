@@ -19,7 +19,7 @@ from polysched.cli.options import (
 )
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
-from polysched.cli.shown.unserved import OF_SCHEDULES, refuse_unserved
+from polysched.cli.shown.unserved import OF_GIVEN_SCHEDULES, OF_SCHEDULES, refuse_unserved
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
     from polysched.scheduling.tree.tree_text import tree_text
     refuse_same_file(arguments.source, arguments.json)
-    refuse_unserved(arguments, OF_SCHEDULES)
+    refuse_unserved(arguments, (OF_GIVEN_SCHEDULES, *OF_SCHEDULES))
     with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         schedules = _schedules(arguments, shown)
         if report is not None:

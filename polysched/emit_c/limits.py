@@ -243,6 +243,10 @@ class EmitLimits:
     most_unrolled_copies: int = constant(8, unit="iterations", source="of a copy that is written out")
     longest_run: int = constant(64, unit="elements", source="elements of each row that are turned at a time")
 
+    # vector_code/partial_results.py
+    shortest_register_bits: int = constant(
+        128, unit="bits", source="of SSE and NEON: vectors of integers are halved to it, then combined by lane")
+
     # vector_code/thread_parts.py
     parts_of_a_thread: int = constant(
         8, unit="parts",

@@ -83,8 +83,11 @@ def emit(mapping: GpuMapping, interface: Interface) -> DeviceSource:
     Raises
     ------
     UnsupportedScopError, BudgetExceededError : as `emit_opencl`.
+    UsageError : a block is larger than those of any device.
     """
     scop = mapping.scop
+    for launch in mapping.launches:
+        interface.check_block((launch.team,) if launch.team else launch.block)
     refuse_unsupported(scop, _on_tensor_cores(mapping, interface))
     names = device_names(scop)
     loops = [kernel_loops(mapping, launch, names) for launch in mapping.launches]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 from polysched.emit_gpu.cuda_runtime import RUNTIME as CUDA_RUNTIME
 from polysched.emit_gpu.cuda_wheels import wheel_flags as cuda_wheel_flags
 from polysched.emit_gpu.opencl_runtime import RUNTIME as OPENCL_RUNTIME
 from polysched.emit_gpu.opencl_wheels import wheel_flags
+from polysched.errors import UsageError
 
 CUDA_ON_CPU = Path(__file__).parent / "cuda_on_cpu"
 """Headers that stand in for NVIDIA's and run the kernels on the CPU."""
@@ -40,6 +43,8 @@ class Interface:
     double_head : lines of a program with double precision, before these.
     float_functions : whether functions of math.h of single precision have names of their own.
     runtime : the C that a file has once.
+    most_items, most_edges : work items of a block in all, and along each dimension, on every device of the language;
+        none where each device has limits of its own.
     """
 
     name: str
@@ -60,6 +65,21 @@ class Interface:
     double_head: tuple[str, ...]
     float_functions: bool
     runtime: str
+    most_items: int | None = None
+    most_edges: tuple[int, ...] = ()
+
+    def check_block(self, block: Sequence[int]) -> None:
+        """Refuse a block that no device of the language runs.
+
+        Raises
+        ------
+        UsageError : with the limit.
+        """
+        edges = zip(block, self.most_edges, strict=False)
+        if self.most_items is not None and (prod(block) > self.most_items or any(own > most for own, most in edges)):
+            raise UsageError(f"no device of {self.name} runs blocks of {'x'.join(map(str, block))} work items",
+                             hint=f"at most {self.most_items} in all, and {'x'.join(map(str, self.most_edges))} along "
+                                  "the dimensions; --points gives a work item several values")
 
 
 OPENCL = Interface(
@@ -83,8 +103,8 @@ CUDA = Interface(
     shared_vector="{type} *", global_vector="const {type} *", barrier="__syncthreads();",
     global_barrier="__syncthreads();", shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance})",
     double_head=(), program_head=("#define _Bool bool",), float_functions=True,
-    runtime=CUDA_RUNTIME)
-"""CUDA C++ Programming Guide, sections "C++ Language Extensions" and "Mathematical Functions"."""
+    runtime=CUDA_RUNTIME, most_items=1024, most_edges=(1024, 1024, 64))
+"""CUDA C++ Programming Guide, "C++ Language Extensions", "Mathematical Functions" and "Technical Specifications"."""
 
 INTERFACES = {own.name: own for own in (OPENCL, CUDA)}
 

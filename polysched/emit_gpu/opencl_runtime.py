@@ -125,9 +125,11 @@ static void polysched_device_launch(cl_kernel *kernel, cl_uint dimensions, const
     if (counts[k] <= 0) return;
     global[k] = (counts[k] + block[k] - 1) / block[k] * block[k];
   }
-  polysched_device_check(clEnqueueNDRangeKernel(polysched_device_queue, *kernel, dimensions, NULL, global, block, 0,
-                                                NULL, NULL),
-                     "a launch failed");
+  cl_int status = clEnqueueNDRangeKernel(polysched_device_queue, *kernel, dimensions, NULL, global, block, 0, NULL,
+                                         NULL);
+  polysched_device_check(status, status == CL_INVALID_WORK_GROUP_SIZE
+                         ? "the device runs no blocks of so many work items; --block names smaller ones"
+                         : "a launch failed");
 }
 static void polysched_device_release(cl_mem buffer) {
   polysched_device_check(clFinish(polysched_device_queue), "a kernel failed");

@@ -100,7 +100,7 @@ def figures(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int],
 
 
 def lacking(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """The pipes that kernels of a mapping need and a GPU does not have; it runs none of these kernels.
+    """The pipes, and the room, that kernels of a mapping need and a GPU does not have; it runs none of these kernels.
 
     Parameters
     ----------
@@ -150,8 +150,10 @@ class LaunchModel:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The pipes that the kernel needs and the GPU does not have."""
-        return tuple(name for name in self._operations() if name not in self.gpu.per_cycle)
+        """The pipes that the kernel needs and the GPU does not have, and room for a block."""
+        pipes = tuple(name for name in self._operations() if name not in self.gpu.per_cycle)
+        held, by = self._held()
+        return pipes if held else (*pipes, f"room for a block of {self._items} work items ({by})")
 
     @property
     def runs(self) -> bool:

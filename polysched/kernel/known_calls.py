@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polysched.kernel.cuda_arrays import CudaArray
 from polysched.kernel.limits import LIMITS
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ Signature = tuple[object, ...]
 def signature_of(values: Iterable[Any]) -> Signature | None:
     """What the checks of arguments depend on, and nothing else; None for arguments that every call has to look at.
 
-    Those are arrays of subclasses, and what is neither an array nor a number.
+    Those are arrays of subclasses, but for arrays of a GPU, and what is neither an array nor a number.
     """
     found: list[object] = []
     for value in values:
         if type(value) is ARRAY:
             found += (value.dtype, value.shape, value.strides, value.flags.num & ALIGNED_WRITEABLE)
+        elif type(value) is CudaArray:
+            found += (CudaArray, value.dtype, value.shape, value.strides, value.flags.num & ALIGNED_WRITEABLE)
         elif isinstance(value, (int, np.integer)):
             found += (type(value), int(value))   # may be a size; True is another one than 1
         elif isinstance(value, (float, np.floating)):
@@ -48,7 +51,7 @@ def signature_of(values: Iterable[Any]) -> Signature | None:
 
 def lie_apart(values: Mapping[str, Any]) -> bool:
     """Whether no two arrays can share memory, by the ranges of their addresses."""
-    arrays = [v for v in values.values() if type(v) is np.ndarray]
+    arrays = [v for v in values.values() if isinstance(v, np.ndarray)]
     return not any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
 
 

@@ -32,7 +32,13 @@ from polysched.search.lookup import optimize, state_of
 from polysched.target import Compiler, build_cache, find_compiler
 
 KIND = "models"
-FLAGS = (*DEFAULT_FLAGS, "-fwrapv", "-fno-tree-pre")   # PRE of GCC 12 keeps the places of a register block's rows apart
+FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
+WITHOUT_PRE = """#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize ("no-tree-pre")
+#endif
+"""
+"""Ahead of a kernel: partial redundancy elimination of GCC 12 keeps the addresses of a register block's rows apart, in
+more registers than there are."""
 OBJECT, SOURCE, RECORD, PREDICTED = "kernel.o", "kernel.c", "entry.json", "predicted.json"
 
 
@@ -158,7 +164,7 @@ def for_sizes(options: PipelineOptions, asked: Asked) -> PipelineOptions:
 def _key(symbol: str, options: PipelineOptions, compiler: Compiler, asked: Asked) -> str:
     predicted = {"predicted": [asked.parameter, *asked.sampled]} if asked.sampled else {}
     return build_cache.entry_key({"kernel": symbol, "options": options.differences(), "flags": list(FLAGS),
-                                  **predicted, **of_database(options)}, compiler)
+                                  "ahead": WITHOUT_PRE, **predicted, **of_database(options)}, compiler)
 
 
 def of_database(options: PipelineOptions) -> dict[str, str]:
@@ -188,8 +194,8 @@ def source_of(made: Optimized, symbol: str, *, shared: bool) -> tuple[str, CFunc
     part, region = shared_by_team(made.source) if shared else None, f"{symbol}_region"
     function = function_of(made, name=region) if part is None else function_around(part, name=region)
     if shared and part is None:
-        return function.text + adapter(function, f"{symbol}_whole") + by_one_thread(symbol), function
-    return function.text + adapter(function, symbol), function
+        return WITHOUT_PRE + function.text + adapter(function, f"{symbol}_whole") + by_one_thread(symbol), function
+    return WITHOUT_PRE + function.text + adapter(function, symbol), function
 
 
 def emitted(fragment: Graph, options: PipelineOptions, name: str) -> tuple[CFunction, tuple[str, ...]]:

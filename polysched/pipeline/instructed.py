@@ -18,6 +18,7 @@ from polysched.emit_c.alternatives.instructions import (
     with_instruction,
     with_shared_outside,
 )
+from polysched.emit_c.scalar_code.original_code import inside
 from polysched.errors import PolyschedError, UsageError
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.options import PipelineOptions
@@ -29,9 +30,10 @@ from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import Decision, decide, may_gain
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
+from polysched.tensorize.matching.any_size import LOOPS_STAY, TIED
 from polysched.tensorize.options import DEFAULT
 from polysched.tensorize.program import TensorizedProgram
-from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
+from polysched.tensorize.software.surroundings import KeptLoop, as_part, inside_loops, shared_loop
 
 Emit = Callable[[Dependences, PipelineOptions], CSource]
 """From dependences to C, by all stages of ordinary code."""
@@ -107,12 +109,38 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
             raise
         return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:
-        return _without_decision(scop, source, options, given, emit, decision.reasons)
+        stays = not outside and any(
+            why in reason for reason in decision.reasons for why in (LOOPS_STAY, TIED))
+        inside_one = _inside_shared_loop(scop, source, options, emit) if stays else None
+        return inside_one or _without_decision(scop, source, options, given, emit, decision.reasons)
     program = with_shared_outside(decision.program)
     parts, why = _parts(program, options, emit)
     made = with_instruction(source, program, parts, name=_name(scop, program), parallel=options.parallel,
                             emulated=decision.emulated)
     return made, (*decision.reasons, *why)
+
+
+def _inside_shared_loop(scop: Scop, source: CSource, options: PipelineOptions,
+                        emit: Emit) -> tuple[CSource, tuple[str, ...]] | None:
+    """The region as its outermost loop, in each of whose iterations instructions compute what they can at all sizes.
+
+    Rewrite:  for (t) { S1; S2; }  ->  for (t) { S1 by an instruction; S2 }
+
+    None where statements share no such loop, or no instruction computes anything inside it either.
+    """
+    assert options.tensorize is not None
+    loop = shared_loop(scop) if options.tensorize.is_asked else None
+    if loop is None or any(a.is_temporary for a in scop.arrays):
+        return None
+    ordinary = emit(analysed(loop.inside, expand=options.expand).dependences, options)
+    prepared = analysed(loop.inside, expand=options.expand, for_instructions=True).dependences.scop
+    made, reasons = with_instructions(prepared, ordinary, options, given=loop.inside, emit=emit)
+    if made is ordinary:
+        return None
+    lines = [loop.head, *map(inside, made.text.splitlines()), "}"]
+    return replace(source, text="".join(f"{line}\n" for line in lines), preamble=made.preamble, teams=made.teams,
+                   approximated=made.approximated, prologue=made.prologue), (
+        f"inside the loop of {loop.name}, at all sizes", *reasons)
 
 
 def _without_decision(scop: Scop, source: CSource, options: PipelineOptions, given: Scop, emit: Emit,
@@ -153,7 +181,7 @@ def _parts(program: TensorizedProgram, options: PipelineOptions, emit: Emit) -> 
     parts: list[CSource] = []
     reasons: list[str] = []
     for part, loops in program.parts:
-        iteration = inside_loops(part, loops, program.match.fragment.sizes)
+        iteration = as_part(inside_loops(part, loops, program.match.fragment.sizes))
         dependences = analysed(iteration, expand=options.expand).dependences
         rest, why = with_instructions(part, emit(dependences, options), options, loops, given=part, emit=emit)
         parts.append(rest)

@@ -286,6 +286,7 @@ class SourceRegion:
     names_itself : the function needs its own name: for its address, as `__func__`, or as that of a struct or member.
     stepped : what the region steps and the emitted code does not.
     bare : it is the body of a loop or condition without brackets, so that what replaces it needs them.
+    whole : the Scop is all of the region, not one of several parts of it.
     """
 
     path: str
@@ -304,6 +305,7 @@ class SourceRegion:
     names_itself: bool = False
     stepped: tuple[SteppedVariable, ...] = ()
     bare: bool = False
+    whole: bool = True
 
     @property
     def location(self) -> SourceLocation:

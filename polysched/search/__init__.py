@@ -11,11 +11,11 @@ from polysched.search.database import Database, DatabaseError
 from polysched.search.lookup import optimize, source_to_source, transform_file
 from polysched.search.rewriting.tuned_terms import TunedExpression, tune_expression
 from polysched.search.several import TunedAll, Weighted, tune_all
-from polysched.search.sizes import TunedRange, tune_range
+from polysched.search.sizes import TunedRange, tune, tune_range
 from polysched.search.strategies import STRATEGIES
 from polysched.search.trial import Gain, Trial
 from polysched.search.tuned import Tuned
-from polysched.search.tuning import Budget, tune
+from polysched.search.tuning import Budget
 from polysched.search.variants import Variants, choose_variants
 
 __all__ = ["STRATEGIES", "Budget", "Chooser", "Database", "DatabaseError", "Gain", "Recipe", "Trial", "Tuned",

@@ -32,13 +32,12 @@ def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
 
 
 def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Split tiles, wavefronts, or diamonds for several threads, where a band has tiles over time."""
-    bands = [band for band in choose.bands(recipe) if is_over_time(band)]
-    if not bands:
+    """Split tiles, wavefronts, or diamonds, where a band has tiles over time that several threads may share."""
+    if not any(is_over_time(band) and has_threads(band) for band in choose.bands(recipe)):
         return recipe
-    ways = (None, True, False, *(("diamonds",) if any(has_threads(band) for band in bands) else ()))
+    ways: tuple[bool | str | None, ...] = (None, True, False, "diamonds")
     way = choose.one_of("split tiles", ways)
-    if way != "diamonds":
+    if not isinstance(way, str):
         return replace(recipe, split_tiles=way)
     recipe = replace(recipe, diamond=True, concurrent_start=1)
     choose.bands(recipe)   # a program without a schedule for them is rejected here, with all that begins so
@@ -113,11 +112,11 @@ def outer_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Re
         if own is None or not isinstance(own.sizes, tuple) or is_over_time(band):
             continue
         if choose.one_of(f"band {band.number}, outer tiles", (False, True)):
-            times = tuple(choose.one_of(f"band {band.number}, loop {k}, outer tile", (0, 2, 4, 8))
-                          for k in range(band.depth))
+            times: list[int] = []
+            for k in range(band.depth):
+                needed = k == band.depth - 1 and not any(times)   # an outer level cuts one loop at least
+                times.append(choose.one_of(f"band {band.number}, loop {k}, outer tile", (0, 2, 4, 8)[needed:]))
             outer = tuple(t * edge for t, edge in zip(times, own.sizes, strict=True))
-            if not any(outer):
-                choose.reject("an outer level of tiles cuts no loop")
             recipe = recipe.with_band(band.number, BandOptions(outer_sizes=(outer,)))
     return recipe
 

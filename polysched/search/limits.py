@@ -49,6 +49,8 @@ class SearchLimits:
     # building.py
     hung_factor: float = constant(50.0, unit="1", source="times the reference without progress: hung")
     hung_seconds: float = constant(5.0, unit="s", source="no trial is called hung sooner")
+    # rewriting/tuned_terms.py
+    usual_extent: int = constant(256, unit="iterations", source="of a dimension of any size, where work is compared")
     # tuned.py
     told_disturbance: float = constant(0.05, unit="1", source="share of samples that other programs disturbed, from "
                                        "which on it is said")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
@@ -16,7 +17,8 @@ from polysched.search.identity import canonical_scop
 from polysched.search.several import best_seconds, model_seconds
 from polysched.search.space import Space
 from polysched.search.tuned import Tuned
-from polysched.search.tuning import Budget, tune
+from polysched.search.tuning import Budget
+from polysched.search.tuning import tune as tune_at
 from polysched.search.variants import Variants, choose_variants
 from polysched.target.one_line import OneLine
 
@@ -53,6 +55,23 @@ class TunedRange(OneLine):
                 "variants": [{"from": least, "recipe": self.variants.recipes[k].to_json()}
                              for least, k in self.variants.thresholds()],
                 "found": {str(n): own.to_json() for n, own in self.found.items()}}
+
+
+@overload
+def tune(program: str | Path | Scop, *, sizes: Mapping[str, int] | None = None, **how: Any) -> Tuned: ...
+
+
+@overload
+def tune(program: str | Path | Scop, *, sizes: Mapping[str, int | str], **how: Any) -> Tuned | TunedRange: ...
+
+
+@wraps(tune_at)
+def tune(program: str | Path | Scop, *, sizes: Mapping[str, Any] | None = None, **how: Any) -> Tuned | TunedRange:
+    if not any(isinstance(value, str) for value in (sizes or {}).values()):
+        return tune_at(program, sizes=sizes, **how)
+    if how.get("database") is None:
+        raise UsageError("a range of sizes needs a database", hint='database="tuned.db"')
+    return tune_range(program, sizes=sizes or {}, budget=how.pop("budget", None) or Budget(trials=64), **how)
 
 
 def samples_of(text: str, count: int) -> tuple[int, ...]:
@@ -95,7 +114,7 @@ def tune_range(program: str | Path | Scop, *, sizes: Mapping[str, int | str], da
     ((name, text),) = ranges.items()
     fixed = {n: v for n, v in sizes.items() if isinstance(v, int)}
     every = samples_of(text, samples)
-    found = {n: tune(program, sizes={**fixed, name: n}, database=database, budget=budget, **others) for n in every}
+    found = {n: tune_at(program, sizes={**fixed, name: n}, database=database, budget=budget, **others) for n in every}
     winners = tuple(dict.fromkeys([Recipe(), *(f.recipe for f in found.values())]))
     seconds: dict[Recipe, dict[int, float]] = {recipe: {} for recipe in winners}
     for n, own in found.items():
@@ -129,7 +148,7 @@ def _times(program: str | Path | Scop, sizes: Mapping[str, int], winners: tuple[
     missing = [recipe for recipe in winners if recipe not in taken]
     if not missing:
         return taken
-    raced = tune(program, sizes=sizes, budget=Budget(trials=len(missing)), **{
+    raced = tune_at(program, sizes=sizes, budget=Budget(trials=len(missing)), **{
         **others, "space": _one_of(missing), "strategy": "grid", "model": "projected", "resume": False})
     return taken | {t.recipe: model_seconds(own) / t.ratio for t in raced.trials if t.ratio is not None}
 

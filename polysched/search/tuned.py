@@ -74,7 +74,7 @@ class Tuned(Shown):
         A trial counts by its fresh samples where it has some, and for no more than the best of those otherwise: the
         largest of many ratios by few samples is one of luck.
         """
-        fresh = {t.recipe: t.ratio or 0.0 for t in (*self.again, *self.confirmed) if t.phase != "search"}
+        fresh = {t.recipe: t.ratio or 0.0 for t in self.fresh}
         most = max(1.0, *fresh.values()) if fresh else inf
         best, found = 1.0, []
         for trial in self.trials:
@@ -83,9 +83,14 @@ class Tuned(Shown):
         return tuple(found)
 
     @property
+    def fresh(self) -> tuple[Trial, ...]:
+        """The samples of the second race and of the last one."""
+        return tuple(t for t in (*self.again, *self.confirmed) if t.phase != "search")
+
+    @property
     def disturbed_share(self) -> float:
         """Of all pairs, those during which other programs took a core."""
-        every = (*self.trials, *(t for t in (*self.again, *self.confirmed) if t.phase != "search"))
+        every = (*self.trials, *self.fresh)
         pairs = sum(len(t.pairs) for t in every)
         return sum(len(t.disturbed) for t in every) / pairs if pairs else 0.0
 

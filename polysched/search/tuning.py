@@ -35,7 +35,7 @@ from polysched.search.trial import Phase, Trial, choose, contenders, finalists
 from polysched.search.tuned import Tuned
 from polysched.target import Target, find_compiler
 from polysched.target.one_line import OneLine
-from polysched.tiling.footprints.lower_bound import lower_bound
+from polysched.tiling.footprints.lower_bound import lower_bound, needed_operations
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.planning.cost_models import SpeedOfLight
 
@@ -86,7 +86,8 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     ----------
     program : a C file with one region in a function, or its Scop.
     space : a template; a recipe by hand, which is compared with the model's pick; or `automatic`.
-    sizes : values of parameters by C spelling; the others are chosen.
+    sizes : values of parameters by C spelling; the others are chosen.  One of them may be a range, `64..2048`: then it
+        is as `search.tune_range`, whose budget is that of each sampled size.
     budget : 64 trials unless given.
     database : file that keeps every trial and what was chosen, made where there is none; or what does so.
     resume : trials that the database has are not repeated.
@@ -391,17 +392,20 @@ class _Search:
             self.stages[stage] = self.stages.get(stage, 0.0) + time.monotonic() - started
 
     def _bound(self) -> float | None:
-        """Seconds that no program with these operations and data can go below, on all threads."""
+        """Seconds that no order of these operations and data can go below, on all threads at the rated clock."""
         bands = [b for b in self.explorer.bands(Recipe()) if not b.choices.holds_loops]
         plans = [(b, plan) for b in bands if (plan := b.plan_of(None)) is not None]
         if not plans:
             return None
-        return sum(b.choices.times * _least_seconds(plan, self.options.target())
+        scop = self.explorer.dependences(Recipe()).scop
+        return sum(b.choices.times * _least_seconds(scop, plan, self.options.target())
                    for b, plan in plans) / self.key.place.threads
 
 
-def _least_seconds(plan: BandPlan, target: Target) -> float:
+def _least_seconds(scop: Scop, plan: BandPlan, target: Target) -> float:
     """Arithmetic at the peak of one core's pipes; data that the caches do not hold from call to call come, too."""
+    needed = sum(needed_operations(scop, name) for name in plan.nest.deepest)
+    plan = replace(plan, nest=replace(plan.nest, operations=needed))
     last = target.caches[-1]
     ideal = replace(target, costs=replace(target.costs, vector_slowdown=1.0))
     if lower_bound(plan.nest, last.size_bytes).compulsory_bytes <= last.size_bytes:

@@ -162,6 +162,9 @@ class TilingLimits:
     # planning/tile_search.py
     search_seconds: float = constant(
         2.0, unit="s", source="of CP-SAT's own count of work, so a busy machine finds the same tiles")
+    search_slack: float = constant(
+        1e-5, unit="1", source="of the least cost, from which on no other order of tile loops is tried: what orders of "
+                               "elementwise kernels differ by was below 1e-7")
 
     # rewriting/copies.py
     beside_share: float = constant(

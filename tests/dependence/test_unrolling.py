@@ -57,3 +57,14 @@ def test_few_constant_iterations_are_short(count: str, short: bool) -> None:
 
 def test_nothing_to_write_out() -> None:
     assert write_out(program(), {}) is None
+
+
+@pytest.mark.parametrize(("dtype", "step", "short"), [
+    ("int", 32, False),     # lanes belong along the rows of 32
+    ("int", 3, True),       # three channels of a pixel
+    ("double", 32, True),   # added in order, so that only the loop around has lanes
+])
+def test_sums_of_integers_along_rows_stay_loops(dtype: str, step: int, short: bool) -> None:
+    text = TEXT.replace("double", dtype).replace("x[n + 64]", "x[64 * n]").replace("x[i + q]", f"x[{step} * i + q]")
+    scop = from_c_text(text.format(count="3"))
+    assert is_short(scop, scop.statement("S1"), (1,)) is short

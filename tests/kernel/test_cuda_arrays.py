@@ -90,6 +90,20 @@ def test_what_overlaps_or_is_read_only_is_refused_as_ever() -> None:
         kernel(part, A, 1.0)
 
 
+@pytest.mark.usefixtures("on_cpu")
+def test_later_calls_still_see_what_overlaps() -> None:
+    kernel = polysched.kernel(target="cuda")(scaled)
+    A, B = OnDevice(np.arange(9.0).reshape(3, 3)), OnDevice(np.zeros((3, 3)))
+    kernel(B, A, 1.0)
+    assert kernel._calls.found, "calls like this one are known"
+    part = OnDevice(np.zeros((3, 3)), data=(A.array.ctypes.data + 8, False))
+    with pytest.raises(polysched.kernel.SharedMemoryError):
+        kernel(part, A, 1.0)
+    back = np.zeros((3, 3))
+    kernel(back, A, 2.0)
+    assert np.array_equal(back, 2 * A.array.T)
+
+
 @pytest.mark.parametrize(("more", "words"), [
     ({"strides": (8, 24)}, "whose elements are apart from each other"), ({"mask": object()}, "with a mask")])
 @pytest.mark.usefixtures("on_cpu")

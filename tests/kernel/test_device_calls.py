@@ -11,6 +11,7 @@ import pytest
 
 import polysched
 from polysched.errors import DeviceError, UnsupportedScopError, UsageError
+from polysched.gpu import GpuOptions
 from polysched.pipeline.options import PipelineOptions
 from tests.emit_gpu.emitted import EXACT, needs_device
 
@@ -71,6 +72,13 @@ def test_a_missing_device_is_an_error_and_the_next_call_works(monkeypatch: pytes
             kernel(B, A, 2.0)
     kernel(B, A, 2.0)
     assert np.array_equal(B, 2 * A.T)
+
+
+def test_blocks_that_the_device_does_not_run_are_named() -> None:
+    kernel = polysched.kernel(options=PipelineOptions(device="opencl", gpu=GpuOptions(block=(1 << 20,), points=(1,))))(
+        scaled)
+    with pytest.raises(DeviceError, match="no blocks of so many work items; --block names smaller ones"):
+        kernel(np.zeros((4, 3)), np.ones((3, 4)), 2.0)
 
 
 def test_a_kernel_without_parallel_loops_is_refused() -> None:

@@ -25,12 +25,13 @@ def test_a_layer_by_hand() -> None:
     weights = ", ".join(["0.0"] * 512)
     graph = operators(LAYER.replace("zeros", f"[{weights}]"))
     by_name = {o.name: o for o in graph.operators}
-    first = by_name["h"]
-    assert (first.work, first.extents, first.weights, first.result) == (2 * 8 * 32 * 16, (8, 32), 2048, 1024)
+    first = by_name["y"]   # with the product, whose tiles the activation is computed in
+    assert (first.work, first.extents, first.weights, first.result) == (
+        2 * 8 * 32 * 16 + 8 * 32, (8, 32), 2048, 1024)
     last = by_name["z"]
     assert (last.work, last.extents, last.weights) == (2 * 8 * 8 * 32, (8, 8), 0)
     sent = {(m.source, m.sink): (m.bytes, m.cut) for m in graph.messages}
-    assert sent["h", "y"] == (1024, "cells")
+    assert sent["y", "t"] == (1024, "cells")
     assert sent["y", "z"] == (1024, "rows")
     assert sent["t", "z"] == (1024, "columns")
     verify(place(graph, MeshTarget(rows=4, columns=4)))

@@ -1,6 +1,7 @@
 """Kernels: names, adapters, the cache, a second process."""
 
 import ctypes
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,12 @@ def test_sums_in_double_are_added_up_in_lanes(shape: str, axis: int) -> None:
     assert "partial results of wide in lanes" in emitted(total, OPTIONS, "region")[0].text
     assert in_any_order(OPTIONS).wide_sums
     assert not in_any_order(OPTIONS).reassociate
+
+
+def test_clang_takes_a_kernel_too() -> None:
+    clang = next((c for c in ("clang", "clang-19") if shutil.which(c)), None)
+    if clang is None:
+        pytest.skip("there is no clang")
+    (kernel,) = build_kernels([fragment("Add")], PipelineOptions(cc=clang)).values()
+    assert kernel.object.exists()
+    assert kernel.source.startswith("#if defined __GNUC__ && !defined __clang__")

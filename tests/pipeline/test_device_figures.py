@@ -8,8 +8,12 @@ import pytest
 
 from polysched.emit_gpu import emit_cuda, emit_opencl
 from polysched.emit_gpu.nvrtc import KernelResources, library
+from polysched.gpu import GpuOptions, map_to_device
 from polysched.pipeline import device_figures
 from polysched.pipeline.device_figures import told_figures
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.scop import from_c_text
 from polysched.target.gpus import SM_80
 from tests.gpu.mapped import PRODUCT, SCALE, mapped
 
@@ -23,6 +27,14 @@ def test_what_a_gpu_lacks_is_said() -> None:
     *lines, last = told_figures(emit_opencl(mapped(SCALE)), {"n": 4096})
     assert [line.split()[3] for line in lines] == ["sm_80", "sm_90"]
     assert last == "expected: xe_lp (Iris Xe, 96 execution units) has no float64"
+
+
+def test_a_block_that_is_too_large_for_a_gpu_is_told() -> None:
+    schedule = scheduled(analysed(from_c_text(PRODUCT)).dependences, PipelineOptions(scheduler="original"))
+    mapping = map_to_device(schedule, options=GpuOptions(block=(64, 64), points=(1,)))
+    lines = told_figures(emit_opencl(mapping), {"n": 4096})
+    assert lines[0] == "expected: sm_80 (A100 SXM) has no room for a block of 4096 work items (threads)"
+    assert len(lines) == 3
 
 
 @pytest.mark.skipif(library() is None, reason="no NVRTC: pip install nvidia-cuda-nvrtc-cu12")

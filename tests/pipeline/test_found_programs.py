@@ -111,3 +111,33 @@ def test_large_extents_are_transformed(tmp_path: Path) -> None:
     made = transform_file(file)
     assert not made.regions[0].as_written
     assert "#pragma scop" not in made.text
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_blocks_of_bytes_have_no_remainder_in_each_iteration(tmp_path: Path, safe: bool) -> None:
+    written, emitted, text = both("blocks_of_bytes", tmp_path, safe=safe)
+    assert "32 * (n / 32)" in text
+    assert "% 32 + n" not in text
+    for n, d in ((0, 3), (31, 4), (32, 1), (100, 9), (1000, 70)):
+        made = np.random.default_rng(n)
+        x, w = (made.integers(-128, 128, count).astype(np.int8) for count in (max(n, 1), max(n * d, 1)))
+        results = []
+        for library in (written, emitted):
+            out = np.zeros(d, np.int32)
+            library.blocks_of_bytes(n, d, *map(pointer, (out, x, w)))
+            results.append(out)
+        np.testing.assert_array_equal(*results, err_msg=f"{n}, {d}")
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_rows_of_floats_keep_their_order(tmp_path: Path, safe: bool) -> None:
+    written, emitted, _ = both("rows_of_floats", tmp_path, safe=safe)
+    for n, d in ((0, 3), (1, 1), (7, 33), (100, 9), (250, 80)):
+        made = np.random.default_rng(n)
+        x, w = (made.random(max(count, 1)).astype(np.float32) for count in (n, n * d))
+        results = []
+        for library in (written, emitted):
+            out = np.zeros(d, np.float32)
+            library.rows_of_floats(n, d, *map(pointer, (out, x, w)))
+            results.append(out)
+        np.testing.assert_array_equal(*results, err_msg=f"{n}, {d}")

@@ -16,6 +16,7 @@ from polysched.search.space import Explorer
 from tests.search.programs import COPY, MACHINE, OPTIONS, product
 
 KERNELS = Path(__file__).parents[1] / "kernels"
+ALONE = replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=replace(MACHINE, cores=1)))
 
 
 def test_proposals_of_a_product_are_emitted():
@@ -75,15 +76,15 @@ def test_a_band_has_its_loop_for_threads_another_one_or_none():
     assert [(b[0].parallel, b[0].parallel_loop) if b else None for b in made] == [None, (None, 1), (False, None)]
     texts = {optimize(product(), apply_recipe(OPTIONS, p.recipe)).text for p in found.enumerate()}
     assert len(texts) == 3
-    alone = replace(OPTIONS, tiling=replace(OPTIONS.tiling, target=replace(MACHINE, cores=1)))
-    assert len(list(Explorer(lambda choose, dependences: threads(choose, dependences, Recipe()), product(), alone,
+    assert len(list(Explorer(lambda choose, dependences: threads(choose, dependences, Recipe()), product(), ALONE,
                              {"n": 64}).enumerate())) == 1
 
 
 def test_tiles_over_time_are_diamonds_too():
     scop = from_c_file(str(KERNELS / "jacobi_2d.c"))
-    found = Explorer(lambda choose, dependences: time_tiles(choose, dependences, Recipe()), scop, OPTIONS,
-                     {"steps": 50, "m": 400, "n": 400})
+    found, alone = (Explorer(lambda choose, dependences: time_tiles(choose, dependences, Recipe()), scop, options,
+                             {"steps": 50, "m": 400, "n": 400}) for options in (OPTIONS, ALONE))
+    assert [p.trace for p in alone.enumerate()] == [()], "one thread has nothing to share"
     made = {p.trace[0].value: p.recipe for p in found.enumerate()}
     assert set(made) == {None, True, False, "diamonds"}
     assert "for" in optimize(scop, apply_recipe(OPTIONS, made["diamonds"])).text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
+import polysched
 from polysched.errors import UsageError
 from polysched.pipeline.recipe import Recipe
 from polysched.search.database import Database
@@ -82,3 +85,15 @@ def test_what_is_kept_is_a_range_of_the_database(tmp_path):
     assert chosen.parameter == "p0"
     assert [case.least for case in chosen.cases] == [least for least, _ in found.variants.thresholds()]
     assert len({case.code for case in chosen.cases}) == 2
+
+
+def test_tune_takes_a_range_too(tmp_path):
+    runner = Sized()
+    runner.seconds, runner.sizes = runner.seconds_of, iter([64, 256, 1024] * 2)
+    how = {"budget": Budget(trials=3), "space": template, "strategy": "grid", "options": OPTIONS, "runner": runner,
+           "builder": Unbuilt(), "clock": lambda: 0.0}
+    found = polysched.tune(product(), sizes={"n": "64..1024"}, database=tmp_path / "t.db", samples=3, most=2, **how)
+    assert set(found.found) == {64, 256, 1024}
+    with pytest.raises(UsageError, match="needs a database"):
+        polysched.tune(product(), sizes={"n": "64..1024"})
+    assert "strategy" in inspect.signature(polysched.tune).parameters

@@ -90,6 +90,19 @@ OF_DEVICES = (
              names=ON_NO_DEVICE),
     Unserved(holds=lambda a: chosen_device(a) is not None, why="does nothing with --target davinci or gemmini",
              names=ON_NO_DEVICE))
+OF_GIVEN_SCHEDULES = Unserved(
+    holds=lambda a: a.given is not None, why="does nothing with --given, which is the schedule",
+    names=("scheduler", "strategy", "fusion", "split_index_sets", "concurrent_start", "assume", "inputs"))
+OF_MACHINES = (
+    Unserved(holds=lambda a: a.targets, why="does nothing with --targets, which measures nothing",
+             names=("again", "busy", "calibrate", "cc")),
+    Unserved(holds=lambda a: a.calibrate is not None, why="does nothing with --calibrate, which keeps no figures",
+             names=("again",)))
+OF_REPORTS = (
+    Unserved(holds=lambda a: a.schema, why="does nothing with --schema, which reads no results",
+             names=("output", "latex", "csv", "json", "pdf", "title", "any_machine")),
+    Unserved(holds=lambda a: a.output is None and (a.latex or a.csv or a.json or a.pdf) is not None,
+             why="is that of a page, and none is written", names=("title",), hint="-o FILE.html writes one, too"))
 NO_PORTABLE_TEXT = Unserved(holds=lambda a: True, why="does nothing where no file of C is written", names=("portable",))
 NO_TEXT = Unserved(holds=lambda a: True, why="does nothing to loops", names=("portable", "guard", "safe"),
                    hint="c2c writes the tests and the original code around them")

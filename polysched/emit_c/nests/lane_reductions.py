@@ -91,7 +91,10 @@ def _rewritten(node: Node, facts: Facts, how: LaneReductions, leaves: tuple[Leaf
 
 
 def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
-    """The loop over vectors, the combination and the loop over the rest; None when the loop does not qualify."""
+    """The loops over several vectors and over one, with their combinations, and the loop over the rest.
+
+    None when the loop does not qualify.
+    """
     plain = straight(loop.body)
     marked = loop.mark.simd or loop.mark.parallel or loop.mark.register
     if plain is None or marked or not loop.is_canonical or loop.step != 1:
@@ -103,19 +106,37 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
         return None
     tile = RegisterTile(loops=(replace(loop, body=Block(())),), body=plain[0], private=plain[1], partials=partials,
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
-    step = _step(how.width(tile, facts), most_iterations(loop, how.scop), how.vectors)
-    if not step:
-        return None
-    whole = replace(tile.loops[0], upper=loop.upper - (step - 1), step=step)
-    full = replace(tile, loops=(whole,), edges=(replace(tile.edges[0], count=step),))
+    lanes = how.width(tile, facts)
+    step = _step(lanes, most_iterations(loop, how.scop), how.vectors)
+    return _split(tile, loop, lanes, step) if step else None
+
+
+def _split(tile: RegisterTile, loop: For, lanes: int, step: int) -> Node | None:
+    """A loop as tiles of a step, of one vector, and the rest; None where it is too short.
+
+    Parameters
+    ----------
+    lanes, step : iterations of one vector, and of all vectors side by side.
+    """
     length = loop.upper - loop.lower
     rest = replace(loop, lower=loop.upper - remainder(length, step))
+    full = _in_steps(tile, loop, step)
     if length.is_constant:
         if length.constant < step:
             return None
         return full if length.constant % step == 0 else block((full, rest))
-    enough = Comparison(">=", length, constant(step))
-    return If(enough, block((full, rest)), loop)
+    if step == lanes:
+        return If(Comparison(">=", length, constant(step)), block((full, rest)), loop)
+    single = If(Comparison(">=", remainder(length, step), constant(lanes)), _in_steps(tile, rest, lanes))
+    last = replace(loop, lower=loop.upper - remainder(length, lanes))
+    several = If(Comparison(">=", length, constant(step)), full)
+    return If(Comparison(">=", length, constant(lanes)), block((several, single, last)), loop)
+
+
+def _in_steps(tile: RegisterTile, loop: For, step: int) -> RegisterTile:
+    """A tile for so many iterations of a loop at once, from the loop's first one on."""
+    whole = replace(tile.loops[0], lower=loop.lower, upper=loop.upper - (step - 1), step=step)
+    return replace(tile, loops=(whole,), edges=(replace(tile.edges[0], count=step),))
 
 
 def _step(lanes: int, most: int | None, vectors: int) -> int:

@@ -11,7 +11,7 @@ def original_lines(scop: Scop, *, alone: bool = False) -> list[str]:
     """The region as it stood in the file, without its pragmas and its indentation, one level in.
 
     Where it declares what the code behind it uses, without those declarations.  What it steps itself is not stepped
-    again behind it.
+    again behind it.  A part of a region has no such code: others of its parts have run.
 
     Parameters
     ----------
@@ -20,6 +20,8 @@ def original_lines(scop: Scop, *, alone: bool = False) -> list[str]:
     region = scop.source
     if region is None:
         raise ValueError(f"{scop.name} does not come from a C file")
+    if not region.whole:
+        return [INDENT + "void abort(void);", INDENT + "abort();   /* no memory for a part of the region */"]
     stepped = [] if alone else [INDENT + variable.done for variable in region.stepped]
     if region.without_declarations:
         return [*(INDENT + line for line in region.without_declarations.splitlines()), *stepped]

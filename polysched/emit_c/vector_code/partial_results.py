@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from polysched.emit_c.bodies.wrapping_sums import can_overflow, unsigned
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Linear
 from polysched.emit_c.loop_ir.loops import Partial, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
@@ -20,6 +21,7 @@ from polysched.scop.scop import Scop
 
 SYMBOLS = {"sum": "+", "product": "*", "and": "&", "or": "|", "xor": "^"}
 COMPARISONS = {"min": "<", "max": ">"}
+SHORTEST_BITS = LIMITS.shortest_register_bits
 OPERATORS = frozenset(SYMBOLS) | frozenset(COMPARISONS)
 IN_ORDER = frozenset({"any", "last", "first", "argmin", "argmax"})
 """Those whose lanes are combined by when they got their values."""
@@ -66,7 +68,7 @@ class PartialResults:
                 yield f"{self._type(partial)} {self._name(partial, number)} = {self._neutral(partial)};"
 
     def combinations(self) -> Iterator[str]:
-        """The vectors into one, its lanes pair by pair, and the result into the element."""
+        """The vectors into one, its lanes pair by pair (of integers halves first), and the result into the element."""
         for partial in self.tile.partials:
             if partial.in_order:
                 yield f"{self.element(partial)} = {self._name(partial, 0)};"
@@ -88,7 +90,15 @@ class PartialResults:
                 yield f"for (int {lane} = 0; {lane} < {self.lanes}; {lane}++)"
                 yield f"  {element} = {first}[{lane}] {sign} {element} ? {first}[{lane}] : {element};"
             else:
-                yield f"{element} {SYMBOLS[partial.operator]}= {self._tree(partial, 0, self.lanes)};"
+                lanes, whole = self.lanes, self._name(partial, 0)
+                while self._dtype(partial).is_integer and lanes * self._dtype(partial).bits > SHORTEST_BITS:
+                    lanes, half = lanes // 2, self.taken.fresh(f"{whole}_of_{lanes // 2}", self.in_use)
+                    sides = [f"__builtin_shufflevector({whole}, {whole}, {', '.join(map(str, at))})"
+                             for at in (range(lanes), range(lanes, 2 * lanes))]
+                    kind = self.types.name(self._dtype(partial), lanes)
+                    yield f"const {kind} {half} = {self._both(partial, *sides)};"
+                    whole = half
+                yield f"{element} {SYMBOLS[partial.operator]}= {self._tree(partial, whole, 0, lanes)};"
 
     def _in_order(self, leading: Partial) -> Iterator[str]:
         """What an element and its places end with: vectors into one, then lane by lane, then into the elements."""
@@ -224,10 +234,10 @@ class PartialResults:
         chosen = f"({left} {COMPARISONS[partial.operator]} {right})"
         return f"({self._type(partial)})((({mask}){left} & {chosen}) | (({mask}){right} & ~{chosen}))"
 
-    def _tree(self, partial: Partial, first: int, count: int) -> str:
+    def _tree(self, partial: Partial, name: str, first: int, count: int) -> str:
         if count == 1:
             short = partial.operator == "product" and self._dtype(partial).bits < 32   # products of ints overflow
-            return f"{'(unsigned int)' if short else ''}{self._name(partial, 0)}[{first}]"
+            return f"{'(unsigned int)' if short else ''}{name}[{first}]"
         half = count // 2
-        sides = self._tree(partial, first, half), self._tree(partial, first + half, half)
+        sides = self._tree(partial, name, first, half), self._tree(partial, name, first + half, half)
         return f"({sides[0]} {SYMBOLS[partial.operator]} {sides[1]})"

@@ -45,6 +45,9 @@ def operator_of(node: Node) -> Operator:
     ------
     UnsupportedGraphError : the registry has none of its name.
     """
+    if node.op == training.GRADIENT:
+        raise UnsupportedGraphError("derivatives wait for the sizes that they need", where=node.where,
+                                    hint="fix sizes: polysched.compile(graph, sizes=...), --size on the command line")
     if node.op not in OPERATORS:
         raise UnsupportedGraphError(f"there is no operator {node.op}", where=node.where,
                                     hint="polysched.graph.operators.registry lists those that there are")

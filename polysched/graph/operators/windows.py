@@ -330,7 +330,7 @@ def np_max_pool(site: Site, x: np.ndarray) -> tuple[np.ndarray, ...]:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     cut = _cut(x, view, least)
     rank = x.ndim - 2
-    flat = cut.reshape(*cut.shape[:2 + rank], -1)
+    flat = cut.reshape(*cut.shape[:2 + rank], math.prod(view.size))
     best = np.argmax(flat, axis=-1)
     at = np.unravel_index(best, view.size)
     places = np.indices(best.shape)[2:]

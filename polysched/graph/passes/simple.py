@@ -10,6 +10,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.evaluation.interpreter import check_input, given_array
 from polysched.graph.passes.dead_code import remove_dead_code
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size, SizeLike
@@ -30,9 +31,11 @@ def bind(graph: Graph, sizes: Mapping[str, SizeLike] | None = None,
 
     Rewrite:  graph f(x: float32[N, 4], s: int64[2])  ->  graph f(x: float32[8, 4]) { const s: int64[2] = [8, 4]
 
+    A `Gradient` that waits for sizes becomes derivatives.
+
     Raises
     ------
-    UnsupportedGraphError : there is no such symbol or input, or a value has another type.
+    UnsupportedGraphError : there is no such symbol or input, a value has another type, or derivatives are not had.
     UsageError : a value is a masked array.
     """
     sizes, values = sizes or {}, values or {}
@@ -45,7 +48,7 @@ def bind(graph: Graph, sizes: Mapping[str, SizeLike] | None = None,
     for name, array in arrays.items():
         check_input(name, types[name], array)
     inputs = tuple((n, t) for n, t in types.items() if n not in arrays)
-    return graph.but(inputs=inputs, types={}, constants={**graph.constants, **arrays})
+    return differentiated(graph.but(inputs=inputs, types={}, constants={**graph.constants, **arrays}))
 
 
 def fold_constants(graph: Graph) -> Graph:

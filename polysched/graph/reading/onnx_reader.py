@@ -18,10 +18,10 @@ from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
-from polysched.graph.reading.gradients import differentiated
 from polysched.graph.reading.older_forms import modernised
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
@@ -65,7 +65,17 @@ def load(model: str | Path | bytes | onnx.ModelProto, *, elements: Mapping[str, 
     proto = inlined(proto, version)
     if len(proto.graph.node) > LIMITS.most_nodes:
         raise ModelFileError(f"the model has {len(proto.graph.node)} nodes", hint=f"at most {LIMITS.most_nodes}")
-    return differentiated(_Reader(version, folder, dict(elements or {})).graph(proto.graph))
+    return _differentiated(_Reader(version, folder, dict(elements or {})).graph(proto.graph))
+
+
+def _differentiated(graph: Graph) -> Graph:
+    """Derivatives in place of `Gradient`, which stays where they need sizes that are open until `bind` fixes them."""
+    try:
+        return differentiated(graph)
+    except UnsupportedGraphError:
+        if not graph.symbols:
+            raise
+    return graph
 
 
 def structured_inputs(model: onnx.ModelProto) -> tuple[str, ...]:

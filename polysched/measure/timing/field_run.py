@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from polysched.measure.timing.paired_run import Program, Session, run_session
@@ -58,39 +58,61 @@ class _Judging:
         self._retries = 0.0
 
     def judge(self, version: Program, question: Mapping[str, Any]) -> None:
-        """Run a version twice, time it if both runs are right, and run it once more."""
-        runs = [self._verified(version)]
-        runs += [self._verified(version)] if runs[0] is not None else []
-        own = [seconds for seconds in runs if seconds is not None]
-        if len(own) < 2:
-            return
+        """Run a version twice, time it if both runs are right, and run it once more.
+
+        One that is hopelessly slow in a long first run is not run again.
+        """
         reference, slow = self._reference(*question["against"]), question["slow_ratio"]
-        self._session.reporter.phase(f"timing the version {version.name}")
+        if reference.name not in self._usual:
+            self._sampled(reference, MOST_CALLS)
+        worst = HOPELESS * slow * self._usual[reference.name] if slow else inf
+        first = self._verified(version)
+        if first is None:
+            return
+        seconds, clean = first
         self._retries = RETRY_SECONDS
-        usual, clean = self._sampled(reference, 1 if reference.name in self._usual else MOST_CALLS)
-        if slow and min(own) > HOPELESS * slow * usual:
-            least, also_clean = self._sampled(version, calls_for(min(own)))
-            if min(least, *own) > HOPELESS * slow * usual:
-                self._session.reporter.report(pairs=[[usual, min(least, *own), clean and also_clean]])
+        if clean and seconds > max(worst, SAMPLE_SECONDS):
+            usual, also = self._sampled(reference, 1)
+            self._told([(usual, seconds, also)])
+            return
+        second = self._verified(version)
+        if second is None:
+            return
+        self._session.reporter.phase(f"timing the version {version.name}")
+        if min(seconds, second[0]) > worst:
+            least, clean = self._sampled(version, MOST_CALLS)
+            if least > worst:
+                usual, also = self._sampled(reference, 1)
+                self._told([(usual, least, clean and also)])
                 return
         self._time(version, reference, pairs=question["pairs"], slow=slow)
         self._verified(version)
+
+    def _told(self, pairs: list[tuple[float, float, bool]]) -> None:
+        """Report pairs of samples: seconds of the reference and of the version, and whether nothing disturbed them."""
+        self._session.reporter.report(pairs=pairs)
 
     def _reference(self, name: str, path: str) -> Program:
         if name not in self._known:
             self._known[name] = self._session.added(name, path)
         return self._known[name]
 
-    def _verified(self, version: Program) -> float | None:
-        """Run a version and report what it left; the seconds of the call, None where something is wrong."""
+    def _called(self, program: Program) -> tuple[float, bool]:
+        """The seconds of one call, and whether no other program disturbed it."""
+        waited = self._pressure.waited()
+        seconds: float = self._session.run(program)["wall_seconds"]
+        return seconds, self._pressure.waited() - waited <= DISTURBED_SHARE * seconds
+
+    def _verified(self, version: Program) -> tuple[float, bool] | None:
+        """Run a version and report what it left; as `_called`, None where something is wrong."""
         session = self._session
         session.reporter.phase(f"running the version {version.name}")
-        seconds: float = session.run(version)["wall_seconds"]
+        called = self._called(version)
         overwritten = session.overwritten()
         if overwritten is not None:
             session.reporter.report(out_of_bounds={"array": overwritten, "program": version.name})
             return None
-        return seconds if session.is_right(version) else None
+        return called if session.is_right(version) else None
 
     def _time(self, version: Program, reference: Program, *, pairs: int, slow: float) -> None:
         """Alternate with the reference, the first of a pair changing from pair to pair.
@@ -114,23 +136,22 @@ class _Judging:
             clean = first_clean and own_clean
             taken.append((first, own, clean))
             if time.monotonic() - told > SILENT_SECONDS:
-                self._session.reporter.report(pairs=taken)
+                self._told(taken)
                 taken, told = [], time.monotonic()
             if slow and own > (1 + allowed if clean else HOPELESS * slow) * first:
                 break
             allowed /= 2
         if taken:
-            self._session.reporter.report(pairs=taken)
+            self._told(taken)
 
     def _sampled(self, program: Program, calls: int) -> tuple[float, bool]:
         """The seconds of the fastest of some calls that nothing disturbed; of all where each was disturbed."""
         clean: list[float] = []
         every: list[float] = []
         while len(every) < calls or (not clean and self._retries > 0):
-            waited = self._pressure.waited()
-            seconds: float = self._session.run(program)["wall_seconds"]
+            seconds, undisturbed = self._called(program)
             every.append(seconds)
-            if self._pressure.waited() - waited <= DISTURBED_SHARE * seconds:
+            if undisturbed:
                 clean.append(seconds)
             elif len(every) >= calls:
                 self._retries -= seconds

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,13 @@ from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.recipe import Recipe
-from polysched.scop.expression.tensors import Tensor
-from polysched.search.building import Candidate, Wanted, local_runner, made_candidate
+from polysched.scop.expression.tensors import Axis, Expression, Operation, Read, Reduction, Tensor
+from polysched.search.building import Candidate, Runner, Wanted, local_runner, made_candidate
 from polysched.search.chooser import Decision
 from polysched.search.limits import LIMITS
 from polysched.search.rewriting.rewriter import Term, variants
 from polysched.search.rewriting.rules import RULES, Rule
+from polysched.search.rewriting.terms import constant_extent, stages
 from polysched.search.space import Proposal
 from polysched.search.trial import Gain, Trial, choose
 from polysched.search.tuned import Tuned
@@ -90,13 +93,14 @@ def tune_expression(output: Tensor, *, budget: Budget | None = None, sizes: Mapp
                     on_trial: Callable[[Trial, int], None] | None = None, **others: Any) -> TunedExpression:
     """Search terms that compute the same as a tensor expression, and recipes for the fastest of them.
 
-    Every term is verified against the expression as written, in its own order, and raced with the models' picks.  The
-    few fastest and the expression itself have a search over recipes each; what these found is raced once more.
+    The terms of least work are verified against the expression as written, in its own order, and raced with the models'
+    picks.  The few fastest and the expression itself have a search over recipes each; what these found is raced once
+    more.
     A rule that changes the order of sums of floats needs `options.reassociate`.
 
     Parameters
     ----------
-    budget : of all searches together; 64 trials unless given.
+    budget : of terms and of all searches together; 64 trials unless given.
     database : keeps the searches; `term.scop()` is looked up there like any program.
     most : terms at which the rewriting ends.
     others : as for `tune`.
@@ -110,24 +114,54 @@ def tune_expression(output: Tensor, *, budget: Budget | None = None, sizes: Mapp
     cores = threads or options.tiling.target.cores
     options = replace(options, tiling=replace(options.tiling, target=replace(options.tiling.target, cores=cores)))
     measure = replace(measure or MeasureOptions(), threads=cores, cc=options.cc)
-    terms = variants(output, reassociate=options.reassociate, rules=rules, most=most)
+    terms = least_work(variants(output, reassociate=options.reassociate, rules=rules, most=most), LIMITS.contenders
+                       if budget.trials is None else min(LIMITS.contenders, max(2, budget.trials // 2)))
     searched: dict[int, Tuned] = {}
     with local_runner(terms[0].scop(), sizes or {}, measure) as runner:
-        field_ = _Terms(terms=terms, options=options, runner=runner)
+        field_ = _Terms(terms=terms, options=options, runner=runner, on_trial=on_trial)
         trials = field_.raced([(number, Recipe()) for number in range(len(terms))], LIMITS.search_pairs)
         chosen = fastest(trials)
         for place, number in enumerate(chosen):
-            left = _share(budget, len(chosen) - place, spent=sum(len(t.trials) for t in searched.values()),
-                          minutes=(time.monotonic() - started) / 60)
+            spent = len(trials) + sum(len(t.trials) for t in searched.values())
+            left = _share(budget, len(chosen) - place, spent=spent, minutes=(time.monotonic() - started) / 60)
             if left is not None:
                 searched[number] = tune(terms[number].scop(), sizes=sizes, budget=left, database=database,
-                                        options=options, threads=cores, measure=measure, on_trial=on_trial, **others)
+                                        options=options, threads=cores, measure=measure, **others,
+                                        on_trial=None if on_trial is None else partial(_tell_behind, on_trial, spent))
         confirmed = field_.raced(_finalists(chosen, searched), LIMITS.confirm_pairs, confirm=True)
     choice = choose(confirmed)
     number, recipe = (0, Recipe()) if choice.winner is None else (term_of(choice.winner), choice.winner.recipe)
     return TunedExpression(terms=terms, term=terms[number], recipe=recipe, gain=choice.gain, trials=tuple(trials),
                            confirmed=tuple(confirmed), searched=searched, refused=field_.refused,
                            seconds=time.monotonic() - started)
+
+
+def _tell_behind(tell: Callable[[Trial, int], None], before: int, trial: Trial, count: int) -> None:
+    """Count on from the trials of earlier searches."""
+    tell(trial, before + count)
+
+
+def least_work(terms: Sequence[Term], most: int) -> tuple[Term, ...]:
+    """The expression as written, and the terms of least work beside it: those of fewer rules before others."""
+    first, *others = terms
+    return (first, *sorted(others, key=lambda term: work_of(term.output))[:most - 1])
+
+
+def work_of(output: Tensor) -> float:
+    """Operations and accesses of a term; a dimension of no known extent counts as `LIMITS.usual_extent`."""
+    return sum(_times(stage.definition.axes) * _work(stage.definition.value)
+               for stage in stages(output) if stage.definition is not None)
+
+
+def _work(value: Expression) -> float:
+    if isinstance(value, Read):
+        return 1.0
+    inner = sum(map(_work, value.operands()))
+    return _times(value.axes) * (1 + inner) if isinstance(value, Reduction) else inner + isinstance(value, Operation)
+
+
+def _times(axes: Sequence[Axis]) -> float:
+    return prod(constant_extent(axis) or LIMITS.usual_extent for axis in axes)
 
 
 def fastest(trials: Sequence[Trial]) -> list[int]:
@@ -167,7 +201,8 @@ class _Terms:
 
     terms: tuple[Term, ...]
     options: PipelineOptions
-    runner: Any
+    runner: Runner
+    on_trial: Callable[[Trial, int], None] | None
     refused: dict[int, str] = field(default_factory=dict)
     first: Candidate | None = None
     made: int = 0
@@ -186,6 +221,8 @@ class _Terms:
             told.append(Trial(recipe=candidate.proposal.recipe, trace=(Decision(TERM, number),), code=candidate.code,
                               verdict=ran.verdict, reason=ran.reason, pairs=ran.pairs,
                               disturbed=ran.disturbed, phase="confirm" if confirm else "search"))
+            if self.on_trial is not None and not confirm:
+                self.on_trial(told[-1], len(told))
         self.runner.race([c for _, c in owners.values()], against=self.first, pairs=pairs, told=keep,
                          slow_ratio=float("inf") if confirm else LIMITS.slow_ratio)
         return told

@@ -250,10 +250,8 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         lines += _buffer_c(plan, name, p, options)
     correction = match.assignment.correction
     sums = {} if correction is None else sums_memory(match, correction, parallel=options.parallel)
-    steps = _steps_of(plan, name, packed, options)
-    if not options.parallel:
-        steps = [replace(step, worth=()) for step in steps]
-    lines += [f"    {line}" for line in [*sums.values(), *region(steps), *(f"free({x});" for x in sums)]]
+    steps = region(_steps_of(plan, name, packed, options), parallel=options.parallel)
+    lines += [f"    {line}" for line in [*sums.values(), *steps, *(f"free({x});" for x in sums)]]
     return "\n".join([*lines, "}", ""])
 
 
@@ -367,10 +365,10 @@ def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]
         parameters = [*(f"const {t} *{a}" for a, t in arrays.items()), *kept_parameters(plan.match)]
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
         filled = Step(lines=(f"{name}_pack_{operand}({', '.join(handed)});",),
-                      worth=(worth_copying(plan, operand),) if options.parallel else ())
+                      worth=(worth_copying(plan, operand),))
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
                   f"    if (!{name}_kept_{operand})",
                   f"        {name}_kept_{operand} = {_memory_c(plan, place, options, place.elements)};",
-                  *(f"    {line}" for line in region([filled])), "}", ""]
+                  *(f"    {line}" for line in region([filled], parallel=options.parallel)), "}", ""]
     return lines

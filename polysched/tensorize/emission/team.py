@@ -45,14 +45,21 @@ def in_team(body: Sequence[str]) -> list[str]:
     return ["#pragma omp single nowait", "{", *(f"    {line}" for line in body), "}"]
 
 
-def region(steps: Iterable[Step]) -> Iterator[str]:
-    """The steps one after the other, by a team of threads where one of them pays for it."""
+def region(steps: Iterable[Step], *, parallel: bool) -> Iterator[str]:
+    """The steps one after the other, by a team of threads where one of them pays for it.
+
+    Without that it is a team of one: what stands in the functions of the steps must not mean a team of the caller's.
+
+    Parameters
+    ----------
+    parallel : the functions of the steps are for a team.
+    """
     apart = [step for step in steps if step.lines]
-    worth = list(dict.fromkeys(w for step in apart for w in step.worth if w != NEVER))
-    if not worth:
+    if not parallel:
         yield from (line for step in apart for line in step.lines)
         return
-    yield "#pragma omp parallel" + ("" if ALWAYS in worth else f" if({' || '.join(worth)})")
+    worth = list(dict.fromkeys(w for step in apart for w in step.worth if w != NEVER))
+    yield "#pragma omp parallel" + ("" if ALWAYS in worth else f" if({' || '.join(worth) or NEVER})")
     yield "{"
     for number, step in enumerate(apart):
         yield from ["    #pragma omp barrier"] if number else []

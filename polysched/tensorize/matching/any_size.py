@@ -33,6 +33,9 @@ from polysched.tensorize.software.fragment import Fragment, SoftwareLoop, are_on
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
 
+LOOPS_STAY, TIED = "loops stay around the instruction", "depend on each other"
+"""Reasons; the pipeline then looks inside of the loop that statements share, whose iterator is one more size."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GeneralFragment(Fragment):
@@ -168,7 +171,7 @@ def _temporaries(scop: Scop, extents: _Extents, conditions: Conditions) -> dict[
 def _refuse_special(match: Match, dependences: Dependences) -> None:
     fragment = match.fragment
     for found, why in (
-            (bool(fragment.kept), "loops stay around the instruction"),
+            (bool(fragment.kept), LOOPS_STAY),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.overlapping, "several lanes add to one element of the result"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
@@ -378,7 +381,7 @@ def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unkno
         if pair.source == pair.sink == own and pair.array in results:
             continue   # updates of one sum, whose order does not matter
         if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
-            raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
+            raise NotGeneralError(f"{pair.source} and {pair.sink} {TIED} on {pair.array}")
 
 
 def _prove_values(match: Match, loops: Sequence[SoftwareLoop], conditions: Conditions) -> None:

@@ -8,6 +8,7 @@ iterator is a parameter.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -37,8 +38,10 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.dtypes import INT32, DType
+from polysched.scop.plain_c import expression_in_c
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Parameter, Scop, Statement, union_map, union_set
+from polysched.tensorize.software.polynomials import of_affine
 from polysched.tensorize.software.renaming import named_set
 
 
@@ -170,9 +173,7 @@ def inside_loops(scop: Scop, loops: tuple[KeptLoop, ...], sizes: Mapping[str, in
     """
     if not loops:
         return scop
-    at = len(loops)
-    statements = tuple(_one_iteration(s, loops) for s in scop.statements)
-    first = len(scop.parameters)
+    at, first = len(loops), len(scop.parameters)
     context = scop.context
     for parameter in scop.parameters:
         place = context.find_dim_by_name(isl.dim_type.param, parameter.name)
@@ -182,11 +183,22 @@ def inside_loops(scop: Scop, loops: tuple[KeptLoop, ...], sizes: Mapping[str, in
         context = context.set_dim_name(isl.dim_type.param, first + i, loop.name)
         context = context.lower_bound_val(isl.dim_type.param, first + i, isl_value(loop.lower))
         context = context.upper_bound_val(isl.dim_type.param, first + i, isl_value(loop.upper))
+    return _inside(scop, loops, context)
+
+
+def _inside(scop: Scop, loops: tuple[KeptLoop, ...], context: isl.Set) -> Scop:
+    """The program of one iteration of the loops around all of it.
+
+    Parameters
+    ----------
+    context : with the iterators of these behind the program's parameters.
+    """
+    statements = tuple(_one_iteration(s, loops) for s in scop.statements)
     back = union_map(_placed(s, loops) for s in scop.statements)
     pulled = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(back))
     tree = from_isl(pulled)
     domain = union_set(s.domain for s in statements)
-    schedule = to_isl(LoopTree(domain=domain, root=_without_loops(split_bands(tree.root), at)))
+    schedule = to_isl(LoopTree(domain=domain, root=_without_loops(split_bands(tree.root), len(loops))))
     parameters = tuple(Parameter(name=loop.name, dtype=loop.dtype) for loop in loops)
     return replace(scop, statements=statements, context=context, schedule=schedule,
                    parameters=(*scop.parameters, *parameters))
@@ -243,3 +255,76 @@ def _without_loops(node: Node, count: int) -> Node:
             return replace(node, child=_without_loops(node.child, count))
         case _:
             return node
+
+
+def as_part(scop: Scop) -> Scop:
+    """A part of a region, in whose place the region's own code must not run."""
+    return scop if scop.source is None else replace(scop, source=replace(scop.source, whole=False))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedLoop:
+    """The outermost loop of a whole program, for all sizes, and the program of one of its iterations.
+
+    Parameters
+    ----------
+    name : of its variable.
+    head : `for` of C, over the program's parameters.
+    inside : whose parameters are those of the program and the iterator.
+    """
+
+    name: str
+    head: str
+    inside: Scop
+
+
+def shared_loop(scop: Scop) -> SharedLoop | None:
+    """The outermost loop where all statements share it; None where they do not, or its ends are no sums of parameters.
+
+    In some iterations there may be nothing to do: domains inside have the iterator as a parameter.
+
+    Rewrite:  S[t, i] : 0 <= t < T and 0 <= i < n  ->  for (t = 0; t < T; t++)  [t, T, n] -> S[i] : 0 <= i < n
+    """
+    names = {s.name for s in scop.statements}
+    around = surroundings(scop, scop.statements[0].name)
+    if len(around) < 2 or {*around[0].statements} != names or any(p.spelling != p.name for p in scop.parameters):
+        return None
+    if scop.source is not None and (scop.source.declarations or scop.source.stepped):
+        return None
+    values = functools.reduce(isl.Set.union, map(_outermost, scop.statements)).coalesce()
+    ends = [_bound(values, scop, last=last) for last in (False, True)]
+    if None in ends:
+        return None
+    loop = _loop_of_all(scop, descending=around[0].descending)
+    low, high = ends
+    v, kind = loop.name, "int" if loop.dtype == INT32 else "long"
+    head = f"for ({kind} {v} = {high}; {v} >= {low}; {v}--) {{" if loop.descending else \
+        f"for ({kind} {v} = {low}; {v} <= {high}; {v}++) {{"
+    place = values.dim(isl.dim_type.param)
+    moved = values.move_dims(isl.dim_type.param, place, isl.dim_type.set, 0, 1).set_dim_name(
+        isl.dim_type.param, place, loop.name).params()
+    return SharedLoop(name=loop.name, head=head, inside=as_part(
+        _inside(scop, (loop,), scop.context.params().intersect(moved))))
+
+
+def _loop_of_all(scop: Scop, *, descending: bool) -> KeptLoop:
+    """The outermost iterator of all statements as a loop, whose ends nobody asks for."""
+    iterator = scop.statements[0].iterators[0]
+    types = [e.dtype for s in scop.statements for top in _expressions(s) for e in walk(top)
+             if isinstance(e, IteratorRef) and e.name == iterator]
+    return KeptLoop(iterator=iterator, name=_unhidden(scop, iterator, ()), dtype=types[0] if types else INT32, lower=0,
+                    upper=0, descending=descending, written=frozenset())
+
+
+def _outermost(statement: Statement) -> isl.Set:
+    """The values of the outermost iterator, over the parameters."""
+    domain = statement.domain
+    return domain.project_out(isl.dim_type.set, 1, domain.dim(isl.dim_type.set) - 1).reset_tuple_id()
+
+
+def _bound(values: isl.Set, scop: Scop, *, last: bool) -> str | None:
+    """The least or last one as C; None where it is no sum of parameters."""
+    end = (values.dim_max(0) if last else values.dim_min(0)).gist(scop.context.params()).coalesce()
+    if of_affine(end) is None:
+        return None
+    return expression_in_c(isl.AstBuild.from_context(scop.context.params()).expr_from_pw_aff(end))

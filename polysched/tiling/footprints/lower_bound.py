@@ -14,15 +14,26 @@ Lower Bounds for Affine Programs", PLDI 2020, section 4 (sum of projections).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
 
 from polysched.scheduling.solving.linear_algebra import null_space
+from polysched.scop.body import (
+    Binary,
+    Call,
+    Expr,
+    IteratorRef,
+    Load,
+    Unary,
+    assignments,
+    statement_expressions,
+    walk,
+)
 from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Scop
+from polysched.scop.scop import AccessKind, Scop, Statement
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference
@@ -175,3 +186,32 @@ def _solve(kernels: list[Rows], subspaces: list[Rows], depth: int) -> tuple[floa
     return tuple(float(w.solution_value()) for w in weights)
 
 
+def needed_operations(scop: Scop, name: str) -> int:
+    """Operations of one instance of a statement but for those that other instances can share.
+
+    The operands of these are never written, and some loop leaves them alone.
+
+    Example
+    -------
+    `C[i][j] += alpha * A[i][k] * B[k][j]` needs two: `alpha * A[i][k]` is the same for all `j`.
+    """
+    statement = scop.statement(name)
+    written = {a.array for s in scop.statements for a in s.accesses if a.kind is not AccessKind.READ}
+    counted = sum(isinstance(e, Binary | Unary | Call) and not _is_shared(e, statement, written)
+                  for top in statement_expressions(statement.body) for e in walk(top))
+    return counted + sum(a.op is not None for a in assignments(statement.body))
+
+
+def _is_shared(value: Expr, statement: Statement, written: Set[str]) -> bool:
+    """Whether several instances compute the same."""
+    moving: set[str] = set()
+    for node in walk(value):
+        if isinstance(node, IteratorRef):
+            moving.add(node.name)
+        elif isinstance(node, Load):
+            access = statement.access(node.reference)
+            if access.array in written or not access.exact:
+                return False
+            moving.update(e.name for subscript in access.subscripts for e in walk(subscript)
+                          if isinstance(e, IteratorRef))
+    return not moving >= set(statement.iterators)

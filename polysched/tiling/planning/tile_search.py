@@ -53,13 +53,30 @@ class TileChoice:
 
 
 def choose_tile(problem: TileProblem) -> TileChoice | None:
-    """The best edges over all orders; None when no tile satisfies the limits."""
+    """The best edges over all orders; None when no tile satisfies the limits.
+
+    No further order is tried once nothing is left to save.
+    """
     best: TileChoice | None = None
+    enough = (1 + LIMITS.search_slack) * least_cost(problem)
     for order in problem.orders:
         found = _solve(problem, order, best.cost_lines if best else None)
         if found is not None and (best is None or found.cost_lines < best.cost_lines):
             best = found
+        if best is not None and best.cost_lines <= enough:
+            break
     return best
+
+
+def least_cost(problem: TileProblem) -> int:
+    """Lines that no order and no edges save: every reference once, and the least start-up; 0 with a register block."""
+    if problem.shape is not None:
+        return 0
+    nest = problem.nest
+    numbers = _Calculator(problem, problem.orders[0], nest.extents)
+    once = sum(transfers(r) * numbers.footprint(r, numbers.edges).most for r in nest.references)
+    edges = {edge for order in problem.orders for edge, _ in candidate_edges(problem, problem.innermost, order)}
+    return once + min((int(nest.instances * problem.row_lines(edge)) for edge in edges), default=0)
 
 
 def exceeded(problem: TileProblem, order: tuple[int, ...], edges: tuple[int, ...]) -> tuple[str, ...]:

@@ -62,6 +62,24 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
 
 
 @pytest.mark.parametrize(("command", "words", "said"), [
+    ("schedule in.c", "--given t.txt --fusion max", "--fusion does nothing with --given, which is the schedule"),
+    ("schedule in.c", "--given t.txt --assume n=9", "--assume does nothing with --given"),
+    ("machine", "--targets --calibrate costs.json", "--calibrate does nothing with --targets"),
+    ("machine", "--targets --cc gcc", "--cc does nothing with --targets"),
+    ("machine", "--calibrate costs.json --again", "--again does nothing with --calibrate"),
+    ("report", "--schema --csv rows.csv", "--csv does nothing with --schema"),
+    ("report a.jsonl", "--csv rows.csv --title Speed", "--title is that of a page, and none is written")])
+def test_words_of_a_command_that_do_nothing_beside_its_own(
+        tmp_path: Path, command: str, words: str, said: str) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched(*command.split(), *words.split(), folder=tmp_path)
+    assert said in done.stderr
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["in.c"]
+
+
+@pytest.mark.parametrize(("command", "words", "said"), [
     ("schedule", "--scheduler isl --iss", "--iss does nothing with --scheduler isl"),
     ("schedule", "--strategy s.json --scheduler isl", "--scheduler does nothing with --strategy"),
     ("tile", "--scheduler original --fusion max", "--fusion does nothing with --scheduler original"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Quotient, constant, extreme, of_atom, variable
@@ -63,3 +65,10 @@ def test_many_arms_are_not_read_again_and_again(printer: IndexPrinter) -> None:
 ])
 def test_condition(printer: IndexPrinter, condition: Comparison, expected: str) -> None:
     assert printer.condition(condition).code == expected
+
+
+def test_quotients_are_not_divided_to_tell_whether_they_are_large(printer: IndexPrinter) -> None:
+    made = replace(printer, quotients={"w": ("n - i", "i")})
+    assert made.pays(W + 1, 100).code == "n - i >= 99 * i"
+    assert made.pays(W * 2, 100).code == "2 * w >= 100"
+    assert made.pays(M, 100).code == "g->m >= 100"

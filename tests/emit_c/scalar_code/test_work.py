@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.emit_c.loop_ir.index import ToBoundary as Boundary
@@ -15,8 +17,10 @@ from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.work import (
     constant_work,
+    is_worth,
     lengths,
     loops_in_lanes,
+    runs_as_much,
     whatever_the_alignment,
     work,
 )
@@ -92,3 +96,28 @@ def test_loops_for_lanes() -> None:
 def test_alignment_does_not_count() -> None:
     bound = of_atom(Boundary("x[{}]", (constant(0),), 4, 64)) + variable("n")
     assert whatever_the_alignment(bound) == variable("n")
+
+
+def test_a_quotient_is_not_divided_to_tell_whether_work_is_worth_it() -> None:
+    printer = replace(index(), parameters={"n": (INT32, (1, 1000)), "q": (INT32, (0, 1000))},
+                      quotients={"q": ("(long)n", "(long)s")})
+    made = is_worth(nest("i in range(0, q + 1)", "j in range(0, n)"), 100, printer)
+    assert str(made) == "(double)((long)n + 1 * (long)s) * n >= (double)(long)s * 100"
+    assert str(is_worth(nest("i in range(0, n)", "j in range(0, 4)"), 100, printer)) == "(double)n * 4 >= 100"
+    assert is_worth(nest("i in range(0, 50)", "j in range(0, 4)"), 100, printer) is True
+    assert is_worth(nest("i in range(0, 5)", "j in range(0, 4)"), 100, printer) is False
+
+
+PARALLEL = "i in range(0, n, mark='role=loop parallel=1')"
+
+
+def test_what_the_deepest_statements_gain_is_compared() -> None:
+    threads, none = loop(f"for {PARALLEL}:", "    for j in range(0, n): S(i, j)"), nest("i in range(0, n)")
+    lanes = loop("for i in range(0, n):", "    for j in range(0, n, mark='role=point simd=1'): S(i, j)")
+    both = loop(f"for {PARALLEL}:", "    for j in range(0, n, mark='role=point simd=1'): S(i, j)")
+    alone = loop("for i in range(0, n):", "    for j in range(0, n): S(i, j)")
+    assert runs_as_much(both, threads)
+    assert runs_as_much(both, lanes)
+    assert not runs_as_much(threads, lanes)
+    assert not runs_as_much(alone, threads)
+    assert runs_as_much(none, none)

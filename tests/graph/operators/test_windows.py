@@ -30,6 +30,15 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
 
 
+def test_no_image_has_no_places_of_largest_elements() -> None:
+    graph = from_text("""graph g(x: float32[N, 2, 5]) {
+  let y, p = MaxPool(x; kernel_shape=[3], pads=[0, 1])
+  return y, p
+}""")
+    found = interpret(graph, {"x": np.ones((0, 2, 5), np.float32)})
+    assert found["y"].shape == found["p"].shape == (0, 2, 4)
+
+
 def test_a_place_of_the_largest_element_is_one_of_its_window() -> None:
     graph = from_text("""graph g(x: float32[1, 1, 6]) {
   let y, p = MaxPool(x; kernel_shape=[3], dilations=[2], pads=[1, 1])

@@ -39,16 +39,17 @@ def test_alter_layout() -> None:
   let y = Conv(d, v)
   return y
 }""", 1e-6) == """
-  const c_0: int64[4] = [1, 2, 4, 1]
-  const c_6: int64[3] = [1, 2, 4]
-  const transpose_0: float32[2, 2, 1, 1, 2] = [1.0, 3.0, 2.0, 4.0, 5.0, 7.0, 6.0, 8.0]
+  const c_0: int64[4] = [1, 1, 2, 4]
+  const c_8: int64[3] = [1, 4, 2]
+  const transpose_1: float32[2, 1, 1, 2, 2] = [1.0, 3.0, 2.0, 4.0, 5.0, 7.0, 6.0, 8.0]
   const reshape_2: float32[2, 2] = [1.0, 2.0, 3.0, 4.0]
-  const transpose_3: float32[1, 2, 1, 2, 2] = [1.0, 5.0, 2.0, 6.0, 3.0, 7.0, 4.0, 8.0]
+  const transpose_4: float32[1, 2, 1, 2, 2] = [1.0, 5.0, 2.0, 6.0, 3.0, 7.0, 4.0, 8.0]
   let reshape_0 = Reshape(x, c_0)
-  let blockedconv_0 = BlockedConv(reshape_0, transpose_0, reshape_2)
+  let transpose_0 = Transpose(reshape_0; perm=[0, 1, 3, 2])
+  let blockedconv_0 = BlockedConv(transpose_0, transpose_1, reshape_2)
   let relu_0 = Relu(blockedconv_0)
-  let blockedconv_1 = BlockedConv(relu_0, transpose_3)
-  let transpose_4 = Transpose(blockedconv_1; perm=[0, 1, 3, 2])
-  let y = Reshape(transpose_4, c_6)
+  let blockedconv_1 = BlockedConv(relu_0, transpose_4)
+  let reshape_8 = Reshape(blockedconv_1, c_8)
+  let y = Transpose(reshape_8; perm=[0, 2, 1])
   return y
 """

@@ -29,6 +29,22 @@ def test_constants_are_folded() -> None:
     assert np.array_equal(interpret(folded, x)["y"], interpret(graph, x)["y"])
 
 
+def test_derivatives_that_need_sizes_are_had_when_these_are_fixed() -> None:
+    graph = from_text("""graph g(x: float32[1, 1, N], w: float32[1, 1, 2]) {
+  let y = Conv(x, w)
+  let dx, dw = Gradient(x, w; xs=["x", "w"], y="y")
+  return dx, dw
+}""")
+    arrays = {"x": np.array([[[1, 2, 4]]], np.float32), "w": np.array([[[3, 5]]], np.float32)}
+    found = interpret(bind(graph, {"N": 3}), arrays)
+    assert found["dx"].ravel().tolist() == [3, 8, 5]
+    assert found["dw"].ravel().tolist() == [3, 6]
+    with pytest.raises(UnsupportedGraphError, match="derivatives wait for the sizes that they need"):
+        interpret(graph, arrays)
+    with pytest.raises(UnsupportedGraphError, match="the size N is not known"):
+        bind(graph)
+
+
 def test_symbols_that_are_not_there_are_refused() -> None:
     with pytest.raises(UnsupportedGraphError, match="no symbol or input 'M'") as refusal:
         bind(from_text(BEFORE), {"M": 3})

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph import interpret, load, to_text
 from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.simple import bind
 from polysched.graph.reading.onnx_reader import structured_inputs
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import FLOAT32
@@ -158,3 +159,14 @@ def test_the_first_conversions_name_their_type() -> None:
                               [helper.make_tensor_value_info("y", TensorProto.INT32, (2,))])
     loaded = load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 5)]))
     assert interpret(loaded, {"x": np.array([1.5, -2.5], np.float32)})["y"].tolist() == [1, -2]
+
+
+def test_gradients_that_need_sizes_wait_for_them() -> None:
+    nodes = [helper.make_node("Concat", ["x", "x"], ["c"], axis=0),
+             helper.make_node("Gradient", ["x"], ["y"], domain="ai.onnx.preview.training", xs=["x"], y="c")]
+    proto = model(nodes)
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.preview.training", 1))
+    graph = load(proto)
+    assert [n.op for n in graph.nodes] == ["Concat", "Gradient"]
+    x = np.ones((2, 3), np.float32)
+    assert np.array_equal(interpret(bind(graph, {"N": 2}), {"x": x})["y"], 2 * x)

@@ -16,8 +16,9 @@ from polysched.scop.expression import placeholder
 from polysched.search.building import Candidate
 from polysched.search.database import Database
 from polysched.search.rewriting import tuned_terms
+from polysched.search.rewriting.rewriter import variants
 from polysched.search.rewriting.rules import RULES
-from polysched.search.rewriting.tuned_terms import term_of, tune_expression
+from polysched.search.rewriting.tuned_terms import least_work, term_of, tune_expression, work_of
 from polysched.search.tuning import Budget
 from tests.search.programs import OPTIONS
 from tests.search.rewriting.programs import matrix_product
@@ -52,6 +53,7 @@ def test_the_cheaper_order_of_a_chain_is_found(tmp_path):
     value = found.to_json()
     assert {"trials", "rejected", "seconds", "gain", "recipe", "bound", "term"} <= set(value)
     assert f"term: {found.term}" in str(found)
+    assert value["trials"] <= 4
     with Database(tmp_path / "tuned.db", read_only=True) as database:
         assert len(database.tasks()) == len(found.searched)
 
@@ -98,3 +100,14 @@ def test_a_wrong_term_is_never_chosen(monkeypatch):
     assert wrong == 1
     assert wrong not in found.searched
     assert wrong not in {term_of(t) for t in found.confirmed}
+
+
+def test_terms_of_less_work_come_first():
+    terms = variants(chain(), reassociate=True)
+    ranked = least_work(terms, 5)
+    assert ranked[0] is terms[0]
+    assert len(ranked) == 5
+    assert str(ranked[1]) == "chain order of O"
+    assert work_of(ranked[1].output) < work_of(terms[0].output) / 10
+    a, b = placeholder("A", (3, 40)), placeholder("B", (40, 5))
+    assert work_of(matrix_product(a, b, "O")) == 3 * 5 * 40 * (1 + 1 + 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.target import host
+from polysched.target import Target, host
 from polysched.target.costs import Costs
 from polysched.tensorize import match
 from polysched.tensorize.emission import Emitted, emit_match
@@ -27,14 +27,18 @@ READY = replace(host(), costs=Costs(team_worth=1e-9), cores=3)   # a team pays f
 def test_steps_wait_for_each_other_in_one_region() -> None:
     steps = [Step(lines=("a();", "b();"), worth=("n >= 9", NEVER)), Step(lines=()),
              Step(lines=("c();",), worth=("m >= 2",))]
-    assert list(region(steps)) == ["#pragma omp parallel if(n >= 9 || m >= 2)", "{", "    a();", "    b();",
-                                   "    #pragma omp barrier", "    c();", "}"]
+    assert list(region(steps, parallel=True)) == [
+        "#pragma omp parallel if(n >= 9 || m >= 2)", "{", "    a();", "    b();", "    #pragma omp barrier", "    c();",
+        "}"]
 
 
 @pytest.mark.parametrize(("worth", "head"), [
-    (("n >= 9", ALWAYS), "#pragma omp parallel"), ((NEVER,), "a();"), ((), "a();")])
+    (("n >= 9", ALWAYS), "#pragma omp parallel"), ((NEVER,), "#pragma omp parallel if(0)"),
+    ((), "#pragma omp parallel if(0)")])
 def test_a_team_starts_where_a_step_pays_for_it(worth: tuple[str, ...], head: str) -> None:
-    assert next(region([Step(lines=("a();",), worth=worth)])) == head
+    steps = [Step(lines=("a();",), worth=worth)]
+    assert next(region(steps, parallel=True)) == head
+    assert list(region(steps, parallel=False)) == ["a();"]
 
 
 def test_one_thread_does_what_is_not_shared() -> None:
@@ -48,6 +52,26 @@ def test_a_sample_says_whether_a_count_may_pay() -> None:
     long, short = (Size(n, "ps_size_n", least=2, conditions=conditions) for n in (100, 10))
     assert [worth_from(n, 50) for n in (100, 10, long, short)] == [ALWAYS, NEVER, "ps_size_n >= 50", NEVER]
     assert not conditions.texts
+
+
+def test_a_call_by_every_thread_of_a_team_is_a_call(tmp_path: Path) -> None:
+    """Whatever is worth a team, one block of registers, too: threads share what one of them called."""
+    cases = [(9, 7, READY), (9, 7, Target(cores=2)), (2, 4, Target(cores=2))]
+    functions = [emit_match(match(product(m, n, 5), FOUR).matches[0], f"f{at}", EmissionOptions(target=t, zero=True))
+                 for at, (m, n, t) in enumerate(cases)]
+    calls = "".join(f"void all_{f.name}(int *C, const int *A, const int *B) {{\n#pragma omp parallel num_threads(3)\n"
+                    f"{{ int own[63] = {{0}}; {f.name}(own, A, B);\n#pragma omp critical\n"
+                    f"for (int i = 0; i < {m * n}; i++) C[i] += own[i]; }}\n}}\n"
+                    for f, (m, n, _) in zip(functions, cases, strict=True))
+    functions[-1] = replace(functions[-1], text=functions[-1].text + calls)
+    library = compiled(functions, tmp_path)
+    for function, (m, n, _) in zip(functions, cases, strict=True):
+        given = matrices(m, n, 5)
+        with np.errstate(over="ignore"):
+            wanted = 3 * expected(given, zero=True)
+        given["C"][:] = 0
+        getattr(library, f"all_{function.name}")(*(ctypes.c_void_p(given[n].ctypes.data) for n in "CAB"))
+        np.testing.assert_array_equal(given["C"], wanted)
 
 
 def library_of(functions: list[Emitted], folder: Path, threads: int) -> ctypes.CDLL:

@@ -10,7 +10,7 @@ from polysched.scop import from_c_text
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.explain import explanations
-from polysched.tiling.footprints.lower_bound import lower_bound
+from polysched.tiling.footprints.lower_bound import lower_bound, needed_operations
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import structure_of, traffic_bytes
 from tests.tiling.footprints.test_traffic import product_nest, reference
@@ -75,3 +75,15 @@ def test_every_element_that_is_touched_is_counted_whatever_the_box_of_the_loops_
         }}""")
     band, = explanations(tile(pluto(analyse(scop)), TilingOptions(target=Target())), Target())
     assert band.levels[-1].bound.compulsory_bytes == pytest.approx(8 * elements, rel=0.01)
+
+
+@pytest.mark.parametrize(("text", "needed"), [
+    ("C[i][j] += alpha * A[i][k] * B[k][j]", 2), ("C[i][j] += A[i][k] * B[k][j] * alpha", 3),
+    ("C[i][j] += C[i][k] * alpha", 2), ("C[i][j] = A[i][j] * 2 + k", 1), ("C[i][j] = A[i][j] * 2", 0)])
+def test_operations_that_instances_share_are_not_needed(text, needed):
+    scop = from_c_text(f"""void f(int n, double alpha, double C[n][n], double A[n][n], double B[n][n]) {{
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) {text};
+#pragma endscop
+}}""")
+    assert needed_operations(scop, scop.statements[0].name) == needed

@@ -9,9 +9,11 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import uneven_share
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.traffic import structure_of, traffic_bytes, working_set_bytes
+from polysched.tiling.planning import tile_search
 from polysched.tiling.planning.register_shape import register_shapes
 from polysched.tiling.planning.tile_problem import candidate_edges, tile_problem
-from polysched.tiling.planning.tile_search import choose_tile
+from polysched.tiling.planning.tile_search import _solve as solve
+from polysched.tiling.planning.tile_search import choose_tile, least_cost
 from tests.tiling.footprints.test_traffic import product_nest, reference
 
 SMALL = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
@@ -166,3 +168,20 @@ def test_tiles_have_as_many_rows_as_share_the_sets(ways, least):
     (512, 64, 2, 0), (512, 96, 2, 288 / 512 - 1 / 2), (1024, 120, 2, 544 / 1024 - 1 / 2), (100, 100, 4, 3 / 4)])
 def test_the_busiest_thread_is_counted(extent, edge, threads, share):
     assert uneven_share(extent, edge, threads) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("size", [24, 96, 512])
+def test_no_order_moves_less_than_the_least(size):
+    search = problem(product_nest(size))
+    costs = [found.cost_lines for order in search.orders if (found := choose_tile(replace(search, orders=(order,))))]
+    assert least_cost(search) <= min(costs) == choose_tile(search).cost_lines
+    assert least_cost(replace(search, shape=register_shapes(search.nest, "S", SMALL)[0])) == 0
+
+
+def test_other_orders_are_not_tried_where_nothing_is_left_to_save(monkeypatch):
+    tried = []
+    monkeypatch.setattr(tile_search, "_solve", lambda problem, order, bound: tried.append(order) or solve(
+        problem, order, bound))
+    small = problem(product_nest(24), capacity_bytes=1 << 20)
+    assert choose_tile(small).cost_lines == least_cost(small)
+    assert len(tried) == 1 < len(small.orders)

@@ -22,6 +22,7 @@ typedef cl_uint cl_platform_info, cl_device_info, cl_program_build_info;
 typedef intptr_t cl_context_properties;
 #define CL_SUCCESS 0
 #define CL_TRUE 1
+#define CL_INVALID_WORK_GROUP_SIZE -54
 #define CL_PLATFORM_NAME 0x0902
 #define CL_DEVICE_NAME 0x102B
 #define CL_DEVICE_TYPE_GPU ((cl_bitfield)1 << 2)

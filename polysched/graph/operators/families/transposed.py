@@ -49,6 +49,8 @@ def transposed_windows(site: Site) -> tuple[Numbers, Numbers, Numbers, Numbers, 
         return size, strides, dilations, front, wanted
     pads = pads if mode in ("NOTSET", "") else (0,) * (2 * rank)
     shape = tuple(f - b - a for f, b, a in zip(full, pads[:rank], pads[rank:], strict=True))
+    if any(e.is_constant and e.constant < 0 for e in shape):
+        raise site.refusal("more padding is cut off than the result has", witness=str(x))
     return size, strides, dilations, pads[:rank], shape
 
 

@@ -54,11 +54,15 @@ class Blocks:
         return self._elementwise(node, rw) if operator is not None and operator.element is not None else None
 
     def _back(self, made: str, rw: Rewriting, plain: Sequence[int]) -> str:
-        """The plain form of a value in blocks."""
-        space = plain[2:]
-        if max(space) > 1:
-            rows = rw.type(made).rank - 3
-            made = rw.op("Transpose", made, perm=(0, 1, rows + 2, *range(2, rows + 2)))
+        """The plain form of a value in blocks: a transposition of each block, behind a view that keeps it a copy.
+
+        What a sum of products has in lanes is not stored element by element.
+        """
+        n, c, *space = plain
+        places = math.prod(space)
+        if places > 1:
+            matrices = rw.op("Reshape", made, rw.constant([n * c // self.block, places, self.block]))
+            made = rw.op("Transpose", matrices, perm=(0, 2, 1))
         return rw.op("Reshape", made, rw.constant(list(plain)))
 
     def _as_image(self, name: str, rw: Rewriting) -> str | None:
@@ -85,9 +89,20 @@ class Blocks:
             return None
         view = windows(rw.inference.site(node), w.extents[2:])
         if groups == 1:
+            self._enter(node.inputs[0], rw)
             return self._of_one_group(node, rw, view)
-        is_depthwise = groups == outputs == int(x.shape[1])
-        return self._depthwise(node, rw, view) if is_depthwise and node.inputs[0] in self.inside else None
+        if groups != outputs or groups != int(x.shape[1]):
+            return None
+        self._enter(node.inputs[0], rw)
+        return self._depthwise(node, rw, view)
+
+    def _enter(self, name: str, rw: Rewriting) -> None:
+        """Copy data that a convolution reads into blocks, where their channels are a number of blocks."""
+        n, c, *space = rw.type(name).extents
+        if name in self.inside or c % self.block:
+            return
+        parts = rw.op("Reshape", name, rw.constant([n, c // self.block, self.block, *space]))
+        self.inside[name] = rw.op("Transpose", parts, perm=(0, 1, *range(3, len(space) + 3), 2))
 
     def _of_one_group(self, node: Node, rw: Rewriting, view: Windows) -> str:
         """A convolution; data that are not in blocks are read channel by channel."""

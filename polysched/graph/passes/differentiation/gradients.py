@@ -14,8 +14,8 @@ from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.families.training import GRADIENT
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.dead_code import remove_dead_code
+from polysched.graph.passes.differentiation.derivatives import RULES, Back, Gradients, refusal
 from polysched.graph.passes.names import fresh_names
-from polysched.graph.reading.derivatives import RULES, Back, Gradients, refusal
 from polysched.graph.values.graph import Graph, Node
 
 

@@ -29,14 +29,16 @@ class Back(Numbers):
     Parameters
     ----------
     build : knows the types of all values so far.
-    numpy : the element type of the gradients.
+    numpy : the element type of the result, and of constants beside no floating operand.
     """
 
     build: TypedBuilder
 
     def op(self, name: str, *operands: str | float, **attributes: Attribute) -> str:
-        """The name of a result; numbers become constants."""
-        given = [o if isinstance(o, str) else self.build.constant(np.array(o, self.numpy)) for o in operands]
+        """The name of a result; numbers become constants of the operands' floating type."""
+        own = [t.numpy for t in (self.type(o) for o in operands if isinstance(o, str)) if t.dtype.is_float]
+        numpy = own[0] if own else self.numpy
+        given = [o if isinstance(o, str) else self.build.constant(np.array(o, numpy)) for o in operands]
         return self.build.op(name, *given, **attributes)
 
     def type(self, name: str) -> TensorType:
@@ -57,7 +59,7 @@ class Back(Numbers):
 
     def zeros_like(self, name: str) -> str:
         """Zeros in the shape of a value."""
-        return self.spread_like(self.build.constant(np.zeros((), self.numpy)), name)
+        return self.spread_like(self.build.constant(np.zeros((), self.type(name).numpy)), name)
 
     def chosen(self, condition: str, g: str) -> str:
         """A gradient where a condition holds, else 0."""
@@ -202,10 +204,19 @@ def _sum(node: Node, back: Back, g: str) -> Gradients:
     return back.spread_like(_kept(node, back, g, _axes(node, back)), node.inputs[0]), None
 
 
+def _open_mean(node: Node, back: Back, g: str) -> Gradients:
+    """The mean of as many elements as are known when the model runs."""
+    x, axes = node.inputs[0], _axes(node, back)
+    for axis in axes:
+        extent = back.op("Squeeze", back.op("Shape", x, start=axis, end=axis + 1), back.whole(0))
+        g = back.op("Div", g, back.op("Cast", extent, to=back.type(x).numpy.name))
+    return back.spread_like(_kept(node, back, g, axes), x), None
+
+
 def _largest(node: Node, back: Back, g: str) -> Gradients:
     """Equal elements share the gradient."""
     axes, x = _axes(node, back), node.inputs[0]
-    found = back.op("Cast", back.op("Equal", x, _kept(node, back, node.outputs[0], axes)), to=back.numpy.name)
+    found = back.op("Cast", back.op("Equal", x, _kept(node, back, node.outputs[0], axes)), to=back.type(x).numpy.name)
     count = back.op("ReduceSum", found, back.whole(*axes), keepdims=1) if axes else found
     return back.op("Mul", _kept(node, back, g, axes), back.op("Div", found, count)), None
 
@@ -356,7 +367,7 @@ RULES: dict[str, Rule] = {
     "Acosh": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, -1)),
     "Celu": _celu, "HardSigmoid": _hard_sigmoid, "Swish": _swish, "LeakyRelu": _leaky, "Elu": _elu, "Gelu": _gelu,
     "MatMul": _product, "Conv": _convolution, "MaxPool": _pooled("max"), "AveragePool": _pooled("avg"),
-    "ReduceSum": _sum, "ReduceMax": _largest, "ReduceMin": _largest,
+    "ReduceSum": _sum, "OpenMean": _open_mean, "ReduceMax": _largest, "ReduceMin": _largest,
     "Softmax": _softmax, "LogSoftmax": _log_softmax,
     "Reshape": _other_shape, "Squeeze": _other_shape, "Unsqueeze": _other_shape, "Flatten": _other_shape,
     "Expand": lambda node, back, g: (g, None), "Transpose": _transposed, "Concat": _joined, "Slice": _cut,

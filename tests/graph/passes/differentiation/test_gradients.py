@@ -5,7 +5,7 @@ import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
-from polysched.graph.reading.gradients import differentiated
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.model import compile_graph
 
 BODY = """graph g(a: float32[3], b: float32[3], k: int64[1]) {

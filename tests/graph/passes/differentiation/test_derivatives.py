@@ -5,8 +5,8 @@ import pytest
 
 from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
-from polysched.graph.reading.derivatives import RULES
-from polysched.graph.reading.gradients import differentiated
+from polysched.graph.passes.differentiation.derivatives import RULES
+from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.values.graph import Graph
 
 STEP = 1e-5
@@ -130,6 +130,42 @@ def test_parts_of_a_split() -> None:
   let y = Mul(s, t)
   return y
 }""")
+
+
+def test_a_result_of_another_type_than_what_lies_between() -> None:
+    text = """graph g(x: float64[2, 3]) {
+  let a = Cast(x; to="float32")
+  let b = Gelu(a)
+  let c = Cast(b; to="float64")
+  let d = Softplus(c)
+  let e = ReduceMax(d)
+  let f = Mul(e, d)
+  let h = Cast(f; to="float32")
+  let i = LeakyRelu(h)
+  let y = Cast(i; to="float64")
+  let dx = Gradient(x; xs=["x"], y="y")
+  return dx
+}"""
+    x = np.array([[-1, 0.5, 2], [1.5, -0.25, 1]])
+    rounded, wide = (interpret(differentiated(from_text(t)), {"x": x})["dx"] for t in (
+        text, text.replace("float32", "float64")))
+    assert np.allclose(rounded, wide, rtol=1e-5)
+
+
+@pytest.mark.parametrize("line", ["ReduceMean(x)", "ReduceMean(x, i1)", "ReduceMean(x, i1; keepdims=0)",
+                                  "ReduceMean(x; keepdims=0)"])
+def test_a_mean_over_open_sizes(line: str) -> None:
+    graph = differentiated(from_text(f"""graph g(x: float32[N, M]) {{
+  const i1: int64[1] = [-1]
+  let m = {line}
+  let y = Mul(m, m)
+  let d = Gradient(x; xs=["x"], y="y")
+  return d
+}}"""))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    over = 1 if "i1" in line else None
+    wanted = np.broadcast_to(2 * x.mean(over, keepdims=True) / (3 if "i1" in line else 6), x.shape)
+    assert np.allclose(interpret(graph, {"x": x})["d"], wanted)
 
 
 def test_a_rule_refuses_in_words() -> None:
