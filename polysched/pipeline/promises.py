@@ -13,16 +13,21 @@ SAID_BY_PRAGMA = frozenset({"no-alias", "stated"})
 """Kinds that whoever writes `#pragma scop`, or a remark in the region, is known to mean."""
 
 
-def told_promises(scop: Scop, options: PipelineOptions) -> str | None:
+def told_promises(scop: Scop, options: PipelineOptions, *,
+                  tested: frozenset[str] = frozenset({ROWS_IN_ORDER})) -> str | None:
     """The line for what nobody tests; None where there is nothing, or the options take it for granted by name.
 
     Memory that must not overlap is what every marked region promises.  With `--guard` it is the rest, which C cannot
     test.
+
+    Parameters
+    ----------
+    tested : kinds that the code tests whatever the options say.
     """
     if scop.source is None or options.autodetect or options.guard is False:
         return None
     taken = untestable(scop) if options.is_guarded else tuple(
-        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA | {ROWS_IN_ORDER})
+        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA | tested)
     if not taken:
         return None
     hint = "no test at run time can tell" if options.is_guarded else "--guard tests what can be tested at run time"

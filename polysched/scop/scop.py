@@ -197,6 +197,10 @@ READABLE = "readable"  # the assumption that memory which the region reads on a 
 
 ROWS_IN_ORDER = "rows-in-order"  # the assumption that rows whose starts an array holds lie one behind the other
 
+STEP_ROWS = "step-rows"  # the assumption that what a loop by a parameter reaches is less than a step long
+
+NEVER_GRANTED = frozenset({ROWS_IN_ORDER, STEP_ROWS})  # kinds that are tested whatever the options say
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Assumption:

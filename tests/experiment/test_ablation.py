@@ -131,6 +131,23 @@ def test_a_constant_that_no_kernel_depends_on_decides_about_a_program(program: s
     assert choice(program, constant, factor) != choice(program, "", 1.0)
 
 
+HANDED_ON = """void f(double a[40000], double b[40000], double c[40000]) {
+#pragma scop
+  for (int i = 0; i < 40000; i++) b[i] = 2.0 * a[i];
+  for (int i = 0; i < 40000; i++) c[i] = 3.0 * b[i];
+#pragma endscop
+}"""
+
+
+def test_what_a_cache_keeps_decides_about_fusion_before_the_experiment_varies_it() -> None:
+    def tree(kept_share: float) -> str:
+        own = replace(MACHINE, costs=replace(MACHINE.costs, kept_share=kept_share))
+        options = PipelineOptions(fusion="cost")
+        return str(scheduled(analysed(from_c_text(HANDED_ON)).dependences,
+                             replace(options, tiling=replace(options.tiling, target=own))).tree)
+    assert tree(0.25) == tree(0.5) != tree(1.0)
+
+
 INSTRUCTED = Target(
     vector_bits=512, vector_registers=32, cores=2, frequency_hz=2.3e9,
     features=frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}), caches=(

@@ -123,6 +123,7 @@ class Extraction:
     array_symbols: dict[str, Symbol] = field(default_factory=dict)
     through_memory: set[str] = field(default_factory=set)
     behind_pointers: set[str] = field(default_factory=set)  # arrays that a pointer in memory or in a struct leads to
+    steps: set[str] = field(default_factory=set)  # the parameters that loops are stepped by
     readable: set[str] = field(default_factory=set)  # objects behind pointers that the region reads in any case
     context: isl.Set = field(default_factory=polyhedra.universe)
     assumptions: list[Assumption] = field(default_factory=list)

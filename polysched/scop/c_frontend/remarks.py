@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.declarations.bindings import describe
 from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import condition
 
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
@@ -69,6 +70,9 @@ def assume(x: Extraction, node: c_ast.FuncCall | c_ast.Cast, domain: isl.Set) ->
     if node.name.name == POSITIVE_STEP:
         with x.bound():
             holds = condition(x, node.args.exprs[0], domain)
+            positive = condition(x, node.args.exprs[0].left, domain)
+        x.steps |= {str(name) for name in positive.get_var_names(isl.dim_type.param)
+                    if positive.involves_dims(isl.dim_type.param, polyhedra.position(positive, str(name)), 1)}
         x.require(domain, holds, kind="terminates", node=node,
                   text=f"`{describe(node.args.exprs[0].left)}` where the loop that it steps runs")
         return

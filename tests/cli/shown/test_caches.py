@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.cli.command import PRODUCT, is_refusal, polysched
 
-UNPACKED = ("--tile", "32", "--pack", "none", "--vector-bits", "0", "--register-block", "1x1", "--target", "generic")
+UNPACKED = ("--tile", "32", "--pack", "none", "--vector-bits", "0", "--target", "generic")
 
 
 def test_conflicts_of_unpacked_tiles_are_warned_of(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from polysched.scop.c_frontend.subscripts.polynomials import (
     to_affine,
 )
 from polysched.scop.limits import LIMITS
-from polysched.scop.scop import Array, Assumption
+from polysched.scop.scop import STEP_ROWS, Array, Assumption
 
 Offsets: TypeAlias = Mapping[str, int]     # what rows have beyond a parameter, by its name
 
@@ -188,7 +188,7 @@ def _reshaped(x: Extraction, array: Array, accesses: list[tuple[OpenStatement, O
             polynomial = polynomials.get(access.reference)
             subscripts = None if polynomial is None else _subscripts(polynomial, strides, offsets)
             if subscripts is not None:
-                _stay_inside(x, statement, access, subscripts, lengths, spelt)
+                _stay_inside(x, statement, access, subscripts, lengths, sizes, spelt)
             relation = polyhedra.relation(
                 access.domain, subscripts if subscripts is not None else [None] * len(extents), extents)
             new[access.reference] = replace(access, relation=relation, exact=subscripts is not None)
@@ -207,7 +207,7 @@ def _length(spelling: str, offset: int) -> str:
 
 
 def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, subscripts: list[isl.PwAff],
-                 lengths: list[isl.PwAff], spelt: list[str]) -> None:
+                 lengths: list[isl.PwAff], sizes: list[str], spelt: list[str]) -> None:
     """Every subscript but the first is in its extent: proved, or assumed when parameters of any size can fulfil it.
 
     Raises
@@ -227,7 +227,8 @@ def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, su
     if not all(_unbounded(kept, p.name, p.dtype.value_range()[1]) for p in x.parameters.values()):
         raise NotAffine(access.node, "the subscript leaves its row")
     rows = ", ".join(s.removeprefix("(long)") for s in spelt)
-    x.require(access.domain, good, kind="in-bounds", node=access.node, iterators=[n for n, _ in statement.iterators],
+    kind = "in-bounds" if x.steps.isdisjoint(sizes) else STEP_ROWS
+    x.require(access.domain, good, kind=kind, node=access.node, iterators=[n for n, _ in statement.iterators],
               text=f"`{describe(access.node)}` stays inside rows of {rows} elements")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from polysched.scop import from_c_text
+from polysched.scop.scop import STEP_ROWS
 from tests.scop.c_frontend.same_output import same_output
 
 HEAD = "int f(int n, int s, double *restrict a, double *restrict b)"
@@ -36,6 +37,19 @@ def test_parameter_steps_compute_the_same(name: str, tmp_path: Path) -> None:
     assert any(a.kind == "terminates" for a in region.scop.assumptions)
     assert any(s.depth for s in region.scop.statements)
     assert region.scop.notes == ()
+
+
+@pytest.mark.parametrize("loop", [
+    "for (int j = 1; j < n; j += s) a[j] = a[j - 1] + 1;",
+    "for (int j = n - 1; j > 0; j -= s) a[j] = a[j - 1] + 1;",
+    "for (int j = 0; j < n; j += s) for (int k = 0; k < 3; k++) a[j + k] = 3 * a[j + k] + j + k;",
+    "for (int j = 0; j < n; j += s) for (int k = 0; k < 7; k++) if (j + k < n) a[j + k] = 3 * a[j + k] + j;",
+])
+def test_what_lies_beyond_a_step_is_looked_at_in_marked_regions_too(loop: str, tmp_path: Path) -> None:
+    made = same_output(tmp_path, f"{HEAD} {{\n#pragma scop\n{loop}\n#pragma endscop\nreturn 0; }}\n", MAIN,
+                       flags=(), vector_bits=512)
+    (region,) = made.regions
+    assert [a.kind for a in region.scop.assumptions if a.kind not in ("terminates", "no-alias")].count(STEP_ROWS) >= 1
 
 
 @pytest.mark.parametrize("loop", [
