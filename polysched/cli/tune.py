@@ -144,9 +144,21 @@ def _page(found: Tuned | TunedAll | TunedRange | TunedExpression) -> str:
 
 
 def _program(arguments: argparse.Namespace) -> tuple[str | Scop, dict[str, int]]:
-    """The C file, or the Scop of MODULE:EXPRESSION; and the sizes of its parameters."""
+    """The C file, or the Scop of MODULE:EXPRESSION; and the sizes of its parameters.
+
+    Raises
+    ------
+    UsageError : as for `named_scop`, or the expression has no parameter of that name.
+    """
     sizes = dict(arguments.size)
-    return named_scop(arguments.source, sizes) if is_named(arguments.source) else (arguments.source, sizes)
+    if not is_named(arguments.source):
+        return arguments.source, sizes
+    program, left = named_scop(arguments.source, sizes)
+    own = [p.spelling for p in program.parameters]
+    if unknown := [name for name in left if name not in own]:
+        raise UsageError(f"--size {unknown[0]}: {arguments.source} has no such parameter",
+                         hint=f"it has {', '.join(own)}" if own else "it has none at all")
+    return program, left
 
 
 def _tuned_terms(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedExpression:

@@ -104,6 +104,14 @@ def test_misuse_is_refused(folder, words):
     assert is_refusal(polysched(*words, folder=folder))
 
 
+def test_a_size_that_an_expression_has_not_is_refused_by_its_name(tmp_path):
+    (tmp_path / "own_terms.py").write_text("from polysched.scop.expression import compute, placeholder\n"
+                                           "x = placeholder('x', (8,))\ny = compute((8,), lambda i: 2 * x[i])\n")
+    done = polysched("tune", "own_terms:y", "--size", "n=4", "--trials", "1", folder=tmp_path)
+    assert is_refusal(done)
+    assert "--size n: own_terms:y has no such parameter" in done.stderr
+
+
 def test_the_choices_are_those_of_the_room():
     assert (*STRATEGIES, OPTUNA) == STRATEGY_NAMES
     assert tuple(MODELS) == MODEL_NAMES

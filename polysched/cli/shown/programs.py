@@ -6,10 +6,11 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from polysched.errors import UsageError
+from polysched.errors import PolyschedError, UsageError
 
 if TYPE_CHECKING:
     from polysched.graph import Graph
@@ -27,7 +28,7 @@ def named_object(what: str) -> Any:
 
     Raises
     ------
-    UsageError : there is no such module, or nothing of that name in it.
+    UsageError : there is no such module, it fails, or it has nothing of that name.
     """
     module_name, _, name = what.partition(":")
     if "" not in sys.path and os.getcwd() not in sys.path:
@@ -37,12 +38,25 @@ def named_object(what: str) -> Any:
     except ImportError as error:
         raise UsageError(f"the module {module_name} cannot be imported", witness=str(error),
                          hint="MODULE:NAME names a module of the current folder or an installed one") from error
+    except PolyschedError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the module {module_name!r} fails with {type(error).__name__}", witness=str(error),
+                         where=_place(error), hint="it is imported before its expression is looked at") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise UsageError(f"{module_name} has no {name!r}",
                              hint="MODULE:NAME is a tensor expression, a Scop, or a function that returns one")
         found = getattr(found, part)
     return found
+
+
+def _place(error: Exception) -> str:
+    """Where a module failed: its own line, or that of what it called; nothing where Python did not begin to run it."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if "importlib" in last.filename else f"{last.filename}:{last.lineno}"
 
 
 def named_scop(what: str, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:

@@ -51,6 +51,21 @@ def test_what_is_none_is_refused(what, message):
         named_scop(what, {})
 
 
+@pytest.mark.parametrize(("text", "line", "problem"), [
+    ("x = 1\ny = x / 0\n", 2, "fails with ZeroDivisionError"), ("x = 1\n\ny = (\n", 3, "fails with SyntaxError")])
+def test_a_module_that_fails_is_refused_with_its_line(tmp_path, text, line, problem):
+    (tmp_path / "failing_program.py").write_text(text)
+    with pytest.raises(UsageError, match=problem) as refused:
+        named_scop("failing_program:y", {})
+    assert refused.value.where.endswith(f"failing_program.py:{line}")
+
+
+def test_no_module_is_refused_without_a_place():
+    with pytest.raises(UsageError, match="'' fails with ValueError") as refused:
+        named_scop(":y", {})
+    assert not refused.value.where
+
+
 @pytest.mark.parametrize(("given", "closed", "problem", "hint"), [
     ({"batch": 1, "N": 3}, False, "the model has no size 'N'", "its sizes: batch, length"),
     ({"batch": 1}, True, "these sizes are open: length", "--size length=1")])
