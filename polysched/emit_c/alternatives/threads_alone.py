@@ -22,9 +22,11 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     ThreadReduction,
 )
+from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.loop_ir.traversal import child_nodes, instances, map_children, variables_set_by, walk_nodes
 from polysched.emit_c.lowering import Lowered
 from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
 from polysched.emit_c.scalar_code.openmp import team_condition
 from polysched.emit_c.scalar_code.work import is_worth, lengths
 
@@ -58,15 +60,18 @@ def _around_deepest(loops: Node) -> list[Node]:
 
 
 def _condition(lowered: Lowered, team: Node) -> CText | None:
-    """When a team pays; None where that is not a matter of sizes alone."""
-    index = lowered.context.code.index
+    """When a team pays; None where that is not a matter of sizes alone, or takes macros, which the region defines."""
+    macros = HelperMacros(taken_names(lowered.context.scop))
+    index = replace(lowered.context.code.index, macros=macros)
+    worth: CText | bool | None
     if isinstance(team, For):
-        return team_condition(team, above=(), index=index)
-    assert isinstance(team, ThreadReduction)
-    if any(part.element is None for part in team.parts):
-        return None
-    worth = is_worth(team.whole, lowered.context.options.team_iterations, index)
-    return worth if isinstance(worth, CText) else None
+        worth = team_condition(team, above=(), index=index)
+    else:
+        assert isinstance(team, ThreadReduction)
+        if any(part.element is None for part in team.parts):
+            return None
+        worth = is_worth(team.whole, lowered.context.options.team_iterations, index)
+    return worth if isinstance(worth, CText) and not macros.definitions() else None
 
 
 def _always(node: Node, team: Node) -> Node:
