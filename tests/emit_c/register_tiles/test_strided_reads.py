@@ -72,7 +72,8 @@ def test_rows_that_lie_apart_go_in_lanes(step: int, element: str, dtype: type, b
     """
     text = filter_of(step, element)
     made = spliced(text, polysched.PipelineOptions(vector_bits=bits))
-    assert (SHUFFLE in made) is (element in ("float", "double")), made
+    gathered = [line for line in made.splitlines() if SHUFFLE in line and "_of_" not in line]   # no halves of a sum
+    assert bool(gathered) is (element in ("float", "double")), made
     original, ours = load(text, tmp_path, strict=False).f, load(made, tmp_path).f
     random = np.random.default_rng(abs(step))
     for n, m in ((0, 3), (1, 1), (7, 5), (16, 2), (33, 3), (70, 4), (129, 33)):
