@@ -74,6 +74,10 @@ class ModelLimits:
         0.03, unit="s", source="ahead of timed calls: threads of libgomp's teams spin for 300,000 turns, 5 to 20 ms, "
                                "if nothing else is set; those of ONNX Runtime stop earlier")
 
+    warm_seconds: float = constant(
+        0.02, unit="s", source="of calls behind a rest, untimed: Linux may wake both threads of a team on one core, "
+                               "where each waits for the other's time slice of 4 ms until they are spread")
+
     # onnx_backend.py
     most_specialisations: int = constant(
         32, unit="models", source="kept per CompiledModel for different sizes and steering values")

@@ -260,7 +260,7 @@ def timed(ours: Run, other: Run, arrays: Arrays, *, rounds: int = 0) -> Times:
     """Times of both, each round one after the other.
 
     Threads of a team spin for a while behind a call, and would hold the cores that the other's team needs: each call
-    that is timed comes behind a rest, and one that is not timed.
+    that is timed comes behind a rest, and some that are not timed.
     """
     pairs = [(_seconds(ours, arrays), _seconds(other, arrays)) for _ in range(rounds or LIMITS.rounds)]
     ratios = [b / a for a, b in pairs]
@@ -269,9 +269,12 @@ def timed(ours: Run, other: Run, arrays: Arrays, *, rounds: int = 0) -> Times:
 
 
 def rested(run: Run, arrays: Arrays) -> None:
-    """One call, when the threads of all other runtimes in this process sleep."""
+    """Some calls, when the threads of all other runtimes in this process sleep, until a team has its cores again."""
     time.sleep(LIMITS.rest_seconds)
+    ready = time.perf_counter() + LIMITS.warm_seconds
     run(arrays)
+    while time.perf_counter() < ready:
+        run(arrays)
 
 
 def _seconds(run: Run, arrays: Arrays) -> float:
