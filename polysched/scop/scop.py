@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 import islpy as isl
 
 from polysched.errors import SourceLocation
-from polysched.scop.body import BodyStatement, Expr, references
+from polysched.scop.body import BodyStatement, Expr, IteratorRef, Load, references, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.provided import provided
 from polysched.scop.shown import Shown
@@ -165,6 +165,13 @@ class Statement:
             if access.reference == reference:
                 return access
         raise KeyError(reference)
+
+    def iterators_in(self, value: Expr) -> frozenset[str]:
+        """The iterators that an expression depends on, through the subscripts of what it reads, too."""
+        parts = [*walk(value)]
+        subscripts = (s for part in parts if isinstance(part, Load) for s in self.access(part.reference).subscripts)
+        return frozenset(part.name for part in parts if isinstance(part, IteratorRef)).union(
+            *map(self.iterators_in, subscripts))
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,18 @@ def test_empty_unions_have_nothing() -> None:
 
 def test_original_code_has_stepped_a_variable_itself() -> None:
     assert SteppedVariable(by="k", declaration="int k;", behind="p += k;").done == "k = 0;"
+
+
+def test_iterators_of_an_expression_are_found_in_subscripts_too() -> None:
+    (statement,) = from_c_text("""void f(int n, int *p, double *x, double *y) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      y[j] = x[p[i]] + 1;
+#pragma endscop
+}
+""").statements
+    (assign,) = statement.body
+    assert statement.iterators_in(assign.value) == {"i"}
+    (last,) = next(iter(statement.writes)).subscripts
+    assert statement.iterators_in(last) == {"j"}

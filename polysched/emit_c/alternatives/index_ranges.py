@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.emit_c.alternatives.row_loops import point_loops
-from polysched.emit_c.alternatives.row_ranges import iterations, iterators_in, row_range, taken_in
+from polysched.emit_c.alternatives.row_ranges import iterations, row_range, taken_in
 from polysched.emit_c.scalar_code.intervals import Interval, has_interval
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.body import Expr, Load, walk
@@ -76,7 +76,7 @@ def _lines(scop: Scop, statement: Statement, access: Access, dimension: int, ste
         return tuple(_by_interval(scop, statement, subscript, stem))
     if not _can_be_evaluated(scop, statement, subscript, access.reference):
         return None
-    points, names = iterations(scop, statement, iterators_in(statement, subscript))
+    points, names = iterations(scop, statement, statement.iterators_in(subscript))
     text = expression_text(scop, statement, subscript)
     return tuple(point_loops(scop, points, names, [f"const long {at} = {text};", *taken_in(low, high, at, at)]))
 

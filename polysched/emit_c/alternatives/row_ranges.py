@@ -8,14 +8,14 @@ Where rows lie in order, all their elements are one piece, which compilers go th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from functools import reduce
 
 import islpy as isl
 
 from polysched.emit_c.alternatives.row_loops import point_loops
 from polysched.emit_c.scalar_code.statements import INDENT, branches
-from polysched.scop.body import Expr, IteratorRef, Load, walk
+from polysched.scop.body import Expr, Load
 from polysched.scop.construction.data_rows import Row
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
@@ -51,7 +51,7 @@ def row_range(scop: Scop, row: Row, subscript: Expr, stem: str) -> list[str]:
         return [f"for (long {counter} = {first}; {counter} < {end}; {counter}++) {{",
                 *(INDENT + line for line in here), "}"]
 
-    inside = iterators_in(row.statement, subscript)
+    inside = row.statement.iterators_in(subscript)
     points, names = iterations(scop, row.statement, used | inside)
     each = point_loops(scop, points, names, [*ends, *along(begin, behind)])
     if inside or not _follow_one_another(row):
@@ -67,7 +67,7 @@ def row_range(scop: Scop, row: Row, subscript: Expr, stem: str) -> list[str]:
 
 def _iterators_of_ends(row: Row) -> frozenset[str]:
     ends = (*row.start.subscripts, *row.statement.access(row.high).subscripts)
-    return frozenset(name for subscript in ends for name in iterators_in(row.statement, subscript))
+    return frozenset(name for subscript in ends for name in row.statement.iterators_in(subscript))
 
 
 def _follow_one_another(row: Row) -> bool:
@@ -82,17 +82,3 @@ def iterations(scop: Scop, statement: Statement, used: Set[str]) -> tuple[isl.Se
     points = statement.domain.intersect_params(scop.context)
     points = reduce(lambda left, d: left.project_out(isl.dim_type.set, d, 1), reversed(dropped), points)
     return points, [name for name in statement.iterators if name in used]
-
-
-def iterators_in(statement: Statement, value: Expr) -> frozenset[str]:
-    """The iterators that an expression depends on, through the subscripts of what it reads, too."""
-    return frozenset(_iterators(statement, value))
-
-
-def _iterators(statement: Statement, value: Expr) -> Iterator[str]:
-    for part in walk(value):
-        if isinstance(part, IteratorRef):
-            yield part.name
-        elif isinstance(part, Load):
-            for subscript in statement.access(part.reference).subscripts:
-                yield from _iterators(statement, subscript)

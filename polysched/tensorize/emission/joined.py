@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched.scop.body import Assign, Expr, IteratorRef, Load, walk
+from polysched.scop.body import Assign, Load, walk
 from polysched.scop.scop import Statement
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.addresses import first_iteration, moves, operand_type
@@ -203,18 +203,8 @@ def _loops_of_start(match: Match, joined: Joined) -> set[str]:
     part = joined.first
     if part is not None:
         loops = dict(zip(part.statement.iterators, part.loops, strict=True))
-        found |= {loops[name] for name in _iterators_in(part.statement, part.assign.value) if name in loops}
+        found |= {loops[name] for name in part.statement.iterators_in(part.assign.value) if name in loops}
     return found
-
-
-def _iterators_in(statement: Statement, value: Expr) -> Iterator[str]:
-    """The iterators of a value, and of the subscripts of what it loads."""
-    for e in walk(value):
-        if isinstance(e, IteratorRef):
-            yield e.name
-        if isinstance(e, Load):
-            for subscript in statement.access(e.reference).subscripts:
-                yield from _iterators_in(statement, subscript)
 
 
 def _call(plan: Plan, joined: Joined, name: str, block: str) -> str:
