@@ -29,9 +29,6 @@ class RuntimeLimits:
     fifo_priority: int = constant(
         10, unit="priority", source="of threads under SCHED_FIFO: above all ordinary ones, below those of the kernel")
     # dataflow/cluster.py
-    head_start_seconds: float = constant(
-        4e-3, unit="s", source="for nodes sent again that can run at once; sending 34 others takes 16 ms "
-                               "(experiments/dataflow), and without it the first began behind all of them")
     most_cluster_workers: int = constant(
         4096, unit="processes", source="first guess; 4 were tried")
     most_losses: int = constant(

@@ -319,18 +319,10 @@ class Cluster:
         node.ended.set()
 
     def _send_doomed_again(self) -> None:
-        """Send again what was sent to a lost process, and what takes values of such nodes; each once, inputs first.
-
-        Nodes that can run at once have a head start: sending all others takes the cores that start them.
-        """
+        """Send again what was sent to a lost process, and what takes values of such nodes; each once, inputs first."""
         again: set[Node] = set()
-        started = False
         for node in list(self._pending):   # in the order in which they were sent, so inputs come first
-            waits = not again.isdisjoint(node.inputs)
-            if waits and not started:
-                started = True
-                time.sleep(LIMITS.head_start_seconds)
-            if node.actor in self._gone or waits:
+            if node.actor in self._gone or not again.isdisjoint(node.inputs):
                 again.add(node)
                 self._again(node)
 

@@ -8,7 +8,6 @@ import pytest
 
 from polysched.errors import RunFailedError, UsageError
 from polysched.runtime.dataflow import Cluster, FunctionCode, Future
-from polysched.runtime.limits import LIMITS
 
 ADD = FunctionCode(function=lambda x, y: x + y)
 SPLIT = FunctionCode(function=lambda x: (x[:2], x[2:]), results=2)
@@ -143,19 +142,6 @@ def test_arguments_are_as_they_were_when_they_were_given(in_process) -> None:
     assert length.result(30) == 1
     assert (put.result(30) == 1).all()
     assert len(cluster.losses) == 1
-
-
-def test_what_can_run_at_once_is_sent_again_ahead_of_what_waits(in_process, monkeypatch) -> None:
-    cluster, gate, sent = in_process(crash_before={1}), Event(), []
-    behind, start = gated(cluster, gate), cluster._start
-    program = cluster.program("p")
-    first = program.call(ADD, behind, 1, worker=0)
-    second = program.call(ADD, first, first, worker=0)
-    monkeypatch.setattr(cluster, "_start", lambda node: (sent.append(node), start(node)))
-    monkeypatch.setattr("polysched.runtime.dataflow.cluster.time.sleep", lambda seconds: sent.append(seconds))
-    gate.set()
-    assert second.result(30) == 2 * first.result(30)
-    assert sent == [first.node, LIMITS.head_start_seconds, second.node]
 
 
 def test_nodes_that_only_wait_are_not_blamed_for_losses(in_process) -> None:
