@@ -332,7 +332,7 @@ def trial_from_json(value: Mapping[str, Any]) -> Trial:
                  phase=phase, predicted_seconds=None if predicted is None else _seconds(predicted),
                  pairs=tuple((_seconds(first), _seconds(own)) for first, own in pairs),
                  disturbed=tuple(_whole(number) for number in value.get("disturbed", ())),
-                 spills=None if value.get("spills") is None else _whole(value["spills"]))
+                 spills=None if value.get("spills") is None else _count(value["spills"]))
 
 
 def _seconds(value: object) -> float:
@@ -372,6 +372,13 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{str(value)[:40]!r} is no whole number")
     return value
+
+
+def _count(value: object) -> int:
+    found = _whole(value)
+    if found < 0:
+        raise ValueError(f"{found} is no count")
+    return found
 
 
 def _winner(row: tuple[Any, ...]) -> Winner:

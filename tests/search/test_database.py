@@ -112,6 +112,7 @@ def test_another_schema_is_refused(path, sql):
     ("trials", "value", lambda v: {**v, "verdict": "good"}), ("trials", "value", lambda v: {}),
     ("trials", "value", lambda v: []), ("trials", "value", lambda v: {**v, "phase": "other"}),
     ("trials", "value", lambda v: {**v, "pairs": [[1, 1]] * 5000}),
+    ("trials", "value", lambda v: {**v, "spills": -1}), ("trials", "value", lambda v: {**v, "spills": "many"}),
     ("winners", "value", lambda v: {**v, "gain": {"median": 1e999, "interval": [1, 1], "pairs": 3}}),
     ("winners", "value", lambda v: {**v, "recipe": {"format": "polysched recipe 1", "bands": {"0": {"sizes": [0]}}}}),
     ("tasks", "place", lambda v: {**v, "threads": 64}), ("tasks", "sizes", lambda v: [["p0", 65]])])

@@ -149,7 +149,8 @@ def _reached(front: Sequence[Term], sketch: Sketch, number: int, rules: Sequence
         raise UsageError(
             f"no term has the form of sketch {number + 1}", witness=str(sketch),
             hint=f"{seen} terms were looked at, of up to {len(front[0].history) + depth} rules; a sketch between this "
-                 "one and the last makes the way shorter" + ("" if reassociate else "; other orders of sums of floats need reassociate"))
+                 "one and the last makes the way shorter" + (
+                     "" if reassociate else "; other orders of sums of floats need reassociate"))
     return tuple(made.values())
 
 

@@ -233,7 +233,7 @@ class _Terms:
             number = owners[candidate.name][0]
             told.append(Trial(recipe=candidate.proposal.recipe, trace=(Decision(TERM, number),), code=candidate.code,
                               verdict=ran.verdict, reason=ran.reason, pairs=ran.pairs,
-                              disturbed=ran.disturbed, phase="confirm" if confirm else "search"))
+                              disturbed=ran.disturbed, spills=ran.spills, phase="confirm" if confirm else "search"))
             if self.on_trial is not None and not confirm:
                 self.on_trial(told[-1], len(told))
         self.runner.race([c for _, c in owners.values()], against=self.first, pairs=pairs, told=keep,
