@@ -119,6 +119,8 @@ class TilingOptions(OneLine):
             return self
         given: dict[str, Any] = self.bands[number].given()
         given |= {name: None for name in ("packed", "split") if given.get(name) == "auto"}
+        if given.get("diamond"):
+            given.setdefault("split", False)   # what all others are is not for this one
         return replace(self, bands={}, **given)
 
     def with_band(self, number: int, **choices: Any) -> TilingOptions:

@@ -22,7 +22,7 @@ from tests.search.programs import OPTIONS, RENAMED, product
 
 PACKED = Recipe(bands={0: BandOptions(sizes=(8, 16, 32), packed=("A",))})
 TRIALS = (Trial(recipe=PACKED, trace=(Decision("edge", (8, 16)),), code="c1", predicted_seconds=0.5,
-                pairs=((1.0, 0.5), (1.1, 0.6))),
+                pairs=((1.0, 0.5), (1.1, 0.6)), spills=3),
           Trial(recipe=Recipe(fusion="max"), code="c2", verdict=Verdict.WRONG, reason="C[0][0] is 1 instead of 2"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +76,8 @@ def test_two_bands_have_forms_of_their_own():
     assert (automatic.for_band(0).split, automatic.for_band(1).split) == (None, True)
 
 
-@pytest.mark.parametrize("which", [*product(FORMS, FORMS)], ids="-".join)
+@pytest.mark.parametrize("which", [("split", "diamonds"), ("diamonds", "wavefronts"), ("wavefronts", "split")],
+                         ids="-".join)
 def test_the_results_are_those_of_the_source(which, tmp_path: Path):
     bands = {number: FORMS[form] for number, form in enumerate(which)}
     made = optimize(from_c_text(SWEEPS), PipelineOptions(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def tune_machines(program: str | Path, *, cluster: str, sizes: Mapping[str, int]
                         threads=kind.place.threads, measure=measured, place=kind.place,
                         runner=Waiting(runner, turn), on_trial=searches.tell, **others)
 
-        found, refused = searches.run([lambda turn, kind=kind: search(kind, turn) for kind in kinds])
+        found, refused = searches.run([partial(search, kind) for kind in kinds])
     if not found:
         raise refused[0]
     return TunedMachines(kinds=kinds, found=found, seconds=clock() - started,
