@@ -63,10 +63,17 @@ def features_of(explorer: Explorer, recipe: Recipe) -> tuple[float, ...]:
     weight = sum(seconds for seconds, _ in found) or 1.0
     width = len(OF_BAND) + LEVELS * len(OF_LEVEL)
     means = tuple(sum(s * values[k] for s, values in found) / weight for k in range(width))
-    packed = sum(len(own.packed) for own in recipe.bands.values() if isinstance(own.packed, tuple))
-    return (float(recipe.vector_bits == 0), float(len(recipe.bands)), float(packed), float(len(recipe.flags)),
-            float(any(own.split is True for own in recipe.bands.values()) or bool(recipe.split_tiles)),
-            float(any(own.diamond is True for own in recipe.bands.values()) or recipe.diamond), *means)
+    return (*_of_recipe(recipe), *means)
+
+
+def _of_recipe(recipe: Recipe) -> Iterator[float]:
+    every = recipe.bands.values()
+    yield float(recipe.vector_bits == 0)
+    yield float(len(every))
+    yield float(sum(len(own.packed) for own in every if isinstance(own.packed, tuple)))
+    yield float(len(recipe.flags))
+    yield float(any(own.split is True for own in every) or bool(recipe.split_tiles))
+    yield float(any(own.diamond is True for own in every) or recipe.diamond)
 
 
 def _of_band(band: BandFacts, plan: BandPlan) -> Iterator[float]:

@@ -309,10 +309,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         if in_pieces is not None:
             return in_pieces
         if tiles:
-            diamonds = _diamonds(position, loops, plan, place.options)
-            if diamonds is not None:
-                place.diamonds.add(number)
-            tiles = diamonds or expose_parallelism(
+            tiles = _diamonds(position, loops, plan, place) or expose_parallelism(
                 enter(position, steps), tiles, degrees=place.options.parallel_degrees,
                 member=place.options.parallel_loop)
             place = replace(place, parallel=True)
@@ -364,12 +361,12 @@ def _loops_below(band: Band, place: _Place) -> tuple[Loop, ...]:
 
 
 def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
-              options: TilingOptions) -> tuple[Loop, ...] | None:
-    """Tile loops between the faces of diamonds, as wavefronts; None where they do not apply.
+              place: _Place) -> tuple[Loop, ...] | None:
+    """Tile loops between the faces of diamonds, as wavefronts, which is noted; None where they do not apply.
 
     Rewrite:  [t, s t + i, s t + j]  ->  [a + b, b, (s t + j)//Tj]  with a = (s t + i)//T and b = (s t - i)//T
     """
-    edges = plan.edges
+    edges, options = plan.edges, place.options
     in_time = edges[0] != 1   # else no loop over time is inside the tiles (`_points`), and diamonds hold several steps
     if not options.diamond or plan.outer or len(loops) < 2 or None in edges or not in_time or any(
             is_independent(position, loop.function) for loop in loops):
@@ -377,6 +374,7 @@ def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
     faces = diamond_faces(position, loops)
     if faces is None:
         return None
+    place.diamonds.add(loops[0].mark.band)
     space = faces[0].mark.member
     edge = edges[space] or 1
     others = (block_of(loop, size, Role.TILE) for loop, size in zip(loops, edges, strict=True)
