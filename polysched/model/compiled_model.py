@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.narrow.carriers import narrow_outputs
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
@@ -39,6 +40,7 @@ from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
+from polysched.scop.dtypes import DType
 from polysched.target import Compiler, build_cache, find_compiler
 from polysched.target.newest import Newest
 
@@ -226,6 +228,7 @@ class CompiledModel:
         """The same, made anew."""
         values = dict(zip(self.graph.symbols, sizes, strict=True))
         types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
+        types = [t.with_dtype(self._narrow.get(o, t.dtype)) for o, t in zip(self.plan.graph.outputs, types, strict=True)]
         given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
         offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
         where = getattr(self._loaded, ARENA)
@@ -255,6 +258,11 @@ class CompiledModel:
         return CallMemory(inputs=given, constants=self._constants, sizes=np.array(ready.sizes, np.int64),
                           offsets=np.array(ready.offsets, np.int64), arena=arena[first:],
                           results=dict(zip(self.plan.graph.outputs, ready.results, strict=True)))
+
+    @cached_property
+    def _narrow(self) -> dict[str, DType]:
+        """The outputs whose bits are those of a narrow type."""
+        return narrow_outputs(self.graph)
 
     @cached_property
     def _constants(self) -> list[np.ndarray]:

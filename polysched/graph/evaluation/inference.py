@@ -12,8 +12,9 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import BRANCH, CALL, IF, REPEAT, Repeated, check_regions, repeated
 from polysched.graph.operators.generation import by_shape
-from polysched.graph.operators.operator import Operator, Site
+from polysched.graph.operators.operator import CONVERSIONS, Operator, Site
 from polysched.graph.operators.registry import operator_of
+from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -254,6 +255,9 @@ def _is_computable(node: Node, site: Site, most: int) -> bool:
     if node.attribute(STORED, 0):
         return False
     if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
+        return False
+    if any(is_narrow(t.dtype) for t in site.outputs) or (node.op not in CONVERSIONS and any(
+            t is not None and is_narrow(t.dtype) for t in site.inputs)):
         return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)
     if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):

@@ -78,11 +78,32 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
         free = extent + b + a - r
         if free.is_constant and free.constant < 0:
             raise site.refusal("the window is larger than the padded data", witness=str(site.type()))
-        count = free.divided_up(s) + 1 if site.attribute("ceil_mode", 0) else free // s + 1
-        if site.attribute("ceil_mode", 0) and int((count - 1) * s - extent - b) >= 0:
-            count = count - 1   # a window may not start in the padding behind (ONNX, AveragePool, since version 11)
-        places.append(count)
+        up = site.attribute("ceil_mode", 0) and not site.attribute("auto_pad", "").startswith("SAME")
+        places.append(_rounded_up(site, extent + b, free, s) if up else free // s + 1)
     return Windows(tuple(size), strides, dilations, before, behind, tuple(places))
+
+
+def _rounded_up(site: Site, start: Size, free: Size, stride: int) -> Size:
+    """How many windows there are where the last one may reach over the padded data.
+
+    None may start in the padding behind (ONNX, AveragePool, since version 11).
+
+    Parameters
+    ----------
+    start : where the padding behind begins.
+    free : elements of the padded data behind the first window.
+
+    Raises
+    ------
+    UnsupportedGraphError : the extent is open, and padding behind is as long as the window.
+    """
+    count, slack = free.divided_up(stride) + 1, free + stride - start   # the padding behind, less than a window further
+    if free.is_constant:
+        return count - 1 if int((count - 1) * stride - start) >= 0 else count
+    if not slack.is_constant or slack.constant >= stride:
+        raise site.refusal("with ceil_mode, how many windows start in the padding behind follows from an open size",
+                           witness=str(site.type()), hint="fix the size by sizes=, or pad by less than the window")
+    return count if slack.constant <= 0 else start.divided_up(stride)
 
 
 def room_in(first: int, last: int | None = None) -> Callable[[Site], tuple[Size, ...]]:

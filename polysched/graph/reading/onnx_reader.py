@@ -23,12 +23,11 @@ from polysched.graph.reading.checked_nodes import check_node
 from polysched.graph.reading.external_data import tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
 from polysched.graph.reading.older_forms import modernised
+from polysched.graph.values.element_types import element_type
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.box_points import MOST_DIMENSIONS
-from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.dtypes import BFLOAT16
 
 if TYPE_CHECKING:
     import onnx
@@ -177,7 +176,7 @@ class _Reader:
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
         array = tensor_array(tensor, self.folder)
-        if from_numpy(array.dtype) in (None, BFLOAT16):
+        if element_type(array.dtype) is None:
             raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
                                         where=f"constant {tensor.name!r}")
         return array
@@ -189,8 +188,8 @@ class _Reader:
             raise UnsupportedGraphError(f"the input is a {value.type.WhichOneof('value') or 'value without a type'}, "
                                         "not a tensor", where=f"input {value.name!r}")
         tensor = value.type.tensor_type
-        dtype = from_numpy(_numpy_type(onnx, tensor.elem_type))
-        if dtype is None or dtype == BFLOAT16:
+        dtype = element_type(_numpy_type(onnx, tensor.elem_type))
+        if dtype is None:
             raise UnsupportedGraphError(f"elements of type {element_name(onnx, tensor.elem_type)} are not had",
                                         where=f"input {value.name!r}")
         if len(tensor.shape.dim) > MOST_DIMENSIONS:
@@ -293,7 +292,7 @@ def _numpy_type(onnx: Any, element: int) -> np.dtype:
 
 def type_name(onnx: Any, element: int) -> str:
     """The name of an element type, NumPy's where it is one of ours."""
-    dtype = from_numpy(_numpy_type(onnx, element))
+    dtype = element_type(_numpy_type(onnx, element))
     if dtype is not None:
         return dtype.name
     return element_name(onnx, element)
