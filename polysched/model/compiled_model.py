@@ -19,6 +19,7 @@ from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.types import TensorType
 from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -227,8 +228,7 @@ class CompiledModel:
     def _made_ready(self, sizes: tuple[int, ...]) -> _Ready:
         """The same, made anew."""
         values = dict(zip(self.graph.symbols, sizes, strict=True))
-        types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
-        types = [t.with_dtype(self._narrow.get(o, t.dtype)) for o, t in zip(self.plan.graph.outputs, types, strict=True)]
+        types = [self._result(o).bound(values) for o in self.plan.graph.outputs]
         given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
         offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
         where = getattr(self._loaded, ARENA)
@@ -263,6 +263,11 @@ class CompiledModel:
     def _narrow(self) -> dict[str, DType]:
         """The outputs whose bits are those of a narrow type."""
         return narrow_outputs(self.graph)
+
+    def _result(self, output: str) -> TensorType:
+        """The type of an output as a caller sees it."""
+        own = self.plan.type_of(output)
+        return own.with_dtype(self._narrow[output]) if output in self._narrow else own
 
     @cached_property
     def _constants(self) -> list[np.ndarray]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.elementwise import ANY, FLOATS, INTEGERS, NUMBERS, TRUTH, fits
-from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.operators.families.narrow import ROUNDINGS, narrowed
+from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
 from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, is_narrow
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL, FLOAT64, LONGDOUBLE, DType
@@ -288,8 +288,8 @@ def _np_cast_like(site: Site, x: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 SELECTION = (
     Operator(name="Pow", kind=Kind.BROADCAST, types=_power_types, reference=_np_power, element=_power),
-    Operator(name="Where", kind=Kind.BROADCAST, types=_where_types, narrow=True, element=lambda site, c, a, b: where(c, a, b),
-             reference=lambda site, c, a, b: np.where(c, a, b)),
+    Operator(name="Where", kind=Kind.BROADCAST, types=_where_types, narrow=True,
+             element=lambda site, c, a, b: where(c, a, b), reference=lambda site, c, a, b: np.where(c, a, b)),
     Operator(name="Clip", kind=Kind.BROADCAST, types=_clip_types, reference=_np_clip, element=_clip),
     Operator(name="Cast", kind=Kind.ELEMENTWISE, types=_cast_types, reference=_np_cast, element=_cast,
              narrow=True, words={"round_mode": ROUNDINGS}),

@@ -477,7 +477,7 @@ MOVES = (
              room=_room_of_slice, steering=(1, 2, 3, 4)),
     Operator(name="Tile", kind=Kind.INJECTIVE, types=_tile_types, moves=_tile_moves, steering=(1,),
              reference=lambda site, x, repeats: np.tile(x, tuple(int(r) for r in repeats))),
-    Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad,
+    Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad, narrow=True,
              steering=(1, 3)))
 
 OPERATORS = (*VIEWS, *MOVES)

@@ -20,7 +20,6 @@ from polysched.scop.dtypes import DType
 from polysched.scop.expression import Expression, Tensor
 from polysched.scop.expression.updates import Step
 
-
 CONVERSIONS = frozenset({"Cast", "CastLike", "NarrowCode"})
 """Operators that take every element type as it is, and compute with none."""
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.families.narrow import narrowed
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.operators.products import matrix_product, product_shape
 from polysched.graph.operators.windows import conv_shape, np_conv, padded_read, room_in, windows, zero
-from polysched.graph.operators.families.narrow import narrowed
 from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT8, DType

@@ -76,8 +76,8 @@ NARROW: tuple[NarrowType, ...] = (
     _float("float8_e5m2fnuz", 5, 2, 16, 0x7F, not_a_number=0x80),
     _float("float6_e2m3fn", 2, 3, 1, 0x1F), _float("float6_e3m2fn", 3, 2, 3, 0x1F),
     _float("float4_e2m1fn", 2, 1, 1, 0x7), POWERS_OF_TWO)
-"""Source: the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits"; the OCP specifications that they name."""
-ELEMENT_TYPES: dict[str, DType] = {**{n: t for n, t in BY_NAME.items() if t != LONGDOUBLE}, **{t.name: t for t in NARROW}}
+"""Source: ONNX's pages "Float stored in 8 bits" and "Float stored in 4 bits", and OCP specifications named there."""
+ELEMENT_TYPES: dict[str, DType] = {t.name: t for t in (*BY_NAME.values(), *NARROW) if t != LONGDOUBLE}
 """Every element type of a graph by its name, which is NumPy's or ml_dtypes'."""
 
 

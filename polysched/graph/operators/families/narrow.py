@@ -53,7 +53,20 @@ def narrowed(site: Site, x: np.ndarray, to: DType) -> np.ndarray:
         if isinstance(to, NarrowType) and to.not_a_number is not None and is_cut(site, to):
             most = float(decoded(to)[to.largest])
             wide = np.clip(wide, wide.dtype.type(-most), wide.dtype.type(most))
-        return np.asarray(wide.astype(array_type(to)))
+        return np.asarray(_rounded_to_odd(wide).astype(array_type(to)))
+
+
+def _rounded_to_odd(x: np.ndarray) -> np.ndarray:
+    """Doubles as float32 that round to a shorter type as the doubles do; ml_dtypes rounds them twice.
+
+    Source: Boldo, Melquiond, Emulation of a FMA and correctly rounded sums, IEEE Transactions on Computers 57, 2008.
+    """
+    if x.dtype != np.float64:
+        return x
+    near = x.astype(np.float32)
+    cut = np.where(np.abs(near) > np.abs(x), np.nextafter(near, np.float32(0)), near).astype(np.float32)
+    odd = cut.view(np.uint32) | np.where((cut != x) & ~np.isnan(x), 1, 0).astype(np.uint32)
+    return np.asarray(odd).view(np.float32)
 
 
 def _powers(site: Site, x: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Narrow element types as bits: what is stored in 16, 8 or fewer bits becomes whole numbers, and conversions arithmetic.
+"""Narrow element types as bits: their elements become whole numbers, and conversions arithmetic.
 
 Source: the passes FP8StorageLegalize and BF16StorageLegalize of TVM.
 """
@@ -28,7 +28,7 @@ from polysched.graph.values.element_types import (
 )
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BFLOAT16, FLOAT32, INT8, UINT8, DType
+from polysched.scop.dtypes import BFLOAT16, FLOAT32, FLOAT64, INT8, UINT8, DType
 
 KEPT = ("saturate", "round_mode")
 """Attributes of conversions to narrow types."""
@@ -194,6 +194,8 @@ class _Lowering(Builder):
         kept = {k: v for k, v in node.attributes if k in KEPT}
         if is_narrow(to):
             self.narrow(wide, node.outputs[0], between, to, kept)
+        elif between == to:
+            self.emit(Node.of("Identity", (wide,), node.outputs, name=self.origin))
         else:
             self.emit(Node.of("Cast", (wide,), node.outputs, {"to": to.name}, name=self.origin))
 
@@ -225,6 +227,7 @@ class _Lowering(Builder):
             self.emit(Node.of("BitwiseAnd", (byte, mask), (output,), name=self.origin))
             return
         short = own.bits <= (FLOAT32.bits if own.is_float else 16) or to == POWERS_OF_TWO
-        bits = self.op("BitCast", self.op("Cast", name, to="float32" if short else "float64"),
+        wide = FLOAT32 if short else FLOAT64
+        bits = self.op("BitCast", name if own == wide else self.op("Cast", name, to=wide.name),
                        to="uint32" if short else "uint64")
         self.emit(Node.of("NarrowCode", (bits,), (output,), {"to": to.name, **attributes}, name=self.origin))
