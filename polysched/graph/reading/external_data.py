@@ -10,6 +10,10 @@ import numpy as np
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 
+NO_STRINGS = "compile the part of the model behind them, and make its numbers of the strings before"
+"""What to do with a model of strings."""
+
+
 
 def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
     """The elements of a protobuf tensor.
@@ -28,7 +32,7 @@ def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
     if count * 8 > LIMITS.most_bytes:
         raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements")
     if tensor.data_type == onnx.TensorProto.STRING:
-        raise UnsupportedGraphError("strings are not had", where=where)
+        raise UnsupportedGraphError("strings are not had", where=where, hint=NO_STRINGS)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _external(tensor, folder, count, where)
     try:

@@ -20,7 +20,7 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
 from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.reading.checked_nodes import check_node
-from polysched.graph.reading.external_data import tensor_array
+from polysched.graph.reading.external_data import NO_STRINGS, tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
 from polysched.graph.reading.older_forms import modernised
 from polysched.graph.values.element_types import element_type
@@ -177,8 +177,8 @@ class _Reader:
         """A constant; refused where elements are of a type that is not had."""
         array = tensor_array(tensor, self.folder)
         if element_type(array.dtype) is None:
-            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
-                                        where=f"constant {tensor.name!r}")
+            import onnx
+            raise _other_elements(element_name(onnx, tensor.data_type), f"constant {tensor.name!r}")
         return array
 
     def type_of(self, value: Any) -> TensorType:
@@ -190,8 +190,7 @@ class _Reader:
         tensor = value.type.tensor_type
         dtype = element_type(_numpy_type(onnx, tensor.elem_type))
         if dtype is None:
-            raise UnsupportedGraphError(f"elements of type {element_name(onnx, tensor.elem_type)} are not had",
-                                        where=f"input {value.name!r}")
+            raise _other_elements(element_name(onnx, tensor.elem_type), f"input {value.name!r}")
         if len(tensor.shape.dim) > MOST_DIMENSIONS:
             raise ModelFileError(f"a value has {len(tensor.shape.dim)} dimensions", where=f"input {value.name!r}",
                                  hint=f"at most {MOST_DIMENSIONS}")
@@ -247,7 +246,7 @@ class _Reader:
                 return np.array(a.f if a.name == "value_float" else list(a.floats), np.float32)
             if a.name in ("value_int", "value_ints"):
                 return np.array(a.i if a.name == "value_int" else list(a.ints), np.int64)
-        raise UnsupportedGraphError("a constant without a value of numbers is not had", where=where)
+        raise UnsupportedGraphError("a constant without a value of numbers is not had", where=where, hint=NO_STRINGS)
 
     def attribute(self, op: str, proto: Any, where: str) -> dict[str, Attribute]:
         """An attribute as plain values; a tensor as its only element and its type."""
@@ -277,6 +276,14 @@ class _Reader:
         if proto.type == kinds.TYPE_PROTO and op == "Optional":
             return {}   # what it would hold: it holds nothing
         raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where)
+
+
+def _other_elements(name: str, where: str) -> UnsupportedGraphError:
+    """What to raise for elements of a type that no graph has."""
+    hint = {"string": NO_STRINGS,
+            "complex64": "give real and imaginary parts as a last dimension of 2, as DFT has them",
+            "complex128": "give real and imaginary parts as a last dimension of 2, as DFT has them"}.get(name)
+    return UnsupportedGraphError(f"elements of type {name} are not had", where=where, hint=hint)
 
 
 def _numpy_type(onnx: Any, element: int) -> np.dtype:

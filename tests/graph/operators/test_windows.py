@@ -30,6 +30,34 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
 
 
+@pytest.mark.parametrize(("op", "attributes"), [
+    ("MaxPool", "kernel_shape=[3], strides=[2]"), ("MaxPool", "kernel_shape=[2], strides=[3], pads=[1, 1]"),
+    ("AveragePool", "kernel_shape=[3], strides=[2], pads=[1, 1]"),
+    ("MaxPool", "kernel_shape=[2], strides=[2], dilations=[3], pads=[0, 2]"),
+    ("SumPool", 'kernel_shape=[3], strides=[2], auto_pad="SAME_LOWER"')])
+def test_the_last_window_may_reach_out_over_an_open_size(op: str, attributes: str) -> None:
+    graph = from_text(f"""graph g(x: float32[1, 1, N]) {{
+  let y = {op}(x; ceil_mode=1, {attributes})
+  return y
+}}""")
+    extent = infer(graph).types["y"].shape[2]
+    for size in range(4, 14):
+        x = np.arange(size, dtype=np.float32).reshape(1, 1, -1)
+        fixed = interpret(bind(graph, {"N": size}), {"x": x})["y"]
+        assert fixed.shape[2] == int(extent.bound({"N": size}))
+
+
+def test_windows_that_may_start_in_the_padding_behind_ask_for_the_size() -> None:
+    graph = from_text("""graph g(x: float32[1, 1, N]) {
+  let y = MaxPool(x; ceil_mode=1, kernel_shape=[2], strides=[3], pads=[0, 2])
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="how many windows start in the padding behind") as refusal:
+        infer(graph)
+    assert "node 'y' (MaxPool)" in str(refusal.value)
+    assert "fix the size by sizes=" in str(refusal.value)
+
+
 def test_no_image_has_no_places_of_largest_elements() -> None:
     graph = from_text("""graph g(x: float32[N, 2, 5]) {
   let y, p = MaxPool(x; kernel_shape=[3], pads=[0, 1])

@@ -15,8 +15,9 @@ from polysched.scop.interpreter import execute
 
 pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
 FLOATS = [t for t in NARROW if t.is_float]
-EDGES = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 448, 464, 465, -480, 57344, 61440, 65536, 6, 7, 0.25, 1e-45, 2.0**-127,
-                  1.5 * 2.0**-127, 2.0**-126, 0.75 * 2.0**-9, 2.0**-10, 3e38, 1.5, -1.5, 0.7, 0.75], np.float32)
+EDGES = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 448, 464, 465, -480, 57344, 61440, 65536, 6, 7, 0.25, 1e-45,
+                  2.0**-127, 1.5 * 2.0**-127, 2.0**-126, 0.75 * 2.0**-9, 2.0**-10, 3e38, 1.5, -1.5, 0.7, 0.75],
+                 np.float32)
 
 
 @pytest.mark.parametrize("own", FLOATS, ids=str)

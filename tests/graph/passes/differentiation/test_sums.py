@@ -43,7 +43,8 @@ def test_a_product_with_zeros(zeros: int) -> None:
     "group=1", "strides=[2, 1], pads=[1, 0, 0, 1]", "strides=[2, 3], output_padding=[1, 2]", "dilations=[2, 1]",
     "group=2, strides=[1, 2]", 'auto_pad="SAME_UPPER", strides=[2, 2]'])
 def test_transposed_convolutions(attributes: str) -> None:
-    check(f"""graph g(x: float64[2, 4, 3, 2], w: float64[4, 2, 2, 3], b: float64[{4 if "group=2" in attributes else 2}]) {{
+    channels = 4 if "group=2" in attributes else 2
+    check(f"""graph g(x: float64[2, 4, 3, 2], w: float64[4, 2, 2, 3], b: float64[{channels}]) {{
   let c = ConvTranspose(x, w, b; {attributes})
   let y = Sin(c)
   return y
