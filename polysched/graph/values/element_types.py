@@ -114,4 +114,5 @@ def array_type(dtype: DType) -> np.dtype[Any]:
     except ImportError:
         raise UnsupportedGraphError(f"NumPy has elements of {dtype} from the package ml_dtypes alone",
                                     hint="python -m pip install ml_dtypes") from None
-    return np.dtype(getattr(ml_dtypes, dtype.name))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.name))
+    return found

@@ -138,7 +138,7 @@ def _code(site: Site, bits: Expression) -> Expression:
     share = fraction + where(power > 0, number(1 << stored), number(0))
     at_least_one = where(power > 0, power, number(1))
     below = where(at_least_one < number(least), number(least) - at_least_one, number(0))
-    dropped = number(stored - own.mantissa) + below
+    dropped: Expression = number(stored - own.mantissa) + below
     dropped = where(dropped > number(stored + 2), number(stored + 2), dropped)
     odd = (share >> dropped) & number(1)
     rounded = (share + ((number(1) << (dropped - number(1))) - number(1)) + odd) >> dropped

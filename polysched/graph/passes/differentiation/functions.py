@@ -37,7 +37,8 @@ def _shrunk(node: Node, back: Back, g: str) -> Gradients:
 def _hard_swish(node: Node, back: Back, g: str) -> Gradients:
     x = node.inputs[0]
     rising = back.op("Add", back.op("Div", x, 3), 0.5)
-    inside = back.op("Where", back.op("Greater", x, 3), 1, back.op("Where", back.op("Less", x, -3), 0, rising))
+    inside = back.op("Where", back.op("GreaterOrEqual", x, 3), 1,
+                     back.op("Where", back.op("LessOrEqual", x, -3), 0, rising))
     return (back.op("Mul", g, inside),)
 
 
