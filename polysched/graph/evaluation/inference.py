@@ -256,13 +256,18 @@ def _is_computable(node: Node, site: Site, most: int) -> bool:
         return False
     if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
         return False
-    if any(is_narrow(t.dtype) for t in site.outputs) or (node.op not in CONVERSIONS and any(
-            t is not None and is_narrow(t.dtype) for t in site.inputs)):
+    if _is_of_bits(node, site):
         return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)
     if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
         return False
     return all(t.is_static and int(t.elements) <= min(LIMITS.most_folded_elements, most) for t in site.outputs)
+
+
+def _is_of_bits(node: Node, site: Site) -> bool:
+    """Whether results are of a narrow type, or operands that are not converted: these are computed by their bits."""
+    narrow = [t for t in (*site.outputs, *(() if node.op in CONVERSIONS else site.inputs)) if t is not None]
+    return any(is_narrow(t.dtype) for t in narrow)
 
 
 def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dict[str, np.ndarray]:

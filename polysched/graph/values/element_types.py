@@ -28,7 +28,7 @@ class NarrowType(DType):
     infinity, not_a_number : codes; None where there is none.
     """
 
-    width: int = 8
+    width: int
     exponent: int = 0
     bias: int = 0
     largest: int = 0

@@ -23,21 +23,26 @@ def _bounds(node: Node, back: Back) -> list[np.ndarray]:
     return found
 
 
-def _cut(node: Node, back: Back, g: str) -> Gradients:
-    """The gradient of a slice: with zeros around it, and between its elements where it has steps."""
+def _ranges(node: Node, back: Back) -> list[tuple[int, int, int]]:
+    """Axis, start and step of every dimension that a slice cuts."""
     operands, extents = _bounds(node, back), back.type(node.inputs[0]).extents
     named = len(node.inputs) > 3 and node.inputs[3] != ""
     axes = [int(a) % len(extents) for a in operands[2]] if named else list(range(len(operands[0])))
     steps = [int(s) for s in operands[-1]] if len(node.inputs) > 4 and node.inputs[4] else [1] * len(axes)
-    strides, before = [1] * len(extents), [0] * len(extents)
-    turned = [axis for axis, step in zip(axes, steps, strict=True) if step < 0]
-    counts = back.type(g).extents
-    for axis, start, step in zip(axes, operands[0], steps, strict=True):
-        first = _clamped(int(start), extents[axis], step)
-        strides[axis] = abs(step)
-        before[axis] = first if step > 0 else first + (counts[axis] - 1) * step
+    return [(axis, _clamped(int(start), extents[axis], step), step)
+            for axis, start, step in zip(axes, operands[0], steps, strict=True)]
+
+
+def _cut(node: Node, back: Back, g: str) -> Gradients:
+    """The gradient of a slice: with zeros around it, and between its elements where it has steps."""
+    ranges, extents, counts = _ranges(node, back), back.type(node.inputs[0]).extents, back.type(g).extents
     if 0 in counts:
         return (None,) * len(node.inputs)
+    strides, before = [1] * len(extents), [0] * len(extents)
+    for axis, first, step in ranges:
+        strides[axis] = abs(step)
+        before[axis] = first if step > 0 else first + (counts[axis] - 1) * step
+    turned = [axis for axis, _, step in ranges if step < 0]
     if turned:
         g = back.op("Slice", g, back.whole(*[-1] * len(turned)), back.whole(*[-(2 ** 31)] * len(turned)),
                     back.whole(*turned), back.whole(*[-1] * len(turned)))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polysched.graph.operators.contraction import equation
+from polysched.graph.operators.contraction import Equation, equation
 from polysched.graph.operators.families.transposed import transposed_windows
 from polysched.graph.operators.windows import counted, windows
 from polysched.graph.passes.differentiation.derivatives import (
@@ -91,21 +91,24 @@ def _transposed(node: Node, back: Back, g: str) -> Gradients:
 def _by_equation(node: Node, back: Back, g: str) -> Gradients:
     """An equation whose result is the operand: of the gradient and the other operands."""
     own = equation(back.build.inference.site(node))
-    letters = {label: chr(ord("a") + place) for place, label in enumerate(own.extents)}
-    found: list[str | None] = []
-    for place, labels in enumerate(own.operands):
-        if len(set(labels)) != len(labels):
-            raise refusal(node, "the derivative of a diagonal is not had")
-        others = [p for p in range(len(node.inputs)) if p != place]
-        terms = [own.result, *(own.operands[p] for p in others)]
-        seen = {label for term in terms for label in term}
-        wanted = [label for label in labels if label in seen]
-        left, right = (",".join("".join(letters[x] for x in t) for t in part) for part in (terms, [wanted]))
-        made = back.op("Einsum", g, *(node.inputs[p] for p in others), equation=f"{left}->{right}")
-        alone = [d for d, label in enumerate(labels) if label not in seen]
-        made = back.op("Unsqueeze", made, back.whole(*alone)) if alone else made
-        found.append(back.spread_like(made, node.inputs[place]) if alone else made)
-    return tuple(found)
+    if any(len(set(labels)) != len(labels) for labels in own.operands):
+        raise refusal(node, "the derivative of a diagonal is not had")
+    return tuple(_of_operand(node, back, g, own, place) for place in range(len(node.inputs)))
+
+
+def _of_operand(node: Node, back: Back, g: str, own: Equation, place: int) -> str:
+    """The gradient of one operand of an equation; over labels that it alone has, it is repeated."""
+    letters = {label: chr(ord("a") + number) for number, label in enumerate(own.extents)}
+    others = [p for p in range(len(node.inputs)) if p != place]
+    terms = [own.result, *(own.operands[p] for p in others)]
+    seen = set().union(*terms)
+    wanted = [label for label in own.operands[place] if label in seen]
+    left, right = (",".join("".join(map(letters.__getitem__, t)) for t in part) for part in (terms, [wanted]))
+    made = back.op("Einsum", g, *(node.inputs[p] for p in others), equation=f"{left}->{right}")
+    alone = [d for d, label in enumerate(own.operands[place]) if label not in seen]
+    if not alone:
+        return made
+    return back.spread_like(back.op("Unsqueeze", made, back.whole(*alone)), node.inputs[place])
 
 
 RULES: dict[str, Rule] = {

@@ -164,9 +164,10 @@ class _Lowering(Builder):
 
         Rewrite:  let y = Add(a, b)  ->  let u = Cast(a); let v = Cast(b); let s = Add(u, v); let y = Cast(s)
         """
-        inputs = [self.cast(n, FLOAT32) if n and self.dtype(n) == BFLOAT16 else n for n in node.inputs]
-        own = [bool(o) and self.dtype(o) == BFLOAT16 for o in node.outputs]
-        outputs = [self.fresh("wide") if short else o for o, short in zip(node.outputs, own, strict=True)]
+        def is_short(name: str) -> bool:
+            return bool(name) and self.dtype(name) == BFLOAT16
+        inputs = [self.cast(n, FLOAT32) if is_short(n) else n for n in node.inputs]
+        outputs = [self.fresh("wide") if is_short(o) else o for o in node.outputs]
         attributes = tuple((n, FLOAT32.name if n in TYPED and v == BFLOAT16.name else v) for n, v in node.attributes)
         inner = replace(node, inputs=tuple(inputs), outputs=tuple(outputs), attributes=attributes)
         self.types.take(inner)
