@@ -60,7 +60,7 @@ def test_points_along_a_coordinate_share_what_does_not_change_along_it() -> None
 
 
 def test_points_by_hand_need_no_shared_memory() -> None:
-    (launch,) = mapped(PRODUCT, points=(1, 2), shared=False).launches
+    (launch,) = mapped(PRODUCT, points=(1, 2), shared=False, block=(32, 8)).launches
     assert [(phase.staged, phase.kept) for phase in launch.phases] == [((), ()), ((), ("C",))]
     assert str(launch) == ("kernel0: 2 dimensions in blocks of 32x8 work items, 1x2 points each, run S0, S1; "
                            "C in registers")
