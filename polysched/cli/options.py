@@ -48,7 +48,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
-TENSOR_INSTRUCTIONS = ("mma", "wmma")
+TENSOR_INSTRUCTIONS = ("mma", "wmma", "wgmma")
 
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
