@@ -25,13 +25,13 @@ from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
 from polysched.gpu.options import BLOCKS, TENSOR_KINDS, WGMMA, WMMA, GpuOptions
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
+from polysched.gpu.wgmma import JOINED, WGMMA_BY_KIND
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.body import Load
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics.nvidia_mma import BY_KIND, WMMA_BY_KIND
-from polysched.tensorize.intrinsics.nvidia_wgmma import JOINED, WGMMA_BY_KIND
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match

@@ -16,9 +16,9 @@ from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.emit_gpu.dialect import device_type
 from polysched.emit_gpu.tensor_cores.loops import TensorLoops, TensorMatrix
 from polysched.emit_gpu.tensor_cores.text import WORD, TensorPrinter, function_name, indented, unrolled
+from polysched.gpu.wgmma import CORE_BYTES, CORE_ROWS, JOINED, WGMMA_BY_NAME
 from polysched.scop.dtypes import FLOAT32
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics.nvidia_wgmma import CORE_BYTES, CORE_ROWS, JOINED, WGMMA_BY_NAME
 
 
 def warpgroup_functions_text(intrinsic: Intrinsic) -> str:

@@ -13,12 +13,12 @@ from polysched.emit_gpu.nvrtc import library, resources
 from polysched.emit_gpu.tensor_cores.warpgroup_text import warpgroup_functions_text
 from polysched.errors import CompileError
 from polysched.gpu import GpuOptions, map_to_device
+from polysched.gpu.wgmma import WGMMA_BY_KIND
 from polysched.pipeline.files import transform_file
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
-from polysched.tensorize.intrinsics.nvidia_wgmma import WGMMA_BY_KIND
 from tests.emit_gpu.emitted import largest_difference, verified
 from tests.emit_gpu.tensor_cores.compared import SIZES, compared, relative
 from tests.gpu.products import FLOATS, HALVES, INTEGERS, PLAIN, SEVERAL

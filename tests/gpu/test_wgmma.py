@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from polysched.tensorize.intrinsics.nvidia_wgmma import CORE_BYTES, JOINED, WGMMA_BY_KIND, WGMMA_BY_NAME
+from polysched.gpu.wgmma import CORE_BYTES, JOINED, WGMMA_BY_KIND, WGMMA_BY_NAME
 
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1}
 
