@@ -90,8 +90,9 @@ OF_SCHEDULES = (
              names=("fusion",)))
 OF_TILES = (
     Unserved(holds=lambda a: not a.parallel, why="does nothing with --no-parallel",
-             names=("parallel_degrees", "split_tiles")),
-    Unserved(holds=lambda a: a.tile == "off", why="does nothing with --tile off", names=("split_tiles",)),
+             names=("parallel_degrees", "split_tiles", "tiles_over_time")),
+    Unserved(holds=lambda a: a.tile == "off", why="does nothing with --tile off",
+             names=("split_tiles", "tiles_over_time")),
     Unserved(holds=_collapses_nothing, names=("collapse",),
              why="does nothing where loops, tiles, vectors or an instruction are chosen by hand"),
     Unserved(holds=lambda a: a.vector_bits == 0, why="does nothing with --vector-bits 0", names=("register_block",)))
