@@ -214,8 +214,9 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     for g in groups:
         put(f"for (long c{g} = 0; c{g} < {match.extent(g)}; c{g}++) {{")
         depth += 1
-    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};"):
-        put(text)
+    if "ps_at" in inside + outside:
+        for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};"):
+            put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
     decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))
     guard = _domain_guard(match, operand, plan, once=once)
