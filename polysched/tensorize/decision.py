@@ -106,7 +106,8 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     UsageError : an instruction is not known.
     NoIntrinsicMatchError : one that was chosen for a statement does not compute it so.
     """
-    decision = _decide(scop, options, target, outside=outside, without=without, known=dependences)
+    decision = _decide(scop, options, target, outside=outside, without=without,
+                       dependences=dependences or analyse(scop))
     if decision.program is None:
         _refuse_unused(scop, options, decision, without)
     return decision
@@ -125,11 +126,11 @@ def _refuse_unused(scop: Scop, options: TensorizeOptions, decision: Decision,
 
 
 def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...],
-            without: Collection[tuple[str, str]], known: Dependences | None) -> Decision:
+            without: Collection[tuple[str, str]], dependences: Dependences) -> Decision:
     """As `decide`, whatever was chosen by hand."""
     if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
         general = _decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
-                          without=without, known=known)
+                          without=without, dependences=dependences)
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
@@ -138,11 +139,10 @@ def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: t
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
     considered = _worth_matching(options, sized=not missing)
-    dependences = known or analyse(scop)
     found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
-    if missing and not found and (short := samples_of_whole_sums(scop, considered, sizes, missing)):
+    if short := {} if found else samples_of_whole_sums(scop, considered, sizes, missing):
         return _decide(scop, replace(options, samples={**options.samples, **short}), target, outside=outside,
-                       without=without, known=dependences)
+                       without=without, dependences=dependences)
     found = [m.on(target) for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without
              and options.allows(m)]
     return _with_fewest_kept(found, why, options, target, outside, dependences, missing)

@@ -39,7 +39,7 @@ def transformed(text: str, intrinsic: str, folder: Path) -> str:
 
 @pytest.mark.parametrize(("c", "a", "b", "lead"), [
     ("i * n + j", "i * q + k", "k * n + j", 0), ("i * n + j", "i * q + k", "j * q + k", 0),
-    ("i * n + j", "(i + m) * q + k", "k * n + j", 0), ("i * n + j", "i * q + (q - 1 - k)", "k * n + j", 0),
+    ("i * n + j", "(i + m) * q + k", "k * n + j", 0), ("i * lc + j", "i * la + (q - 1 - k)", "k * lb + j", 5),
     ("i * lc + j", "i * la + k", "k * lb + j", 5)])
 def test_rows_that_are_addressed_by_one_sum(c: str, a: str, b: str, lead: int, tmp_path: Path) -> None:
     """Rows of unknown length, reversed and transposed, or longer than what is used of them."""

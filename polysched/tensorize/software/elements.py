@@ -83,7 +83,7 @@ def _sum_of(aff: isl.Aff, iterators: Sequence[str]) -> Expr:
     for at, name in enumerate(iterators):
         terms.append((IteratorRef(name, INT64), int(aff.get_coefficient_val(isl.dim_type.in_, at).get_num_si())))
     for at in range(aff.dim(isl.dim_type.param)):
-        name = aff.get_dim_name(isl.dim_type.param, at)
+        name = aff.get_dim_name(isl.dim_type.param, at) or ""
         terms.append((ParameterRef(name, INT64), int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si())))
     for term, factor in terms:
         if factor:
