@@ -30,6 +30,7 @@ from polysched.cli.values import (
     positive,
     register_block,
     tile_sizes,
+    tiles_over_time,
     words,
 )
 from polysched.errors import UsageError
@@ -48,7 +49,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
-TENSOR_INSTRUCTIONS = ("mma", "wmma")
+TENSOR_INSTRUCTIONS = ("mma", "wmma", "wgmma")
 
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
@@ -155,7 +156,7 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
-                            "256, 32,8 or 32,4,2 by the number of dimensions)")
+                            "those with which the model expects the least time, 256 in all at most)")
     group.add_argument("--points", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="values of each coordinate that a work item of `--target opencl` or `cuda` has, fastest "
                             "dimension first; 1 for one alone (default: those with which the model expects the "
@@ -169,7 +170,8 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                             "(operands of float cut to 10 bits as well), with commas (default: none)")
     group.add_argument("--tensor-instruction", choices=TENSOR_INSTRUCTIONS, default=TENSOR_INSTRUCTIONS[0],
                        help="what computes the products of --tensor-cores: mma, whose lanes fill their fragments "
-                            "themselves, or wmma, which loads and stores fragments (default: mma)")
+                            "themselves, wmma, which loads and stores fragments, or wgmma, with which four warps "
+                            "multiply what lies in shared memory, on sm_90 alone (default: mma)")
     group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
                        help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
                             "computed; buffers take half the room")
@@ -233,6 +235,10 @@ def add_tiling(group: argparse._ActionsContainer, *, collapse: bool = True) -> N
     group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
                        help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
                             "between them, instead of wavefronts (default: by the model, where it chooses the tiles)")
+    group.add_argument("--tiles-over-time", action=PerBand, field="split", convert=tiles_over_time, default=None,
+                       metavar="auto|split|wavefronts|diamonds",
+                       help="the same as a choice of three, with diamonds, whose tiles all start together (default: "
+                            "auto); or BAND:VALUE")
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: the target's)")
@@ -382,12 +388,17 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     from dataclasses import replace
 
     from polysched.tiling import BandOptions, TilingOptions
+    form = arguments.tiles_over_time or {}
+    if form and arguments.split_tiles is not None:
+        raise UsageError("the form of tiles over time is given twice", witness="--split-tiles and --tiles-over-time",
+                         hint="leave --split-tiles out")
+    split = form.get("split", arguments.split_tiles)
     tiling = TilingOptions(
         sizes=arguments.tile, outer_sizes=arguments.outer_tile, order=arguments.tile_order,
         point_order=arguments.point_order, outer_orders=arguments.outer_order,
         register=arguments.register_block or True, packed=arguments.pack, parallel=arguments.parallel,
         parallel_degrees=arguments.parallel_degrees, parallel_loop=arguments.parallel_loop,
-        split=arguments.split_tiles, target=chosen_target(arguments),
+        split=None if split == "auto" else split, diamond=form.get("diamond", False), target=chosen_target(arguments),
         bands={band: BandOptions(**given) for band, given in arguments.bands.items()})
     return replace(scheduling_options(arguments), tiling=tiling, collapse=arguments.collapse,
                    assumed=tuple(arguments.assume)).but(vector_bits=arguments.vector_bits)
