@@ -228,8 +228,8 @@ class Extraction:
             self.deferred.append(Requirement(good, kind, text, node))
             return
         if kind == "stated" and self.otherwise is not None:
-            inner = [loop.isl_name for loop in self.loops]
-            self.otherwise = self.otherwise.subtract(polyhedra.project_out(domain.subtract(good), inner))
+            broken = polyhedra.project_out(domain.subtract(good), [loop.isl_name for loop in self.loops])
+            self.otherwise = self.otherwise.subtract(broken)
         self.holds_otherwise(domain, good)
         bad = domain.intersect(self.context).subtract(good)
         if bad.is_empty():
