@@ -227,10 +227,7 @@ class Extraction:
         if self.deferred is not None:
             self.deferred.append(Requirement(good, kind, text, node))
             return
-        if kind == "stated" and self.otherwise is not None:
-            broken = polyhedra.project_out(domain.subtract(good), [loop.isl_name for loop in self.loops])
-            self.otherwise = self.otherwise.subtract(broken)
-        self.holds_otherwise(domain, good)
+        self.holds_otherwise(domain, good, stated=kind == "stated")
         bad = domain.intersect(self.context).subtract(good)
         if bad.is_empty():
             return
@@ -259,11 +256,18 @@ class Extraction:
             parameters=allowed.intersect(self.context_of_types()).coalesce().params(),
             otherwise=before.subtract(allowed).params() if kind in NEVER_GRANTED else None))
 
-    def holds_otherwise(self, domain: isl.Set, good: isl.Set | None = None) -> None:
+    def holds_otherwise(self, domain: isl.Set, good: isl.Set | None = None, *, stated: bool = False) -> None:
         """Take in that something runs on a domain, or is read so that it is right only where a condition holds.
 
         What is read is read for arrays that have elements; for others it tells whether the region does nothing.
+
+        Parameters
+        ----------
+        stated : the program says that the condition holds.
         """
+        if stated and self.otherwise is not None and good is not None:
+            broken = polyhedra.project_out(domain.subtract(good), [loop.isl_name for loop in self.loops])
+            self.otherwise = self.otherwise.subtract(broken)
         if self.otherwise is None or self.runs_otherwise:
             return
         at = domain.intersect(self.otherwise)

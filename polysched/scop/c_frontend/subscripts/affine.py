@@ -404,15 +404,17 @@ def _ternary(x: Extraction, node: c_ast.TernaryOp, domain: isl.Set) -> Affine:
     return Affine(polyhedra.select(test, then.value, otherwise.value), dtype)
 
 
-def _is_variable(x: Extraction, node: c_ast.ID) -> bool:
-    """Whether a name that is called stands for a variable: a pointer to any function."""
+def _called(x: Extraction, node: c_ast.Node) -> str:
+    """The name of the function that is called; empty for a variable, which points to any function."""
+    if not isinstance(node, c_ast.ID):
+        return ""
     symbol = x.bindings.meaning.get(node) or x.bindings.visible.get(node.name)
-    return symbol is not None and isinstance(symbol.ctype, Pointer)
+    return "" if symbol is not None and isinstance(symbol.ctype, Pointer) else str(node.name)
 
 
 def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
     """`abs`, and `min`, `max`, `floord`, `ceild` under their customary names when the file does not define them."""
-    called = node.name.name if isinstance(node.name, c_ast.ID) and not _is_variable(x, node.name) else ""
+    called = _called(x, node.name)
     name = called if called in x.functions else ALSO_NAMED.get(called, called)
     arguments = [affine(x, a, domain) for a in (node.args.exprs if node.args else ())] if name in BY_NAME else []
     if name not in BY_NAME or name in x.functions or len(arguments) != (1 if "abs" in name else 2):
