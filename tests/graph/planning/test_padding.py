@@ -1,0 +1,77 @@
+"""Kernels write into their padded result; what is around it are copies."""
+
+import numpy as np
+import pytest
+
+from polysched.graph import from_text, interpret
+from polysched.graph.evaluation.inference import infer
+from polysched.graph.passes.simple import with_types
+from polysched.graph.planning.expressions import has_stages, is_epilogue, scop_of
+from polysched.graph.planning.padding import padded_in_place
+from polysched.graph.planning.partition import Beside, fragment_of, partition
+from polysched.graph.planning.plan import plan
+from polysched.graph.values.graph import Graph
+from tests.graph.samples import read_plan
+
+TEXT = """graph f(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1]) {{
+  const z: float32[] = [0.5]
+  const axes: int64[1] = [1]
+  {}
+  let y = PadConstant(s, z; before=[0, 0, 1, 2], behind=[0, 1, 0, 1])
+  return {}
+}}"""
+
+
+def graph(*lines: str, outputs: str = "y") -> Graph:
+    return with_types(from_text(TEXT.format("\n  ".join(lines), outputs)))
+
+
+def groups(made: Graph) -> list[str]:
+    inferred = infer(made)
+    found = padded_in_place(made, partition(made, inferred), inferred)
+    return [" ".join(n.op for n in g.nodes) for g in found if not isinstance(g, Beside)]
+
+
+@pytest.mark.parametrize(("lines", "wanted"), [
+    (("let c = Conv(x, w)", "let s = Relu(c)"), "Conv Relu PadConstant"),
+    (("let s = Conv(x, w)",), "Conv PadConstant"),
+    (("let s = Exp(x)",), "Exp PadConstant"),
+    (("let c = Conv(x, w)", "let e = Sigmoid(c)", "let s = Mul(c, e)"), "Conv Sigmoid Mul PadConstant")])
+def test_what_is_only_padded_is_made_in_its_place(lines: tuple[str, ...], wanted: str) -> None:
+    made = graph(*lines)
+    assert groups(made) == [wanted]
+    steps = plan(made)
+    assert [type(step).__name__ for step in steps.steps] == ["Copies", "Kernel"]
+    assert (steps.steps[0].inputs, steps.steps[0].outputs, steps.steps[1].outputs) == (("z",), ("y",), ("y",))
+    arrays = {n: np.random.default_rng(1).normal(size=t.extents).astype(np.float32) for n, t in made.inputs}
+    np.testing.assert_array_equal(read_plan(steps, arrays)["y"], interpret(made, arrays)["y"])
+
+
+@pytest.mark.parametrize(("lines", "outputs"), [
+    (("let s = Relu(x)", "let t = Neg(s)"), "y, t"), (("let s = Relu(x)",), "s, y"),
+    (("let s = ReduceMax(x, axes)",), "y"), (("let s = Concat(x, x; axis=1)",), "y"), (("let s = Transpose(x)",), "y")])
+def test_what_something_else_reads_or_no_epilogue_makes_is_copied(lines: tuple[str, ...], outputs: str) -> None:
+    assert "PadConstant" in groups(graph(*lines, outputs=outputs))
+
+
+def test_an_open_size_is_copied() -> None:
+    made = with_types(from_text("""graph f(x: float32[N, 4]) {
+  const z: float32[] = [0.0]
+  let s = Exp(x)
+  let y = PadConstant(s, z; before=[1, 0], behind=[0, 1])
+  return y
+}"""))
+    assert groups(made) == ["Exp", "PadConstant"]
+
+
+def test_a_kernel_writes_nothing_around_its_result() -> None:
+    made = graph("let c = Conv(x, w)", "let s = Relu(c)")
+    inferred = infer(made)
+    (group,) = padded_in_place(made, partition(made, inferred), inferred)
+    assert not isinstance(group, Beside)
+    fragment = fragment_of(made, group, inferred)[0]
+    assert is_epilogue(fragment)
+    assert not has_stages(fragment)
+    scop = scop_of(fragment)
+    (written,) = [a for s in scop.statements for a in s.writes if a.array == "y0"]
+    assert written.relation.range().count_val().to_python() == 3 * 4 * 4
