@@ -16,7 +16,8 @@ from polysched.graph.planning.partition import PADDED, takes_epilogue
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
-from polysched.scop.expression import Expression, Tensor, axis, build, compute, loop, not_equal, placeholder, update
+from polysched.scop.expression import Expression, Tensor, axis, build, compute, not_equal, placeholder, update
+from polysched.scop.expression import loop as repeat
 from polysched.scop.expression.tensors import Constant, Convert, Read, as_expression
 from polysched.scop.scop import Scop
 
@@ -100,11 +101,13 @@ class _Fragment:
 
     def inside(self, node: Node, padded: Tensor) -> Steps:
         """The elements of a padded value that are the operand's; those around them are no matter of a kernel."""
-        assert (moves := operator_of(node).moves) is not None
+        moves = operator_of(node).moves
+        assert moves is not None
         move = moves(self.site(node))[0][-1]
-        loops = [axis(f"i{d}", extent_of(e)) for d, e in enumerate(move.loops)]
-        target = padded[tuple(_place(place, tuple(loops)) for place in move.target)]
-        return Steps(results=(padded,), steps=(loop(*loops, update(target, self.element(node.inputs[0], tuple(loops)))),))
+        loops = tuple(axis(f"i{d}", extent_of(e)) for d, e in enumerate(move.loops))
+        target = padded[tuple(_place(place, loops) for place in move.target)]
+        written = update(target, self.element(node.inputs[0], loops))
+        return Steps(results=(padded,), steps=(repeat(*loops, written),))
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node."""
@@ -181,7 +184,7 @@ def has_stages(fragment: Graph) -> bool:
 
 
 def is_epilogue(fragment: Graph) -> bool:
-    """Whether a fragment is one sum of products of floats, elementwise operators of its shape behind it, and padding."""
+    """Whether a fragment is one sum of products of floats, elementwise operators of its shape, and padding of that."""
     types, nodes = infer(fragment).types, unpadded(fragment)
     sums = [n for n in nodes if operator_of(n).element is None]
     if len(sums) != 1 or not takes_epilogue(sums[0], types[sums[0].outputs[0]]) or len(fragment.nodes) < 2:

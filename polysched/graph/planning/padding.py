@@ -2,8 +2,8 @@
 
     conv, HardSwish, PadConstant  ->  one kernel, which writes the inside; copies of the value around it
 
-Only a result of known shape that nothing else reads, of a kernel without stages in memory, has its place there.  Where an
-equal border stands in the same memory from before, and nothing was written over it, it is not written again.
+Only a result of known shape that nothing else reads, of a kernel without stages in memory, has its place there.  Where
+an equal border stands in the same memory from before, and nothing was written over it, it is not written again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from polysched.graph.evaluation.inference import Inferred, site_of
 from polysched.graph.operators.moves import Move
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.expressions import has_stages, is_epilogue
-from polysched.graph.planning.partition import PADDED, Beside, Group, fragment_of
+from polysched.graph.planning.partition import PADDED, Beside, Group, fragment_of, is_inlined
 from polysched.graph.planning.steps import Copies, Kernel, Sizes, Step, Together
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
@@ -43,8 +43,11 @@ def _may_pad(graph: Graph, joined: Group, inferred: Inferred) -> bool:
     if not inferred.types[joined.last.outputs[0]].is_static:
         return False
     fragment = fragment_of(graph, joined, inferred)[0]
-    by_element = all(operator_of(node).expression is None for node in joined.nodes)
-    return is_epilogue(fragment) or (by_element and not has_stages(fragment))
+    if is_epilogue(fragment):
+        return True
+    *inner, last = joined.nodes[:-1]
+    return operator_of(last).element is not None and not has_stages(fragment) and all(
+        is_inlined(node, site_of(node, inferred.types, inferred.known, results=True)) for node in inner)
 
 
 def around(node: Node, inferred: Inferred) -> Copies:

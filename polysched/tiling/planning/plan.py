@@ -24,6 +24,7 @@ from polysched.tiling.planning.read_in_place import (
     edges_within_pages,
     lies_well,
     read_by_few_rows,
+    reads_once,
     stays_near,
     waits_for_rows,
 )
@@ -487,7 +488,7 @@ def _saves_traffic(plan: BandPlan, bare: BandPlan | None, problem: TileProblem) 
     ----------
     bare : the plan without tiles, where there is one.
     """
-    if plan.shape is not None and plan.nest.is_box:
+    if plan.shape is not None and plan.nest.is_box and not reads_once(plan.nest, plan.shape):
         return True    # panels need a tile around the loop that reads them again
     sets = problem.cache if problem.shape is None else None
     before = _traffic(bare or BandPlan(nest=plan.nest, edges=(None,) * plan.nest.depth, order=()), problem, sets)

@@ -5,8 +5,8 @@ Convolutions by windows of one place take all places of an image as one row, `[n
 registers then cut one long row, not many short ones.  One form is a view of the other.  Where what they make is padded,
 they make an image of long rows, whose padding then stands around it from the start (`planning.padding`).
 
-A block is as many channels as the number of channels allows: the first of some widths that divides it.  Values of equally
-many channels so have equal blocks, except where they were joined of smaller ones.
+A block has as many channels as their number allows: the first of some widths that divides it.  Values of equally many
+channels so have equal blocks, except where they were joined of smaller ones.
 """
 
 from __future__ import annotations

@@ -136,7 +136,8 @@ def test_an_image_is_made_where_it_is_only_padded(lines: tuple[str, ...], image:
 @pytest.mark.parametrize(("attributes", "pools"), [
     ("kernel_shape=[5, 5], pads=[2, 2, 2, 2]", 2), ("kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]", 1),
     ("kernel_shape=[3, 4], strides=[1, 2], pads=[1, 3, 2, 0], dilations=[2, 1]", 1),
-    ("kernel_shape=[6, 5], strides=[1, 2], pads=[4, 1, 0, 4]", 2), ("kernel_shape=[3, 3], ceil_mode=1, strides=[2, 2]", 1)])
+    ("kernel_shape=[6, 5], strides=[1, 2], pads=[4, 1, 0, 4]", 2),
+    ("kernel_shape=[3, 3], ceil_mode=1, strides=[2, 2]", 1)])
 def test_large_windows_have_their_largest_elements_dimension_by_dimension(attributes: str, pools: int) -> None:
     graph = blocked(f"let y = MaxPool(a; {attributes})")
     assert ops(graph).count("MaxPool") == pools
