@@ -173,7 +173,7 @@ def test_convolutions_pad_what_they_make(n: int, m: int, h: int, w: int) -> None
     shapes = {"first": (m, 3, 3, 3), "deep": (m, 1, 3, 3), "points": (m, m, 1, 1), "whole": (m, m, 3, 3), "b": (m,)}
     weights = {name: (rng.normal(size=s) * 0.2).astype(np.float32) for name, s in shapes.items()}
     graph = from_text(SEPARABLE.format(n=n, m=m, h=h, w=w)).but(constants=weights)
-    model = compile_graph(graph)
+    model = compile_graph(graph, fusion="greedy")
     inputs = {"x": rng.normal(size=(n, 3, h, w)).astype(np.float32)}
     for _ in range(2):
         np.testing.assert_allclose(model.run(inputs)["y"], interpret(graph, inputs)["y"], rtol=1e-3, atol=1e-5)
