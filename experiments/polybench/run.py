@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import own
 import suite
 from tools import REPORT, tool_versions
+from tuned import Tuning, tuned
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, Standings, run_contest
@@ -48,6 +49,8 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--keep", metavar="DIR", type=lambda text: str(Path(text).resolve()),
                        help="keep what the tools wrote in DIR/KERNEL, and use what is there from an earlier run with "
                             "the same tools and sources")
+    group.add_argument("--tuned", metavar="MINUTES", type=float,
+                       help="search so long for the recipe of each kernel before it is translated, with all cores")
     group.add_argument("--prepare", action="store_true",
                        help="translate and compile into --keep DIR, and time nothing but that")
 
@@ -83,13 +86,17 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
         kernel = suite.Kernel(name=case.name, root=Path(root), file=suite.kernels_of(Path(root))[case.name],
                               dataset=settings.options["dataset"], folder=folder,
                               settings=config["kernel"].get(case.name, {}), config=config)
-        made, about = suite.contenders(kernel, threads, options), {"dataset": kernel.dataset}
+        found = tuned(suite.tuning(kernel), settings, folder, report)
+        options += found.options
+        made, about = suite.contenders(kernel, threads, options), {"dataset": kernel.dataset, **found.values}
         view, tolerance = suite.determined(kernel), kernel.settings.get("tolerance")
         report("initialising")
         suite.initialise(kernel)
     else:
         mine = own.read(case.name, folder, config)
-        made, about = own.contenders(mine, threads, options), {"sizes": mine.sizes}
+        found = tuned(Tuning(file=mine.file, sizes=mine.sizes), settings, folder, report)
+        options += found.options
+        made, about = own.contenders(mine, threads, options), {"sizes": mine.sizes, **found.values}
         view, tolerance = (lambda arrays: arrays), config.get("own", {}).get(case.name, {}).get("tolerance")
     wanted = settings.options["variants"]
     if wanted:

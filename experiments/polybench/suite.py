@@ -11,6 +11,7 @@ from typing import Any
 
 from kept import digest
 from tools import call, clang, compile_program, tool, translate
+from tuned import Tuning
 
 from polysched.experiment import Contender, Program
 from polysched.measure.processes.perf_counters import specification
@@ -138,6 +139,13 @@ def sizes_of(kernel: Kernel) -> dict[str, int]:
     heading, found = HEADING.search(kernel.file.read_text()), macros(kernel)
     names = re.findall(r"\bint\s+(\w+)", heading[1]) if heading is not None else []
     return {name: found[name.upper()] for name in names if name.upper() in found}
+
+
+def tuning(kernel: Kernel) -> Tuning:
+    """What is searched of a kernel: its function at the sizes of the data set."""
+    folders = tuple(word[2:] for word in kernel.include if word.startswith("-I"))
+    return Tuning(file=kernel.source(), sizes=sizes_of(kernel), include_dirs=folders,
+                  defines=(f"{kernel.dataset}_DATASET",))
 
 
 def determined(kernel: Kernel) -> Callable[[dict[str, Any]], dict[str, Any]]:

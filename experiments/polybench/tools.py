@@ -138,7 +138,9 @@ def translate(name: str, source: Path, output: Path, include: Sequence[str], opt
         if name == "pluto":
             output.write_text(respelled(output.read_text()))
         return {}
-    made(output, {"command": [str(c) for c in command], "tool": tool_key(name), "text": digest(text)}, make)
+    database = Path(options[options.index("--database") + 1]) if "--database" in options else None
+    made(output, {"command": [str(c) for c in command], "tool": tool_key(name), "text": digest(text),
+                  **({"database": digest(database.read_bytes())} if database is not None else {})}, make)
 
 
 def translation(name: str, source: Path, output: Path, include: Sequence[str], options: Sequence[str],

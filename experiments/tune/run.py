@@ -1,9 +1,10 @@
 """How much faster is what `polysched tune` finds than the model's pick, and after how many trials?  See README.md.
 
-    polysched bench tune [--only KERNEL ...] [--null [--runs N] [--load N]] [--plans | --best-of N | --sizes]
+    polysched bench tune [--only KERNEL ...] [--null [--runs N] [--load N]] [--unseen | --plans | --best-of N | --sizes]
 
-`--null` races the model's pick against itself, N times: a gain that is claimed then is a false one.  `--plans` searches
-plans of instructions; `--best-of` counts trials to the best of N; `--sizes` races code of a range with code of a size.
+`--unseen` searches programs with which no rule and no feature was made.  `--null` races the model's pick against
+itself, N times: a gain that is claimed then is a false one.  `--plans` searches plans of instructions; `--best-of`
+counts trials to the best of N; `--sizes` races code of a range with code of a size.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from polysched.dependence.dependences import Dependences
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+UNSEEN = Path(__file__).parent / "unseen"
 MINUTE = 60.0
 NAMES = (2, 3, 4)
 FALSE_CLAIMS = 0.05
@@ -49,7 +51,7 @@ CLOSE = 0.95
 
 
 def cases(settings: Settings) -> list[Case]:
-    group = next((name for name in ("plans", "sizes") if settings.options.get(name)), "kernels")
+    group = next((name for name in ("plans", "sizes", "unseen") if settings.options.get(name)), "kernels")
     return [Case(name=name, parameters={"sizes": sizes}) for name, sizes in settings.config[group].items()]
 
 
@@ -60,6 +62,8 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--plans", action="store_true", help="search plans of instructions only, beside the first plan")
     group.add_argument("--best-of", type=int, default=0, metavar="N",
                        help="count trials to 95 percent of the best of N, with each model")
+    group.add_argument("--unseen", action="store_true",
+                       help="the ten programs of the folder unseen, with which no rule and no feature was made")
     group.add_argument("--sizes", action="store_true", help="race code of few variants with code for each size")
 
 
@@ -80,7 +84,8 @@ class Same(LocalBuilder):
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """One search, with every trial."""
     (threads,) = settings.threads
-    file, sizes, seed = KERNELS / f"{case.name}.c", case.parameters["sizes"], settings.config["seed"]
+    folder = UNSEEN if settings.options.get("unseen") else KERNELS
+    file, sizes, seed = folder / f"{case.name}.c", case.parameters["sizes"], settings.config["seed"]
     options = PipelineOptions(tiling=TilingOptions(target=replace(host(), cores=threads)))
     minutes = settings.budget_seconds / MINUTE
     if settings.options.get("null"):
@@ -95,7 +100,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                                         minutes / settings.config["searches_of_a_range"], seed, report)
     found = tune(file, sizes=sizes, threads=threads, options=options, seed=seed, budget=Budget(minutes=minutes),
                  on_trial=lambda trial, count: report(f"trial {count}"))
-    return {**found.to_json(), "records": further_rows.records_of(found)}
+    return {**found.to_json(), "records": further_rows.records_of(found),
+            **({"unseen": True} if settings.options.get("unseen") else {})}
 
 
 def raced_with_itself(file: Path, sizes: dict[str, int], options: PipelineOptions, runs: int, seed: int,
@@ -126,14 +132,14 @@ def null_table(records: Sequence[Record]) -> str:
 
 def table(records: Sequence[Record]) -> str:
     """Gain with interval, trials, and how soon the search came near; cases that keep the model's pick counted apart."""
-    tables = {"trials": search_table, "null": null_table, "plans": further_rows.plan_table,
+    tables = {"trials": search_table, "unseen": search_table, "null": null_table, "plans": further_rows.plan_table,
               "best": further_rows.best_table, "sizes": further_rows.size_table}
     groups = {name: [r for r in records if _kind(r) == name] for name in tables}
     return "\n".join(make(groups[name]) for name, make in tables.items() if groups[name])
 
 
 def _kind(record: Record) -> str:
-    return next(name for name in ("null", "plans", "best", "trials", "sizes") if name in record.values)
+    return next(name for name in ("null", "plans", "best", "unseen", "trials", "sizes") if name in record.values)
 
 
 def search_table(records: Sequence[Record]) -> str:
@@ -146,9 +152,10 @@ def search_table(records: Sequence[Record]) -> str:
                      str(near(value["curve"])), f"{value['trials'] / value['seconds']:.2f}", str(value["rejected"]),
                      str(value["duplicates"])])
     won = [r.values["gain"]["median"] for r in records if r.values["gain"]["pairs"]]
+    every = geometric_mean([r.values["gain"]["median"] for r in records])
     head = ["kernel", "gain", "95% interval", "trials", "trials to 95%", "a second", "rejected", "same C"]
     told = f"{len(won)} of {len(records)} cases do not keep the model's pick"
-    mean = f"; their geometric mean is {geometric_mean(won):.2f}" if won else ""
+    mean = f"; their geometric mean is {geometric_mean(won):.2f}, that of all {every:.2f}" if won else ""
     return f"{markdown_table(head, rows)}\n\n{told}{mean}.\n"
 
 
@@ -160,7 +167,7 @@ def near(curve: Sequence[float]) -> int:
 def plot(records: Sequence[Record]) -> Figure:
     """The best ratio so far over the trials."""
     figure, axes = new_figure()
-    for record in (r for r in records if _kind(r) == "trials"):
+    for record in (r for r in records if _kind(r) in ("trials", "unseen")):
         axes.step(range(1, len(record.values["curve"]) + 1), record.values["curve"], where="post", label=record.case)
     axes.set_xlabel("trials")
     axes.set_ylabel("times as fast as the model's pick")

@@ -30,6 +30,7 @@ from polysched.cli.values import (
     positive,
     register_block,
     tile_sizes,
+    tiles_over_time,
     words,
 )
 from polysched.errors import UsageError
@@ -233,6 +234,10 @@ def add_tiling(group: argparse._ActionsContainer, *, collapse: bool = True) -> N
     group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
                        help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
                             "between them, instead of wavefronts (default: by the model, where it chooses the tiles)")
+    group.add_argument("--tiles-over-time", action=PerBand, field="split", convert=tiles_over_time, default=None,
+                       metavar="auto|split|wavefronts|diamonds",
+                       help="the same as a choice of three, with diamonds, whose tiles all start together (default: "
+                            "auto); or BAND:VALUE")
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: the target's)")
@@ -382,12 +387,17 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     from dataclasses import replace
 
     from polysched.tiling import BandOptions, TilingOptions
+    form = arguments.tiles_over_time or {}
+    if form and arguments.split_tiles is not None:
+        raise UsageError("the form of tiles over time is given twice", witness="--split-tiles and --tiles-over-time",
+                         hint="leave --split-tiles out")
+    split = form.get("split", arguments.split_tiles)
     tiling = TilingOptions(
         sizes=arguments.tile, outer_sizes=arguments.outer_tile, order=arguments.tile_order,
         point_order=arguments.point_order, outer_orders=arguments.outer_order,
         register=arguments.register_block or True, packed=arguments.pack, parallel=arguments.parallel,
         parallel_degrees=arguments.parallel_degrees, parallel_loop=arguments.parallel_loop,
-        split=arguments.split_tiles, target=chosen_target(arguments),
+        split=None if split == "auto" else split, diamond=form.get("diamond", False), target=chosen_target(arguments),
         bands={band: BandOptions(**given) for band, given in arguments.bands.items()})
     return replace(scheduling_options(arguments), tiling=tiling, collapse=arguments.collapse,
                    assumed=tuple(arguments.assume)).but(vector_bits=arguments.vector_bits)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from polysched.cli.conventions import STANDARD, add_json, add_size, add_target, chosen_target
 from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
-from polysched.cli.shown.programs import check_sizes, is_named, named_scop, named_tensor
+from polysched.cli.shown.programs import check_sizes, is_named, named_scop, named_sketch, named_tensor
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import OF_SEARCHES, refuse_unserved
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import UsageError
 from polysched.measure.processes.workspace import workspace
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from polysched.measure.paired import MeasureOptions
     from polysched.pipeline.options import PipelineOptions
     from polysched.scop.scop import Scop
-    from polysched.search import Budget, Trial, Tuned, TunedAll, TunedExpression, TunedRange
+    from polysched.search import Budget, Trial, Tuned, TunedAll, TunedExpression, TunedMachines, TunedRange
     from polysched.search.space import Space
 
 NAME = "tune"
@@ -61,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--terms", action="store_true",
                        help="of MODULE:EXPRESSION: search other terms that compute the same, too (chain order, "
                             "Winograd, layouts); those that change the order of sums of floats with --reassociate")
+    group.add_argument("--sketch", action="append", default=[], metavar="MODULE:SKETCH", dest="sketches",
+                       help="with --terms: those terms that have this form (`polysched.search.rewriting.sketches`); "
+                            "again for the next form, which is reached from the one before")
     group.add_argument("--strategy", choices=STRATEGY_NAMES, default="evolution",
                        help="which candidates come next; optuna needs polysched[tune] (default: %(default)s)")
     group.add_argument("--model", choices=MODEL_NAMES, default="residual",
@@ -84,6 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cluster", metavar="ADDRESS",
                        help="compile, verify and time on the workers of a Dask cluster that are machines of this kind: "
                             "tcp://HOST:PORT, or local:N for N processes here; a worker that dies costs one trial")
+    group.add_argument("--each-machine", action="store_true",
+                       help="with --cluster: a search for each kind of machine among the workers, all at once, instead "
+                            "of one for this kind")
     group.add_argument("--report", metavar="FILE.html",
                        help="write a page: search curve, space, what mattered, model against measurement")
     add_target(group)
@@ -97,17 +104,22 @@ MODEL_NAMES = ("projected", "residual", "boosted")
 def run(arguments: argparse.Namespace) -> int:
     """Search; 0 when it ended, whatever it found."""
     from polysched.search import tune
+    refuse_unserved(arguments, OF_SEARCHES)
     if arguments.resume and arguments.database is None:
         raise UsageError("--resume needs a database", hint="name it with --database")
+    if arguments.sketches and not arguments.terms:
+        raise UsageError("a sketch is a form of terms", witness=arguments.sketches[0], hint="give --terms, too")
     with (prepared(arguments.json) as report, prepared(arguments.report) as page,
           progress(quiet=bool(arguments.quiet)) as shown):
         how: dict[str, Any] = {
             "space": _space(arguments.space), "options": _options(arguments), "strategy": arguments.strategy,
             "model": arguments.model, "seed": arguments.seed, "threads": arguments.threads,
             "cluster": arguments.cluster, "measure": _measure(arguments), "on_trial": _teller(shown, arguments)}
-        found: Tuned | TunedAll | TunedRange | TunedExpression
+        found: Tuned | TunedAll | TunedRange | TunedExpression | TunedMachines
         if arguments.terms:
             found = _tuned_terms(arguments, how)
+        elif arguments.each_machine:
+            found = _tuned_machines(arguments, how)
         elif any(isinstance(value, str) for _, value in arguments.size):
             found = _tuned_range(arguments, how)
         elif arguments.source.endswith(".onnx"):
@@ -126,13 +138,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _page(found: Tuned | TunedAll | TunedRange | TunedExpression) -> str:
+def _page(found: Tuned | TunedAll | TunedRange | TunedExpression | TunedMachines) -> str:
     """The page of one search or several."""
-    from polysched.search import TunedAll, TunedExpression, TunedRange
+    from polysched.search import TunedAll, TunedExpression, TunedMachines, TunedRange
     from polysched.search.page import page_html
     several: Iterable[Tuned | None]
     match found:
-        case TunedRange():
+        case TunedRange() | TunedMachines():
             several = found.found.values()
         case TunedAll():
             several = found.found
@@ -174,7 +186,24 @@ def _tuned_terms(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedExp
                          hint="MODULE:EXPRESSION, without --cluster and --resume")
     output, sizes = named_tensor(arguments.source, dict(arguments.size))
     how = {name: value for name, value in how.items() if name != "cluster"}
-    return tune_expression(output, sizes=sizes, budget=_budget(arguments), database=arguments.database, **how)
+    return tune_expression(output, sizes=sizes, budget=_budget(arguments), database=arguments.database,
+                           sketches=[named_sketch(name) for name in arguments.sketches], **how)
+
+
+def _tuned_machines(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedMachines:
+    """A search for each kind of machine of a cluster.
+
+    Raises
+    ------
+    UsageError : there is no cluster, the program is no C file, or a size is a range.
+    """
+    from polysched.search import tune_machines
+    by_range = any(isinstance(value, str) for _, value in arguments.size)
+    if not arguments.cluster or is_named(arguments.source) or arguments.source.endswith(".onnx") or by_range:
+        raise UsageError("each kind of machine judges a C file at one size", where=arguments.source,
+                         hint="name the workers with --cluster, and give every size one value")
+    return tune_machines(arguments.source, sizes=dict(arguments.size), budget=_budget(arguments),
+                         database=arguments.database, resume=arguments.resume, **how)
 
 
 def _tuned_range(arguments: argparse.Namespace, how: dict[str, Any]) -> TunedRange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 _OF_BAND = re.compile(r"(\d+):(.*)", re.DOTALL)
@@ -16,7 +16,7 @@ class PerBand(argparse.Action):
     Parameters
     ----------
     field : of `tiling.BandOptions`.
-    convert : makes the value of the text.
+    convert : makes the value of the text; a mapping has values of several fields.
     several : the option may be repeated, and a tuple is kept.
     """
 
@@ -42,6 +42,8 @@ class PerBand(argparse.Action):
         given = dict(namespace.bands.get(number, {}))
         if value is NO_LOOP:
             given["parallel"] = False
+        elif isinstance(value, Mapping):
+            given |= value
         elif self.field == "packed" and value is None:
             given["packed"] = "auto"
         else:
@@ -60,6 +62,19 @@ def band_member(text: str) -> object:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not the number of a loop of a band, or none")
     return int(text)
+
+
+TILES_OVER_TIME: Mapping[str, Mapping[str, object]] = {
+    "auto": {"split": "auto", "diamond": False}, "split": {"split": True, "diamond": False},
+    "wavefronts": {"split": False, "diamond": False}, "diamonds": {"split": False, "diamond": True}}
+"""What the forms of tiles over time are in `tiling.BandOptions`."""
+
+
+def tiles_over_time(text: str) -> Mapping[str, object]:
+    """The value of `--tiles-over-time`."""
+    if text not in TILES_OVER_TIME:
+        raise argparse.ArgumentTypeError(f"{text!r} is no form of tiles over time: {', '.join(TILES_OVER_TIME)}")
+    return TILES_OVER_TIME[text]
 
 
 def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:

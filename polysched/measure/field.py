@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -83,6 +83,7 @@ class Ran:
     reason : why it has no times; empty where it has some.
     pairs : wall seconds of a call of the reference and of this version, in alternation.
     disturbed : numbers of the pairs during which other programs took a core, as far as the system tells.
+    spills : stores of vector registers to the stack in its file; None where it has no code.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Ran:
     reason: str = ""
     pairs: tuple[tuple[float, float], ...] = ()
     disturbed: tuple[int, ...] = ()
+    spills: int | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,7 +129,7 @@ class Field:
             return compile_shared(
                 wrapper(path, self.subject.signature.name, self.slots), name=version.name, folder=self.folder,
                 compiler=self.compiler, flags=(*self.options.flags, *version.flags),
-                preprocessor=preprocessor_of(self.subject), what=f"the version {version.name}")
+                preprocessor=preprocessor_of(self.subject), what=f"the version {version.name}", count_spills=True)
         except CompileError as error:
             return Ran(name=version.name, verdict=Verdict.NO_CODE, reason=error.witness or error.problem)
 
@@ -149,8 +151,8 @@ class Field:
 
         def keep(ran: Ran) -> None:
             if ran.name not in done:
-                done[ran.name] = ran
-                told(ran)
+                done[ran.name] = replace(ran, spills=built[ran.name].spills)
+                told(done[ran.name])
 
         left = dict(built)
         while left:

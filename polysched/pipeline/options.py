@@ -359,6 +359,8 @@ class PipelineOptions:
         for name in ("split_tiles", "parallel_loop"):
             if getattr(self, name) is not None:
                 given[name] = getattr(self, name)
+        if self.tiling.diamond:
+            given["diamond"] = True
         if self.bands:
             given["bands"] = {str(number): own.given() for number, own in self.bands.items()}
         return given

@@ -31,16 +31,28 @@ def fusion(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
     return choose.scheduled("fusion", rows)
 
 
-def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
-    """Split tiles, wavefronts, or diamonds, where a band has tiles over time that several threads may share."""
+def concurrent_start(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """A schedule of least distance, or one whose tiles over time can start together where that one's cannot."""
     if not any(is_over_time(band) and has_threads(band) for band in choose.bands(recipe)):
         return recipe
-    ways: tuple[bool | str | None, ...] = (None, True, False, "diamonds")
-    way = choose.one_of("split tiles", ways)
-    if not isinstance(way, str):
-        return replace(recipe, split_tiles=way)
-    recipe = replace(recipe, diamond=True, concurrent_start=1)
+    if not choose.one_of("tiles start together", (False, True)):
+        return recipe
+    recipe = replace(recipe, concurrent_start=1)
     choose.bands(recipe)   # a program without a schedule for them is rejected here, with all that begins so
+    return recipe
+
+
+def time_tiles(choose: Chooser, dependences: Dependences, recipe: Recipe) -> Recipe:
+    """Per band with tiles over time that threads share: the model's form, split tiles, wavefronts, or diamonds."""
+    for band in choose.bands(recipe):
+        own = recipe.bands.get(band.number, BandOptions())
+        if not is_over_time(band) or not has_threads(band) or own.sizes == "off" or own.parallel is False or (
+                own.parallel_loop is not None):
+            continue
+        way = choose.one_of(f"band {band.number}, tiles over time", ("model", "split", "wavefronts", "diamonds"))
+        if way != "model":
+            recipe = recipe.with_band(band.number, BandOptions(
+                split=way == "split", diamond=True if way == "diamonds" else None))
     return recipe
 
 
@@ -143,8 +155,8 @@ def compiler_flags(choose: Chooser, dependences: Dependences, recipe: Recipe) ->
 OFFERED_FLAGS = ("-O2", "-funroll-loops", "-fno-tree-vectorize")
 """Of `pipeline.options.FLAGS`, those that every compiler takes."""
 
-RULES: tuple[Rule, ...] = (inline, fusible_consumer, split_reduction, fusion, vectors, time_tiles, instructions, tiles,
-                           cache_write, packing, outer_tiles, threads, compiler_flags)
+RULES: tuple[Rule, ...] = (inline, fusible_consumer, split_reduction, fusion, concurrent_start, vectors, instructions,
+                           tiles, cache_write, packing, outer_tiles, threads, time_tiles, compiler_flags)
 
 
 def automatic(choose: Chooser, dependences: Dependences, rules: tuple[Rule, ...] = RULES) -> Recipe:

@@ -138,7 +138,7 @@ class BandFacts:
             return None
         threads = self.choices.threads and (chosen is None or chosen.parallel is not False)
         one = Projected(target=self.target).seconds(plan)
-        width, teams = self.width_of(plan) if threads and self.target.cores > 1 else (1.0, 0.0)
+        width, teams = self.width_of(plan, chosen) if threads and self.target.cores > 1 else (1.0, 0.0)
         return self.choices.times * (one / max(1.0, min(width, self.target.cores)) + teams * self.target.team_seconds)
 
     @cached_property
@@ -146,8 +146,12 @@ class BandFacts:
         """The same of the model's own tiles."""
         return self.seconds_of(None)
 
-    def width_of(self, plan: BandPlan) -> tuple[float, float]:
+    def width_of(self, plan: BandPlan, chosen: BandOptions | None = None) -> tuple[float, float]:
         """Iterations that threads share, and starts of their team in one run of the band."""
+        rows = -(-plan.nest.extents[0] // (plan.edges[0] or plan.nest.extents[0]))
+        if (chosen is not None and chosen.split is True) or (plan.pieces is not None and (
+                chosen is None or chosen.split is not False)):
+            return float(self.target.cores), 2.0 * rows   # the pieces of a row start together, then the gaps
         loops = plan_structure(plan)
         counts = [_trips(loops, at, plan) for at in range(len(loops))]
         for k, level in enumerate(loops):
@@ -156,7 +160,8 @@ class BandFacts:
                 outside = 1 if level.loop in plan.order else prod(counts[:k])
                 return float(counts[k]), float(outside)
         if len(plan.order) > 1:
-            rounds = counts[0] + counts[1] - 1
+            together = chosen is not None and chosen.diamond is True
+            rounds = 2 * rows if together else counts[0] + counts[1] - 1
             return counts[0] * counts[1] / rounds, float(rounds)
         return 1.0, 0.0
 

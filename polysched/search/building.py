@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -128,6 +129,16 @@ class LocalRunner:
     measured: Field
     built: dict[str, Binary] = field(default_factory=dict)
     reference_seconds: float | None = None
+    started: dict[str, Future[Binary | Ran]] = field(default_factory=dict)
+    compilers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(os.cpu_count() or 1))
+
+    def begin(self, candidate: Candidate) -> None:
+        """Compile a candidate while others are still made; `race` waits until nothing is compiled any more."""
+        self.started[candidate.name] = self.compilers.submit(self._compiled, candidate)
+
+    def _compiled(self, candidate: Candidate) -> Binary | Ran:
+        flags = candidate.proposal.recipe.flags
+        return self.measured.build([Version(name=candidate.name, text=candidate.text, flags=flags)], jobs=1)[0]
 
     def race(self, candidates: Sequence[Candidate], *, against: Candidate | None, pairs: int, slow_ratio: float,
              told: Callable[[Candidate, Ran], None]) -> None:
@@ -149,12 +160,17 @@ class LocalRunner:
 
     def _build(self, candidates: Sequence[Candidate], told: Callable[[Candidate, Ran], None]) -> None:
         missing = [c for c in candidates if c.name not in self.built]
-        versions = [Version(name=c.name, text=c.text, flags=c.proposal.recipe.flags) for c in missing]
-        for candidate, binary in zip(missing, self.measured.build(versions, jobs=os.cpu_count() or 1), strict=True):
+        for candidate in missing:
+            if candidate.name not in self.started:
+                self.begin(candidate)
+        wait(self.started.values())   # also for what turned out to have the code of another one
+        for candidate in missing:
+            binary = self.started[candidate.name].result()
             if isinstance(binary, Binary):
                 self.built[candidate.name] = binary
-            elif candidate in candidates:
+            else:
                 told(candidate, binary)
+        self.started = {}
 
 
 @contextmanager
@@ -168,7 +184,9 @@ def local_runner(scop: Scop, sizes: Mapping[str, int], options: MeasureOptions) 
     with ExitStack() as stack:
         if scop.source is None:
             scop = in_a_file(scop, stack.enter_context(workspace()))
-        yield LocalRunner(stack.enter_context(measured_field((scop,), sizes, options)))
+        runner = LocalRunner(stack.enter_context(measured_field((scop,), sizes, options)))
+        with runner.compilers:
+            yield runner
 
 
 def made_candidate(wanted: Wanted, scop: Scop, options: PipelineOptions) -> Candidate | PolyschedError:

@@ -309,7 +309,8 @@ def trial_to_json(trial: Trial) -> dict[str, Any]:
     return {"recipe": trial.recipe.to_json(), "trace": trace_to_json(trial.trace), "code": trial.code,
             "predicted_seconds": trial.predicted_seconds, "verdict": trial.verdict.value, "reason": trial.reason,
             "pairs": [list(pair) for pair in trial.pairs], "phase": trial.phase,
-            **({"disturbed": list(trial.disturbed)} if trial.disturbed else {})}
+            **({"disturbed": list(trial.disturbed)} if trial.disturbed else {}),
+            **({"spills": trial.spills} if trial.spills is not None else {})}
 
 
 def trial_from_json(value: Mapping[str, Any]) -> Trial:
@@ -330,7 +331,8 @@ def trial_from_json(value: Mapping[str, Any]) -> Trial:
                  code=_text(value["code"]), verdict=Verdict(value["verdict"]), reason=_text(value["reason"]),
                  phase=phase, predicted_seconds=None if predicted is None else _seconds(predicted),
                  pairs=tuple((_seconds(first), _seconds(own)) for first, own in pairs),
-                 disturbed=tuple(_whole(number) for number in value.get("disturbed", ())))
+                 disturbed=tuple(_whole(number) for number in value.get("disturbed", ())),
+                 spills=None if value.get("spills") is None else _count(value["spills"]))
 
 
 def _seconds(value: object) -> float:
@@ -370,6 +372,13 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{str(value)[:40]!r} is no whole number")
     return value
+
+
+def _count(value: object) -> int:
+    found = _whole(value)
+    if found < 0:
+        raise ValueError(f"{found} is no count")
+    return found
 
 
 def _winner(row: tuple[Any, ...]) -> Winner:

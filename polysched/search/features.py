@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from math import log2
 
 from polysched.pipeline.recipe import Recipe
@@ -18,18 +18,36 @@ OF_LEVEL = ("footprint over capacity", "traffic over the lower bound")
 OF_BAND = ("shortest row", "rows of a block", "columns of a block", "loads per multiply-add", "remainders",
            "references at other strides", "references that stay", "set conflicts", "parallel width", "imbalance",
            "team starts", "tiled loops")
-OF_RECIPE = ("plain loops", "choices for bands", "packed operands", "flags", "split tiles")
+OF_RECIPE = ("plain loops", "choices for bands", "packed operands", "flags", "split tiles",
+             "diamonds")
+OF_CODE = "spills"
+"""The last one: counted after compiling, and until then guessed from code with the same register blocks."""
 LEVELS = 3
 
 
 def names() -> tuple[str, ...]:
     """What each number is; those of bands are weighted by the projected time."""
     levels = tuple(f"{name}, L{level + 1}" for level in range(LEVELS) for name in OF_LEVEL)
-    return (*OF_RECIPE, *OF_BAND, *levels)
+    return (*OF_RECIPE, *OF_BAND, *levels, OF_CODE)
+
+
+def registers_of(explorer: Explorer, recipe: Recipe) -> Hashable:
+    """What the spills of a recipe depend on most: its register blocks, its vectors, and the compiler's flags.
+
+    Raises
+    ------
+    PolyschedError : the recipe makes no schedule.
+    """
+    blocks = []
+    for band in explorer.bands(recipe):
+        plan = None if band.choices.holds_loops else band.plan_of(recipe.bands.get(band.number))
+        shape = plan.shape if plan is not None else None
+        blocks.append(None if shape is None else (shape.row_count, shape.column_count))
+    return (*blocks, recipe.vector_bits, recipe.flags)
 
 
 def features_of(explorer: Explorer, recipe: Recipe) -> tuple[float, ...]:
-    """The numbers of a recipe, one per name; those of bands are means weighted by the projected time.
+    """The numbers of a recipe before it is compiled; those of bands are means weighted by the projected time.
 
     Raises
     ------
@@ -45,9 +63,17 @@ def features_of(explorer: Explorer, recipe: Recipe) -> tuple[float, ...]:
     weight = sum(seconds for seconds, _ in found) or 1.0
     width = len(OF_BAND) + LEVELS * len(OF_LEVEL)
     means = tuple(sum(s * values[k] for s, values in found) / weight for k in range(width))
-    packed = sum(len(own.packed) for own in recipe.bands.values() if isinstance(own.packed, tuple))
-    return (float(recipe.vector_bits == 0), float(len(recipe.bands)), float(packed), float(len(recipe.flags)),
-            float(bool(recipe.split_tiles)), *means)
+    return (*_of_recipe(recipe), *means)
+
+
+def _of_recipe(recipe: Recipe) -> Iterator[float]:
+    every = recipe.bands.values()
+    yield float(recipe.vector_bits == 0)
+    yield float(len(every))
+    yield float(sum(len(own.packed) for own in every if isinstance(own.packed, tuple)))
+    yield float(len(recipe.flags))
+    yield float(any(own.split is True for own in every) or bool(recipe.split_tiles))
+    yield float(any(own.diamond is True for own in every) or recipe.diamond)
 
 
 def _of_band(band: BandFacts, plan: BandPlan) -> Iterator[float]:

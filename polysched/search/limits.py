@@ -80,6 +80,9 @@ class SearchLimits:
     # rewriting/rewriter.py
     rewriting_depth: int = constant(2, unit="rules", source="one after the other: a product of three has 30 terms then")
     most_terms: int = constant(64, unit="terms", source="of one output, the shortest histories first")
+    # rewriting/sketches.py
+    sketch_depth: int = constant(3, unit="rules", source="one after the other, from a sketch to the next")
+    terms_to_a_sketch: int = constant(512, unit="terms", source="that are looked at for one sketch: some seconds")
 
 
 LIMITS = SearchLimits()

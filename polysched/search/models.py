@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
-from math import exp, inf, log
+from collections.abc import Callable, Hashable, Sequence
+from math import exp, inf, log, log2
 from typing import Any, Protocol
 
 import numpy as np
 
 from polysched.errors import PolyschedError, UsageError
-from polysched.search.features import features_of
+from polysched.search.features import features_of, registers_of
 from polysched.search.limits import LIMITS
 from polysched.search.space import Explorer, Proposal
 from polysched.search.trial import Trial
@@ -61,6 +61,9 @@ class Residual(Projected):
         self.factors: list[float] = []
         self.fitted: Any = None
         self.features: dict[str, tuple[float, ...]] = {}
+        self.spills: dict[str, float] = {}
+        self.registers: dict[str, Hashable] = {}
+        self.spilled: dict[Hashable, list[float]] = {}
 
     def seconds(self, proposal: Proposal) -> float:
         """The corrected prediction."""
@@ -71,11 +74,27 @@ class Residual(Projected):
         return projected * exp(max(-LIMITS.most_correction, min(LIMITS.most_correction, factor)))
 
     def features_of(self, proposal: Proposal) -> tuple[float, ...]:
-        """Kept, since recipes are ranked again after every batch."""
+        """The numbers of a recipe, its spills last; the others are kept, as recipes are ranked anew after a batch."""
         text = proposal.recipe.text
         if text not in self.features:
             self.features[text] = features_of(self.explorer, proposal.recipe)
-        return self.features[text]
+            self.registers[text] = registers_of(self.explorer, proposal.recipe)
+        return (*self.features[text], self.spills_of(text))
+
+    def spills_of(self, text: str) -> float:
+        """The logarithm of the spills of compiled code, or its mean over code with the same blocks, or over all."""
+        if text in self.spills:
+            return self.spills[text]
+        known = self.spilled.get(self.registers[text]) or list(self.spills.values())
+        return sum(known) / len(known) if known else 0.0
+
+    def compiled(self, proposal: Proposal, spills: int | None) -> None:
+        """Keep the spills of a recipe's code, for it and for what has the same register blocks."""
+        self.features_of(proposal)
+        text = proposal.recipe.text
+        if spills is not None and text not in self.spills:
+            self.spills[text] = log2(1 + spills)
+            self.spilled.setdefault(self.registers[text], []).append(self.spills[text])
 
     def learn(self, trials: Sequence[Trial]) -> None:
         """Add what was measured, as a factor of what was projected, and fit anew."""
@@ -83,6 +102,7 @@ class Residual(Projected):
             proposal = Proposal(recipe=trial.recipe, trace=trial.trace)
             projected = super().seconds(proposal)
             if trial.ratio is not None and 0 < projected < inf:
+                self.compiled(proposal, trial.spills)
                 self.rows.append(self.features_of(proposal))
                 self.factors.append(-log(trial.ratio) - log(projected))
         if len(self.rows) >= LIMITS.least_to_learn:

@@ -9,7 +9,7 @@ import queue
 import selectors
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
@@ -33,6 +33,7 @@ class PoolBuilder:
     ----------
     scop : a region of a C file.
     jobs : processes.
+    ready : told each candidate as soon as it is made, from the thread that waited for it.
 
     Raises
     ------
@@ -43,6 +44,7 @@ class PoolBuilder:
         if not is_readable(scop):
             raise UsageError("the program comes from no file that another process can read", where=scop.name)
         self._first, self._jobs, self._module = first_line(scop, options), jobs, module
+        self.ready: Callable[[Candidate], None] | None = None
         self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
         for _ in range(jobs):
             self._idle.put(None)
@@ -72,8 +74,11 @@ class PoolBuilder:
         self._idle.put(worker)
         if "problem" in reply:
             return PolyschedError(reply["problem"], witness=reply["witness"], hint=reply["hint"])
-        return Candidate(name=f"v{wanted.number}", proposal=wanted.proposal, text=reply["text"], code=reply["code"],
+        made = Candidate(name=f"v{wanted.number}", proposal=wanted.proposal, text=reply["text"], code=reply["code"],
                          predicted_seconds=wanted.predicted_seconds)
+        if self.ready is not None:
+            self.ready(made)
+        return made
 
 
 class _Worker:

@@ -32,6 +32,7 @@ class Trial(OneLine):
     pairs : wall seconds of the model's pick and of this one, in alternation; the model's pick has those of the code as
         written beside its own.
     disturbed : numbers of the pairs during which other programs took a core.
+    spills : stores of vector registers to the stack in the compiled file; None where it was not compiled.
     phase : `again` for fresh samples of those that seemed fastest, `confirm` for those of the finalists.
     """
 
@@ -44,6 +45,7 @@ class Trial(OneLine):
     pairs: tuple[tuple[float, float], ...] = ()
     phase: Phase = "search"
     disturbed: tuple[int, ...] = ()
+    spills: int | None = None
 
     @property
     def clean(self) -> tuple[tuple[float, float], ...]:

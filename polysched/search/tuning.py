@@ -21,9 +21,17 @@ from polysched.pipeline.recipe import Recipe
 from polysched.scop import from_c_file
 from polysched.scop.scop import Scop
 from polysched.search.automatic import automatic
-from polysched.search.building import Builder, Candidate, LocalBuilder, Runner, Wanted, local_runner
+from polysched.search.building import (
+    Builder,
+    Candidate,
+    LocalBuilder,
+    LocalRunner,
+    Runner,
+    Wanted,
+    local_runner,
+)
 from polysched.search.database import Records, Winner, opened
-from polysched.search.identity import CanonicalScop, Key, canonical_scop, key_of, place_of
+from polysched.search.identity import CanonicalScop, Key, Place, canonical_scop, key_of, place_of
 from polysched.search.limits import LIMITS
 from polysched.search.models import MODELS, MakeModel, Model
 from polysched.search.packages.cluster import cluster_runner
@@ -74,7 +82,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
          options: PipelineOptions | None = None, strategy: str | MakeStrategy = "evolution",
          model: str | MakeModel = "residual", seed: int = 0,
          threads: int | None = None, measure: MeasureOptions | None = None, builder: Builder | None = None,
-         runner: Runner | None = None, cluster: str | None = None,
+         runner: Runner | None = None, cluster: str | None = None, place: Place | None = None,
          clock: Callable[[], float] = time.monotonic,
          on_trial: Callable[[Trial, int], None] | None = None) -> Tuned:
     """Search the recipe with which a region runs fastest.
@@ -100,6 +108,7 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     builder : makes the C of recipes.
     runner : compiles and judges; this machine unless given.
     cluster : address of a Dask cluster whose workers compile and judge; `local:N` starts N processes here.
+    place : where the runner judges, if not on this machine: what the records are about.
     on_trial : told each trial, and how many there were.
 
     Raises
@@ -108,12 +117,14 @@ def tune(program: str | Path | Scop, *, space: Space | Recipe | str = AUTOMATIC,
     """
     options = options or PipelineOptions()
     made = _Search.of(program, sizes or {}, options, threads=threads, measure=measure or MeasureOptions(),
-                      clock=clock, on_trial=on_trial, budget=budget or Budget(trials=64), seed=seed)
+                      clock=clock, on_trial=on_trial, budget=budget or Budget(trials=64), seed=seed, place=place)
     made.explorer = Explorer(_space_of(space), made.scop, made.options, dict(made.sizes))
     with ExitStack() as stack:
         made.database = stack.enter_context(opened(database))
         made.builder = builder or stack.enter_context(_builder(made))
         made.runner = runner or _runner(made, cluster, stack)
+        if isinstance(made.builder, PoolBuilder) and isinstance(made.runner, LocalRunner):
+            made.builder.ready = made.compile_ahead
         made.model = _model_of(model)(made.explorer)
         return made.run(_strategy_of(strategy), resume=resume)
 
@@ -193,12 +204,13 @@ class _Search:
     repeated: int = 0
     reference: Candidate | None = None
     made: dict[str, Candidate] = field(default_factory=dict)
+    ahead: set[str] = field(default_factory=set)
     stages: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: str | Path | Scop, sizes: Mapping[str, int], options: PipelineOptions, *,
            threads: int | None, measure: MeasureOptions, clock: Callable[[], float], budget: Budget, seed: int,
-           on_trial: Callable[[Trial, int], None] | None) -> _Search:
+           on_trial: Callable[[Trial, int], None] | None, place: Place | None = None) -> _Search:
         """Read the program, and find out what a record of it is about."""
         scop = program if isinstance(program, Scop) else from_c_file(
             str(program), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
@@ -210,7 +222,7 @@ class _Search:
         size = choose_size((scop,), sizes)
         values = {p.name: size.values[p.name] for p in scop.parameters if p.name in size.values}
         canonical = canonical_scop(scop)
-        place = place_of(options, find_compiler(options.cc), threads=threads, flags=measure.flags)
+        place = place or place_of(options, find_compiler(options.cc), threads=threads, flags=measure.flags)
         return cls(scop=scop, options=options, measure=measure, sizes=values, spelled=sizes, canonical=canonical,
                    key=key_of(canonical, values, place), clock=clock, budget=budget, seed=seed, on_trial=on_trial)
 
@@ -340,13 +352,19 @@ class _Search:
         with self._timed("emitting"):
             return self.builder.build(wanted)
 
+    def compile_ahead(self, candidate: Candidate) -> None:
+        """Have a candidate compiled while others of its batch are made, unless an earlier one has its C."""
+        if isinstance(self.runner, LocalRunner) and candidate.code not in {*self.codes, *self.ahead}:
+            self.ahead.add(candidate.code)
+            self.runner.begin(candidate)
+
     def _race(self, candidates: Sequence[Candidate], *, against: Candidate | None, phase: Phase, pairs: int,
               told: Callable[[Trial], None]) -> None:
         """Judge candidates; each is kept in the database as soon as it was."""
         def keep(candidate: Candidate, ran: Ran) -> None:
             trial = Trial(recipe=candidate.proposal.recipe, trace=candidate.proposal.trace, code=candidate.code,
                           predicted_seconds=candidate.predicted_seconds, verdict=ran.verdict, reason=ran.reason,
-                          pairs=ran.pairs, disturbed=ran.disturbed, phase=phase)
+                          pairs=ran.pairs, disturbed=ran.disturbed, spills=ran.spills, phase=phase)
             if self.database is not None:
                 self.database.add(self.key, trial, self.canonical)
             if (trial.ratio or 0.0) > 1:

@@ -171,6 +171,9 @@ class TilingLimits:
         1e-5, unit="1", source="of the least cost, from which on no other order of tile loops is tried: what orders of "
                                "elementwise kernels differ by was below 1e-7")
 
+    kept_searches: int = constant(
+        256, unit="searches", source="whose tiles are kept, since codes of one program differ in few bands")
+
     # rewriting/copies.py
     beside_share: float = constant(
         0.25, unit="1", source="of the first cache: elements of rows that blocks read there again need no copy; a "

@@ -22,7 +22,8 @@ class BandOptions(OneLine):
     ----------
     sizes, outer_sizes, order, point_order, outer_orders, register, parallel, parallel_loop : as `TilingOptions` has
         them.
-    packed : as `TilingOptions` has it; `auto` lets the model choose.
+    packed, split : as `TilingOptions` has them; `auto` lets the model choose.
+    diamond : as `TilingOptions` has it.
     """
 
     sizes: Edges | None = None
@@ -34,6 +35,8 @@ class BandOptions(OneLine):
     packed: tuple[str, ...] | Literal["auto"] | None = None
     parallel: bool | None = None
     parallel_loop: int | None = None
+    split: bool | Literal["auto"] | None = None
+    diamond: bool | None = None
 
     def given(self) -> dict[str, object]:
         """The decisions by name, without those that are left to `TilingOptions`."""
@@ -115,13 +118,19 @@ class TilingOptions(OneLine):
         if number not in self.bands:
             return self
         given: dict[str, Any] = self.bands[number].given()
-        if given.get("packed") == "auto":
-            given["packed"] = None
+        given |= {name: None for name in ("packed", "split") if given.get(name) == "auto"}
+        if given.get("diamond"):
+            given.setdefault("split", False)   # what all others are is not for this one
         return replace(self, bands={}, **given)
 
     def with_band(self, number: int, **choices: Any) -> TilingOptions:
         """These options with choices for one band, beside those that it has."""
         return replace(self, bands={**self.bands, number: replace(self.bands.get(number, BandOptions()), **choices)})
+
+    def without_split_tiles(self) -> TilingOptions:
+        """The same with wavefronts where tiles were split, or may have been."""
+        return replace(self, split=False, bands={
+            number: own if own.split is None else replace(own, split=None) for number, own in self.bands.items()})
 
     def on_one_thread(self) -> TilingOptions:
         """The same without threads, and without what was chosen about them."""

@@ -9,7 +9,7 @@ result passes the exact checks again before it leaves: of the order, and of ever
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -64,6 +64,9 @@ NO_PIECES = ("tiles were not split: that takes two threads, and dependences that
              "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
              f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
+NO_DIAMONDS = ("tiles are no diamonds: that takes threads, tiles of several steps, and a band over time whose "
+               "dependences let a row of tiles start at once; --concurrent-start 1 looks for such a schedule")
+
 WITHOUT_TILES = "the loops were left without tiles"
 
 THREAD_STRIP = LIMITS.thread_strip
@@ -113,10 +116,10 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
                             seconds=TILING_SECONDS)
         if found is not None:
-            unsplit = options.split and not any(band.pieces for band in found.bands)
-            if unsplit:
-                _LOG.warning("function %s: %s", schedule.scop.name, NO_PIECES)
-            return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else []), *found.fallbacks))
+            unsplit = tuple(_unsplit(found, options))
+            for why in unsplit:
+                _LOG.warning("function %s: %s", schedule.scop.name, why)
+            return replace(found, fallbacks=(*fallbacks, *unsplit, *found.fallbacks))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
@@ -127,6 +130,25 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
     fallbacks.append(f"loops without tiles took more than {TILING_SECONDS:g} s to judge: they run as scheduled, on one "
                      "thread unless the schedule says otherwise")
     return TiledSchedule(schedule=schedule, tree=schedule.tree, options=options, fallbacks=tuple(fallbacks))
+
+
+def _unsplit(found: TiledSchedule, options: TilingOptions) -> Iterator[str]:
+    """What was asked for split tiles and has none: all bands together, and each that was named."""
+    split = {band.band for band in found.bands if band.pieces}
+    named = [number for number, own in options.bands.items() if own.split is True]
+    if options.split and not split:
+        yield NO_PIECES
+    yield from (f"band {number}: {NO_PIECES}" for number in named if number not in split and not (
+        options.split and not split))
+
+
+def _no_diamonds(place: _Place, options: TilingOptions) -> Iterator[str]:
+    """What was asked for diamonds and has none: all bands together, and each that was named."""
+    if options.diamond and not place.diamonds:
+        yield NO_DIAMONDS
+        return
+    yield from (f"band {number}: {NO_DIAMONDS}" for number, own in options.bands.items()
+                if own.diamond and number not in place.diamonds)
 
 
 def _threads_of(bands: Mapping[int, BandOptions]) -> dict[int, BandOptions]:
@@ -174,6 +196,7 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     result = TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options,
                            unused=unused_choices(choices, options),
                            fallbacks=(*surplus_sizes(choices, options), *idle_choices(decided, options),
+                                      *_no_diamonds(place, options),
                                       *(() if packed else (NO_COPIES,))))
     return result if not pieces else replace(
         result,
@@ -212,6 +235,7 @@ class _Place:
     sunk : loops from outside that go around each leaf.
     points_given : the order of this band's point loops was given.
     effort : shared by the whole tree; when it is spent, loops keep their order.
+    diamonds : the bands that got diamonds, of the whole tree.
     """
 
     scop: Scop
@@ -223,6 +247,7 @@ class _Place:
     sunk: tuple[Loop, ...] = ()
     points_given: bool = False
     effort: _Effort = field(default_factory=_Effort)
+    diamonds: set[int] = field(default_factory=set)
 
     @property
     def strips(self) -> Strips:
@@ -284,7 +309,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         if in_pieces is not None:
             return in_pieces
         if tiles:
-            tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
+            tiles = _diamonds(position, loops, plan, place) or expose_parallelism(
                 enter(position, steps), tiles, degrees=place.options.parallel_degrees,
                 member=place.options.parallel_loop)
             place = replace(place, parallel=True)
@@ -336,12 +361,12 @@ def _loops_below(band: Band, place: _Place) -> tuple[Loop, ...]:
 
 
 def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
-              options: TilingOptions) -> tuple[Loop, ...] | None:
-    """Tile loops between the faces of diamonds, as wavefronts; None where they do not apply.
+              place: _Place) -> tuple[Loop, ...] | None:
+    """Tile loops between the faces of diamonds, as wavefronts, which is noted; None where they do not apply.
 
     Rewrite:  [t, s t + i, s t + j]  ->  [a + b, b, (s t + j)//Tj]  with a = (s t + i)//T and b = (s t - i)//T
     """
-    edges = plan.edges
+    edges, options = plan.edges, place.options
     in_time = edges[0] != 1   # else no loop over time is inside the tiles (`_points`), and diamonds hold several steps
     if not options.diamond or plan.outer or len(loops) < 2 or None in edges or not in_time or any(
             is_independent(position, loop.function) for loop in loops):
@@ -349,6 +374,7 @@ def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
     faces = diamond_faces(position, loops)
     if faces is None:
         return None
+    place.diamonds.add(loops[0].mark.band)
     space = faces[0].mark.member
     edge = edges[space] or 1
     others = (block_of(loop, size, Role.TILE) for loop, size in zip(loops, edges, strict=True)

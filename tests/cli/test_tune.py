@@ -98,6 +98,8 @@ def test_c2c_looks_up(folder):
 @pytest.mark.parametrize("words", [
     ("tune", "product.c", "--resume"), ("tune", "product.c", "--space", "nothing"),
     ("tune", "product.c", "--space", "space.py:nothing"), ("tune", "product.c", "--space", "none.py:f"),
+    ("tune", "product.c", "--sketch", "m:s"), ("tune", "product.c", "--each-machine"),
+    ("tune", "product.c", "--each-machine", "--cluster", "local", "--size", "n=8..64"),
     ("db", "list", "none.db"), ("db", "list", "product.c"), ("db", "show", "tuned.db", "nothing"),
     ("db", "replay", "tuned.db"), ("db", "merge", "tuned.db"), ("db", "verify", "product.c")])
 def test_misuse_is_refused(folder, words):
@@ -110,6 +112,23 @@ def test_a_size_that_an_expression_has_not_is_refused_by_its_name(tmp_path):
     done = polysched("tune", "own_terms:y", "--size", "n=4", "--trials", "1", folder=tmp_path)
     assert is_refusal(done)
     assert "--size n: own_terms:y has no such parameter" in done.stderr
+
+
+def test_a_sketch_is_named_and_what_is_none_is_refused(tmp_path):
+    (tmp_path / "own_forms.py").write_text(
+        "from polysched.scop.expression import axis, compute, placeholder, sum\n"
+        "from polysched.search.rewriting.sketches import contains, total\n"
+        "a, k = placeholder('A', (4, 64), 'uint64'), axis('k')\n"
+        "y = compute((4,), lambda i: sum(a[i, k], over=k), name='y')\n"
+        "parts, other = contains(total(extents=(16,))), contains(total(extents=(7,)))\n")
+    words = ("tune", "own_forms:y", "--terms", "--trials", "3", "--threads", "1", "--json", "--sketch")
+    done = polysched(*words, "own_forms:parts", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [t["term"] for t in json.loads(done.stdout)["terms"]] == [[], ["split reduction of y"]]
+    for sketch, why in (("own_forms:other", "no term has the form of sketch 1"), ("own_forms:y", "and no sketch")):
+        done = polysched(*words, sketch, folder=tmp_path)
+        assert is_refusal(done)
+        assert why in done.stderr
 
 
 def test_the_choices_are_those_of_the_room():

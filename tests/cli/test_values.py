@@ -20,6 +20,7 @@ from polysched.cli.values import (
     register_block,
     tile_edges,
     tile_sizes,
+    tiles_over_time,
 )
 
 
@@ -52,6 +53,7 @@ def parsed(*words: str) -> argparse.Namespace:
     parser.add_argument("--outer", action=PerBand, field="outer_sizes", convert=tile_edges, several=True, default=())
     parser.add_argument("--parallel-loop", action=PerBand, field="parallel_loop", convert=band_member, default=None)
     parser.add_argument("--pack", action=PerBand, field="packed", convert=packed_arrays, default=None)
+    parser.add_argument("--tiles-over-time", action=PerBand, field="split", convert=tiles_over_time, default=None)
     parser.set_defaults(bands={})
     return parser.parse_args(words)
 
@@ -76,3 +78,11 @@ def test_automatic_copies_of_one_band() -> None:
 def test_a_wrong_value_of_one_band_is_refused_as_well() -> None:
     with pytest.raises(argparse.ArgumentError, match="'x' is not a number"):
         parsed("--tile", "1:x")
+
+
+def test_a_form_of_tiles_over_time_is_two_choices() -> None:
+    made = parsed("--tiles-over-time", "split", "--tiles-over-time", "1:diamonds", "--tile", "1:8")
+    assert made.tiles_over_time == {"split": True, "diamond": False}
+    assert made.bands == {1: {"split": False, "diamond": True, "sizes": 8}}
+    with pytest.raises(argparse.ArgumentError, match="'boxes' is no form of tiles over time: auto, split"):
+        parsed("--tiles-over-time", "2:boxes")

@@ -18,6 +18,7 @@ from polysched.experiment.record import read
 from polysched.experiment.standings import Standings, Status, VariantTimes
 from polysched.measure.processes.perf_counters import specification
 from polysched.measure.timing.statistics import Sample
+from polysched.search import Database
 from tests.cli.command import polysched
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "polybench"
@@ -114,6 +115,19 @@ def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) 
     assert wrong.problem.startswith("array2"), "the second array that main keeps; what init_array frees is none"
     assert "| toy" in done.stdout
     assert "not measured: ppcg (ppcg is not on the PATH)" in done.stdout
+
+
+def test_a_kernel_is_translated_by_what_a_search_found(suite: Path, tmp_path: Path) -> None:
+    done = polysched("bench", str(EXPERIMENT), "--polybench-root", str(suite), "--dataset", "MINI", "--threads", "1",
+                     "--budget", "0.2", "--variants", "polysched", "--tuned", "0.02", "--keep", "kept", "-q",
+                     "--results", "r.jsonl", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (record,) = read(tmp_path / "r.jsonl")
+    assert record.values["tuned"]["gain"]["interval"][0] >= 1
+    with Database(tmp_path / "kept" / "toy" / "tuned.db", read_only=True) as database:
+        (winner,) = database.winners()
+        assert winner.name.startswith("kernel_toy")
+    assert "database: " in (tmp_path / "kept" / "toy" / "transformation.json").read_text()
 
 
 def test_ours_with_another_number_of_threads_is_no_peer() -> None:

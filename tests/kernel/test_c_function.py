@@ -43,7 +43,7 @@ def test_the_other_byte_order_is_said(one: Path) -> None:
 def test_memory_that_does_not_fit_is_refused(one: Path) -> None:
     product = polysched.compile(one)
     C, A, B = whole(6, 6), whole(6, 6), whole(6, 6)
-    refuses(lambda: product(C, C, B), "product: C and A overlap, and one of them is written", error=SharedMemoryError)
+    refuses(lambda: product(C, C, B), "C and A overlap, and one of them is not `const`", error=SharedMemoryError)
     product(C.copy(), A, A)
     C.flags.writeable = False
     refuses(lambda: product(C, A, B), "C is written, but the array is read-only")

@@ -10,7 +10,8 @@ from polysched.measure.field import Field, Ran, Verdict, Version, field
 from polysched.measure.paired import MeasureOptions
 from polysched.measure.processes.building import Binary
 from polysched.measure.processes.isolation import Limits
-from polysched.measure.timing.field_run import Pressure, _Judging
+from polysched.measure.timing.disturbance import Pressure, Waiting
+from polysched.measure.timing.field_run import _Judging
 from polysched.scop import from_c_file
 
 DOUBLE = """\
@@ -134,8 +135,6 @@ def test_what_is_allowed_comes_nearer_with_every_pair(file):
 def test_a_call_during_which_threads_waited_is_no_clean_sample(tmp_path):
     pressure = tmp_path / "cpu"
     pressure.write_text("some avg10=1.00 avg60=2.00 avg300=3.00 total=1500000\nfull avg10=0.00 total=7\n")
-    assert Pressure(str(pressure)).waited() == 1.5
-    assert Pressure(str(tmp_path / "missing")).waited() == 0.0
 
     class Session:
         def run(self, program):
@@ -147,7 +146,7 @@ def test_a_call_during_which_threads_waited_is_no_clean_sample(tmp_path):
         name = "v1"
 
     judging = _Judging.__new__(_Judging)
-    judging._session, judging._usual, judging._pressure = Session(), {}, Pressure(str(pressure))
+    judging._session, judging._usual, judging._watch = Session(), {}, Waiting(Pressure(str(pressure)))
     judging._retries, pressure_at_start = 10.0, 1.5
     calls = [(pressure_at_start + 0.5, 0.9), (pressure_at_start + 0.5, 2.0)]
     assert judging._sampled(Program(), 2) == (2.0, True)

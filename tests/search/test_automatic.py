@@ -11,8 +11,9 @@ import pytest
 from polysched.pipeline import optimize
 from polysched.pipeline.recipe import Recipe, apply_recipe
 from polysched.scop import from_c_file, from_c_text
-from polysched.search.automatic import RULES, automatic, fusion, threads, tiles, time_tiles, vectors
+from polysched.search.automatic import RULES, automatic, concurrent_start, fusion, threads, tiles, time_tiles, vectors
 from polysched.search.space import Explorer
+from polysched.tiling import BandOptions
 from tests.search.programs import COPY, MACHINE, OPTIONS, product
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -80,11 +81,42 @@ def test_a_band_has_its_loop_for_threads_another_one_or_none():
                              {"n": 64}).enumerate())) == 1
 
 
-def test_tiles_over_time_are_diamonds_too():
+PICK = Recipe()
+
+
+def over_time(options, rule=time_tiles, recipe=PICK) -> Explorer:
     scop = from_c_file(str(KERNELS / "jacobi_2d.c"))
-    found, alone = (Explorer(lambda choose, dependences: time_tiles(choose, dependences, Recipe()), scop, options,
-                             {"steps": 50, "m": 400, "n": 400}) for options in (OPTIONS, ALONE))
-    assert [p.trace for p in alone.enumerate()] == [()], "one thread has nothing to share"
-    made = {p.trace[0].value: p.recipe for p in found.enumerate()}
-    assert set(made) == {None, True, False, "diamonds"}
-    assert "for" in optimize(scop, apply_recipe(OPTIONS, made["diamonds"])).text
+    return Explorer(lambda choose, dependences: rule(choose, dependences, recipe), scop, options,
+                    {"steps": 50, "m": 400, "n": 400})
+
+
+def test_each_band_over_time_has_a_form_of_its_tiles():
+    assert [p.trace for p in over_time(ALONE).enumerate()] == [()], "one thread has nothing to share"
+    made = {p.trace[0].value: p.recipe for p in over_time(OPTIONS).enumerate()}
+    assert {way: (own.bands[0].split, own.bands[0].diamond) if own.bands else None for way, own in made.items()} == {
+        "model": None, "split": (True, None), "wavefronts": (False, None), "diamonds": (False, True)}
+    texts = {way: optimize(from_c_file(str(KERNELS / "jacobi_2d.c")), apply_recipe(OPTIONS, recipe)).text
+             for way, recipe in made.items()}
+    assert len({texts[way] for way in ("split", "wavefronts", "diamonds")}) == 3
+    assert texts["model"] in texts.values()
+
+
+@pytest.mark.parametrize("own", [BandOptions(sizes="off"), BandOptions(parallel=False), BandOptions(parallel_loop=1)])
+def test_without_tiles_or_with_another_loop_on_threads_there_is_no_form_to_choose(own):
+    assert [p.trace for p in over_time(OPTIONS, recipe=Recipe(bands={0: own})).enumerate()] == [()]
+
+
+def test_the_forms_differ_in_what_the_model_says_of_threads():
+    (band,) = (b for b in over_time(OPTIONS).bands(Recipe()) if b.depth > 1)
+    plan = band.plan_of(BandOptions(sizes=(8, 32, 64)))
+    widths = {way: band.width_of(plan, BandOptions(split=way == "split", diamond=way == "diamonds"))
+              for way in ("split", "wavefronts", "diamonds")}
+    assert widths["split"] == (float(OPTIONS.tiling.target.cores), 2.0 * -(-plan.nest.extents[0] // 8))
+    assert widths["diamonds"][0] > widths["wavefronts"][0]
+    assert widths["diamonds"][1] < widths["wavefronts"][1]
+
+
+def test_a_schedule_may_be_one_whose_tiles_start_together():
+    made = [p.recipe.concurrent_start for p in over_time(OPTIONS, rule=concurrent_start).enumerate()]
+    assert made == [0, 1]
+    assert [p.recipe for p in over_time(ALONE, rule=concurrent_start).enumerate()] == [Recipe()]

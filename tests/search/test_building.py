@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from polysched.errors import PolyschedError
 from polysched.measure.field import Ran, Verdict
 from polysched.measure.paired import MeasureOptions
@@ -41,3 +43,24 @@ def test_candidates_run_on_this_machine(tmp_path):
         runner.race(made[:1], against=None, pairs=2, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
         runner.race(made[1:], against=made[0], pairs=3, slow_ratio=9.0, told=lambda c, ran: told.update({c.name: ran}))
     assert [(told[c.name].verdict, len(told[c.name].pairs)) for c in made] == [(Verdict.TIMED, 2), (Verdict.TIMED, 3)]
+
+
+def test_what_is_compiled_ahead_is_not_compiled_again_and_ends_before_anything_is_timed(tmp_path, monkeypatch):
+    path = tmp_path / "product.c"
+    path.write_text(PRODUCT)
+    scop = from_c_file(str(path))
+    made = [made_candidate(Wanted(number=k, proposal=Proposal(recipe=Recipe(tile=edge))), scop, OPTIONS)
+            for k, edge in enumerate((8, 16, 32))]
+    compiled: list[str] = []
+    with local_runner(scop, {"n": 24}, MeasureOptions(threads=1, flags=("-O1",))) as runner:
+        plain = runner._compiled
+        monkeypatch.setattr(runner, "_compiled", lambda candidate: compiled.append(candidate.name) or plain(candidate))
+        for candidate in made[:2]:
+            runner.begin(candidate)
+        unraced = runner.started["v1"]
+        told: dict[str, Ran] = {}
+        runner.race([made[0], made[2]], against=None, pairs=2, slow_ratio=9.0,
+                    told=lambda c, ran: told.update({c.name: ran}) if unraced.done() else pytest.fail("it is compiled"))
+    assert sorted(compiled) == ["v0", "v1", "v2"]
+    assert {name: ran.verdict for name, ran in told.items()} == {"v0": Verdict.TIMED, "v2": Verdict.TIMED}
+    assert all(ran.spills is not None for ran in told.values())

@@ -22,7 +22,7 @@ from tests.search.programs import OPTIONS, RENAMED, product
 
 PACKED = Recipe(bands={0: BandOptions(sizes=(8, 16, 32), packed=("A",))})
 TRIALS = (Trial(recipe=PACKED, trace=(Decision("edge", (8, 16)),), code="c1", predicted_seconds=0.5,
-                pairs=((1.0, 0.5), (1.1, 0.6))),
+                pairs=((1.0, 0.5), (1.1, 0.6)), spills=3),
           Trial(recipe=Recipe(fusion="max"), code="c2", verdict=Verdict.WRONG, reason="C[0][0] is 1 instead of 2"))
 
 
@@ -112,6 +112,7 @@ def test_another_schema_is_refused(path, sql):
     ("trials", "value", lambda v: {**v, "verdict": "good"}), ("trials", "value", lambda v: {}),
     ("trials", "value", lambda v: []), ("trials", "value", lambda v: {**v, "phase": "other"}),
     ("trials", "value", lambda v: {**v, "pairs": [[1, 1]] * 5000}),
+    ("trials", "value", lambda v: {**v, "spills": -1}), ("trials", "value", lambda v: {**v, "spills": "many"}),
     ("winners", "value", lambda v: {**v, "gain": {"median": 1e999, "interval": [1, 1], "pairs": 3}}),
     ("winners", "value", lambda v: {**v, "recipe": {"format": "polysched recipe 1", "bands": {"0": {"sizes": [0]}}}}),
     ("tasks", "place", lambda v: {**v, "threads": 64}), ("tasks", "sizes", lambda v: [["p0", 65]])])

@@ -69,3 +69,21 @@ def test_a_missing_package_is_told(explorer, monkeypatch):
     monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the package xgboost"):
         Boosted(explorer)
+
+
+def test_spills_are_learned_and_guessed_for_the_same_register_blocks(explorer):
+    """Recipes that the other features do not tell apart from each other's times: only spills explain those."""
+    model = Residual(explorer)
+    blocks = {register: [Proposal(recipe=Recipe(bands={0: BandOptions(register=register, sizes=(64, edge, 64))}))
+                         for edge in (64, 128, 256, 512)] for register in (False, True)}
+    spilled = {False: 0, True: 60}
+    for register, proposals in blocks.items():
+        for proposal in proposals[:3]:
+            model.compiled(proposal, spilled[register])
+    guessed = {register: model.features_of(proposals[3])[-1] for register, proposals in blocks.items()}
+    assert guessed[False] == 0.0
+    assert guessed[True] == pytest.approx(5.93, abs=0.01)
+    model.compiled(blocks[True][3], 3)
+    assert model.features_of(blocks[True][3])[-1] == 2.0, "its own code is known now"
+    unlike = Proposal(recipe=Recipe(vector_bits=0))
+    assert 0 < model.features_of(unlike)[-1] < 5.93, "no code with such blocks is known: the mean of all"

@@ -34,7 +34,10 @@ def test_the_code_is_that_of_one_process(tmp_path: Path):
     scop = from_c_file(str(path))
     every = wanted(Recipe(tile=8), Recipe(tile=16), Recipe(bands={7: BandOptions(sizes=8)}))
     with PoolBuilder(scop, OPTIONS, 2) as pool:
+        ready: list[Candidate] = []
+        pool.ready = ready.append
         made = pool.build(every)
+    assert sorted(c.name for c in ready) == ["v0", "v1"], "what is made is told at once, refusals are not"
     expected = LocalBuilder(scop, OPTIONS).build(every)
     assert [m for m in made if isinstance(m, Candidate)] == [m for m in expected if isinstance(m, Candidate)]
     assert isinstance(made[2], PolyschedError)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from polysched.graph import Graph
     from polysched.scop.expression.tensors import Tensor
     from polysched.scop.scop import Scop
+    from polysched.search.rewriting.sketches import Sketch
 
 
 def is_named(what: str) -> bool:
@@ -102,6 +103,21 @@ def named_tensor(what: str, sizes: Mapping[str, int]) -> tuple[Tensor, dict[str,
         return found, left
     raise UsageError(f"{what} is a {type(found).__name__}, and terms are of one tensor expression",
                      hint="compute(...) makes one; leave --terms out for several, or for a Scop")
+
+
+def named_sketch(what: str) -> Sketch:
+    """The form of terms that MODULE:SKETCH names.
+
+    Raises
+    ------
+    UsageError : it is something else.
+    """
+    from polysched.search.rewriting.sketches import Sketch
+    found = named_object(what)
+    if isinstance(found, Sketch):
+        return found
+    raise UsageError(f"{what} is a {type(found).__name__}, and no sketch",
+                     hint="contains(total(extents=(16,))) of polysched.search.rewriting.sketches is one, say")
 
 
 def check_sizes(graph: Graph, given: Collection[str], *, closed: bool, hint: str) -> None:

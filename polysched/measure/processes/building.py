@@ -12,6 +12,7 @@ from pathlib import Path
 
 from polysched.errors import CompileError
 from polysched.measure.processes.narrow_headers import with_narrow_headers
+from polysched.measure.processes.spills import spilled_vectors
 from polysched.target import Compiler
 from polysched.target.one_line import OneLine
 
@@ -32,16 +33,19 @@ class Binary(OneLine):
     compiler : what compiled it.
     flags : all options that change the code, in order.
     compile_seconds : wall time of the compiler.
+    spills : stores of vector registers to the stack; None where nobody looked.
     """
 
     path: Path
     compiler: Compiler
     flags: tuple[str, ...]
     compile_seconds: float
+    spills: int | None = None
 
 
 def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, flags: Sequence[str] = DEFAULT_FLAGS,
-                   preprocessor: Sequence[str] = (), openmp: bool = True, what: str | None = None) -> Binary:
+                   preprocessor: Sequence[str] = (), openmp: bool = True, what: str | None = None,
+                   count_spills: bool = False) -> Binary:
     """Compile C text to the shared object `folder/name.so`.
 
     Only what the text marks with default visibility is exported, so two objects that define the same names
@@ -53,6 +57,7 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
     preprocessor : `-I`, `-D` and the like.
     openmp : compile and link with the compiler's OpenMP options.
     what : what the text is, for the message of a refusal.
+    count_spills : by the compiler's assembly text, from which the object is made then.
 
     Raises
     ------
@@ -64,13 +69,17 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
     before = [f for f in options if not f.startswith(LINKED)]
     started = time.monotonic()
 
+    assembly = folder / f"{name}.s" if count_spills and not any(f.startswith("-flto") for f in flags) else None
+
     def compiled(text: str, warnings: str = "-w") -> subprocess.CompletedProcess[str]:
         source.write_text(text)
-        return compiler.run(
-            [*before, warnings, "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
-             str(source), "-o", str(library), "-Wl,--gc-sections", *(f for f in flags if f.startswith(LINKED)),
-             *(compiler.openmp_link if openmp else ()), "-lm"],
-            folder=folder)
+        linked = ["-o", str(library), "-Wl,--gc-sections", *(f for f in flags if f.startswith(LINKED)),
+                  *(compiler.openmp_link if openmp else ()), "-lm"]
+        own = [*before, warnings, "-fPIC", "-fvisibility=hidden", "-ffunction-sections", *preprocessor, str(source)]
+        if assembly is None:
+            return compiler.run([*own, "-shared", *linked], folder=folder)
+        done = compiler.run([*own, "-S", "-o", str(assembly)], folder=folder)
+        return done if done.returncode != 0 else compiler.run(["-shared", str(assembly), *linked], folder=folder)
 
     narrow = with_narrow_headers(text) if compiler.kind == "gcc" else None
     done = compiled(narrow, "-Werror=implicit-function-declaration") if narrow is not None else compiled(text)
@@ -81,7 +90,8 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
         raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),
                            hint=_hint(done.stderr))
     return Binary(path=library, compiler=compiler, flags=tuple(options),
-                  compile_seconds=time.monotonic() - started)
+                  compile_seconds=time.monotonic() - started, spills=None if assembly is None else spilled_vectors(
+                      assembly.read_text(errors="replace")))
 
 
 def compiles(text: str, *, folder: Path, compiler: Compiler, preprocessor: Sequence[str] = ()) -> bool:

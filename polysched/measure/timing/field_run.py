@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from math import ceil, inf
 from typing import Any
 
+from polysched.measure.timing.disturbance import watch
 from polysched.measure.timing.paired_run import Program, Session, run_session
 
 MOST_CALLS = 3
@@ -25,11 +25,8 @@ SILENT_SECONDS = 0.5
 """Samples are told together, no later than this: each report takes a core from what is timed."""
 HOPELESS = 2.0
 """Times the ratio at which a version counts as slow: so slow in its verified runs, it is timed no further."""
-DISTURBED_SHARE = 0.1
-"""Of a call, in which some thread of the machine waits for a core, by which it is no sample of the version alone."""
 RETRY_SECONDS = 0.25
 """For one version, to call it again where other programs disturbed the calls."""
-PRESSURE = "/proc/pressure/cpu"
 
 
 def answer_questions(session: Session) -> None:
@@ -54,7 +51,7 @@ class _Judging:
         self._session = session
         self._known: dict[str, Program] = {session.original.name: session.original}
         self._usual: dict[str, float] = {}
-        self._pressure = Pressure("" if session.request["shares_cores"] else PRESSURE)   # own threads wait there, too
+        self._watch = watch(shares_cores=session.request["shares_cores"])
         self._retries = 0.0
 
     def judge(self, version: Program, question: Mapping[str, Any]) -> None:
@@ -99,9 +96,9 @@ class _Judging:
 
     def _called(self, program: Program) -> tuple[float, bool]:
         """The seconds of one call, and whether no other program disturbed it."""
-        waited = self._pressure.waited()
-        seconds: float = self._session.run(program)["wall_seconds"]
-        return seconds, self._pressure.waited() - waited <= DISTURBED_SHARE * seconds
+        self._watch.begin()
+        call = self._session.run(program)
+        return call["wall_seconds"], self._watch.undisturbed(call)
 
     def _verified(self, version: Program) -> tuple[float, bool] | None:
         """Run a version and report what it left; as `_called`, None where something is wrong."""
@@ -158,32 +155,6 @@ class _Judging:
         least = min(clean or every)
         self._usual[program.name] = min(least, self._usual.get(program.name, least))
         return least, bool(clean)
-
-
-class Pressure:
-    """How long threads of the machine have waited for a core, as Linux counts it; nothing where it does not.
-
-    Source: Linux, Documentation/accounting/psi.rst: `some ... total=` in microseconds.
-    """
-
-    def __init__(self, path: str = PRESSURE) -> None:
-        try:
-            self._file: int | None = os.open(path, os.O_RDONLY)
-        except OSError:
-            self._file = None
-
-    def waited(self) -> float:
-        """Seconds in which one thread at least waited, since the start of the machine."""
-        if self._file is None:
-            return 0.0
-        try:
-            found = _TOTAL.search(os.pread(self._file, 256, 0))
-        except OSError:   # it is there, and turned off
-            return 0.0
-        return int(found[1]) * 1e-6 if found else 0.0
-
-
-_TOTAL = re.compile(rb"some [^\n]*total=(\d+)")
 
 
 def calls_for(seconds: float) -> int:

@@ -63,8 +63,10 @@ def preemptible_file(path: str | Path, options: PipelineOptions | None = None) -
     if STATE in scop.source.text:
         raise UsageError(f"the file has the name {STATE}, which says what is done", where=str(path))
     _refuse_code_around(scop.source)
-    schedule = scheduled(analysed(scop, expand=False).dependences, options)
-    source = emit(tile(schedule, options.tiling), options=replace(options.emission, preemptible=True))
+    assumed = {**options.tiling.parameters, **options.assumed_in(scop)}
+    schedule = scheduled(analysed(scop, expand=False).dependences, options, parameters=assumed)
+    tiled = tile(schedule, replace(options.tiling_options(), parameters=assumed))
+    source = emit(tiled, options=replace(options.emission, preemptible=True))
     if (line := told_promises(scop, options)) is not None:
         logger.warning("%s", line)
     return PreemptibleFile(path=Path(path), text=splice(scop.source.text, [source]), source=source)

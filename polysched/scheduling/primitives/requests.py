@@ -76,7 +76,7 @@ class Pack(BandStep):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitTiles(BandStep):
-    """Tiles over time as trapezoids, one for each core, with the gaps between them; of all bands over time.
+    """Tiles over time as trapezoids, one for each core, with the gaps between them.
 
     Parameters
     ----------

@@ -136,6 +136,21 @@ def _described(candidate: Candidate) -> tuple[str, str, tuple[str, ...]]:
     return candidate.name, candidate.text, candidate.proposal.recipe.flags
 
 
+def errand_of(scop: Scop, sizes: Mapping[str, int], options: PipelineOptions, measure: MeasureOptions) -> Errand:
+    """What workers are asked about a program, without a candidate.
+
+    Raises
+    ------
+    UsageError : the program is no C file.
+    """
+    source = scop.source
+    if source is None:
+        raise UsageError("a cluster judges programs that stand in C files", where=scop.name,
+                         hint="leave --cluster out")
+    return Errand(file=Path(source.path).name, text=source.text, start=source.start, options=options, sizes=sizes,
+                  measure=measure, against=None, candidate=("", "", ()), pairs=1, slow_ratio=1.0)
+
+
 @contextmanager
 def cluster_runner(address: str, scop: Scop, sizes: Mapping[str, int], options: PipelineOptions,
                    measure: MeasureOptions, place: Place) -> Iterator[ClusterRunner]:
@@ -150,12 +165,7 @@ def cluster_runner(address: str, scop: Scop, sizes: Mapping[str, int], options: 
     ------
     UsageError : Dask is not installed, nothing answers, no worker is of the place, or the program is no C file.
     """
-    source = scop.source
-    if source is None:
-        raise UsageError("a cluster judges programs that stand in C files", where=scop.name,
-                         hint="leave --cluster out")
-    errand = Errand(file=Path(source.path).name, text=source.text, start=source.start, options=options, sizes=sizes,
-                    measure=measure, against=None, candidate=("", "", ()), pairs=1, slow_ratio=1.0)
+    errand = errand_of(scop, sizes, options, measure)
     with ExitStack() as stack:
         client = connected(address, stack, pin=measure.pin)
         runner = ClusterRunner(client=client, place=place.text, errand=errand)

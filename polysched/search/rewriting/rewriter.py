@@ -62,20 +62,26 @@ def variants(output: Tensor, *, reassociate: bool = False, rules: Sequence[Rule]
 
     Source: bounded breadth-first search in place of equality saturation, which grows without bound on products.
     """
-    first = Term(output)
-    found = {key(output): first}
-    front = [first]
+    return tuple(explored([Term(output)], rules, reassociate=reassociate, depth=depth, most=most))
+
+
+def explored(first: Sequence[Term], rules: Sequence[Rule], *, reassociate: bool, depth: int,
+             most: int) -> Iterator[Term]:
+    """Some terms and different ones that rules make of them, breadth first; as `variants`."""
+    known = {key(term.output): term for term in first}
+    yield from known.values()
+    front = list(known.values())
     for _ in range(depth):
         following: list[Term] = []
         for term in front:
             for new in _rewritten(term, rules, reassociate=reassociate):
-                if len(found) >= most:
-                    return tuple(found.values())
-                if key(new.output) not in found:
-                    found[key(new.output)] = new
+                if len(known) >= most:
+                    return
+                if key(new.output) not in known:
+                    known[key(new.output)] = new
                     following.append(new)
+                    yield new
         front = following
-    return tuple(found.values())
 
 
 def _rewritten(term: Term, rules: Sequence[Rule], *, reassociate: bool) -> Iterator[Term]:
@@ -109,4 +115,4 @@ def _is_program(term: Term) -> bool:
     return True
 
 
-__all__ = ["Term", "variants"]
+__all__ = ["Term", "explored", "variants"]

@@ -21,6 +21,7 @@ from polysched.search.chooser import Decision
 from polysched.search.limits import LIMITS
 from polysched.search.rewriting.rewriter import Term, variants
 from polysched.search.rewriting.rules import RULES, Rule
+from polysched.search.rewriting.sketches import Sketch, guided
 from polysched.search.rewriting.terms import constant_extent, stages
 from polysched.search.space import Proposal
 from polysched.search.trial import Gain, Trial, choose
@@ -89,7 +90,7 @@ def term_of(trial: Trial) -> int:
 def tune_expression(output: Tensor, *, budget: Budget | None = None, sizes: Mapping[str, int] | None = None,
                     database: str | Path | None = None, options: PipelineOptions | None = None,
                     threads: int | None = None, measure: MeasureOptions | None = None,
-                    rules: Sequence[Rule] = RULES, most: int = LIMITS.most_terms,
+                    rules: Sequence[Rule] = RULES, most: int = LIMITS.most_terms, sketches: Sequence[Sketch] = (),
                     on_trial: Callable[[Trial, int], None] | None = None, **others: Any) -> TunedExpression:
     """Search terms that compute the same as a tensor expression, and recipes for the fastest of them.
 
@@ -103,19 +104,24 @@ def tune_expression(output: Tensor, *, budget: Budget | None = None, sizes: Mapp
     budget : of terms and of all searches together; 64 trials unless given.
     database : keeps the searches; `term.scop()` is looked up there like any program.
     most : terms at which the rewriting ends.
+    sketches : forms that the rewriting reaches one after the other (`rewriting.sketches`); what has the last one is
+        tried, in place of all terms that few rules make.
     others : as for `tune`.
 
     Raises
     ------
     PolyschedError : the expression cannot be emitted, called, or compiled.
+    UsageError : no term has the form of a sketch.
     """
     started = time.monotonic()
     options, budget = options or PipelineOptions(), budget or Budget(trials=64)
     cores = threads or options.tiling.target.cores
     options = replace(options, tiling=replace(options.tiling, target=replace(options.tiling.target, cores=cores)))
     measure = replace(measure or MeasureOptions(), threads=cores, cc=options.cc)
-    terms = least_work(variants(output, reassociate=options.reassociate, rules=rules, most=most), LIMITS.contenders
-                       if budget.trials is None else min(LIMITS.contenders, max(2, budget.trials // 2)))
+    every = with_sketches(output, sketches, options, rules) if sketches else variants(
+        output, reassociate=options.reassociate, rules=rules, most=most)
+    terms = least_work(every, LIMITS.contenders if budget.trials is None else min(
+        LIMITS.contenders, max(2, budget.trials // 2)))
     searched: dict[int, Tuned] = {}
     with local_runner(terms[0].scop(), sizes or {}, measure) as runner:
         field_ = _Terms(terms=terms, options=options, runner=runner, on_trial=on_trial)
@@ -139,6 +145,13 @@ def tune_expression(output: Tensor, *, budget: Budget | None = None, sizes: Mapp
 def _tell_behind(tell: Callable[[Trial, int], None], before: int, trial: Trial, count: int) -> None:
     """Count on from the trials of earlier searches."""
     tell(trial, before + count)
+
+
+def with_sketches(output: Tensor, sketches: Sequence[Sketch], options: PipelineOptions,
+                  rules: Sequence[Rule]) -> tuple[Term, ...]:
+    """The expression as written, and the terms that sketches lead to."""
+    made = guided(output, sketches, reassociate=options.reassociate, rules=rules)
+    return (Term(output), *(term for term in made if term.history))
 
 
 def least_work(terms: Sequence[Term], most: int) -> tuple[Term, ...]:
@@ -220,7 +233,7 @@ class _Terms:
             number = owners[candidate.name][0]
             told.append(Trial(recipe=candidate.proposal.recipe, trace=(Decision(TERM, number),), code=candidate.code,
                               verdict=ran.verdict, reason=ran.reason, pairs=ran.pairs,
-                              disturbed=ran.disturbed, phase="confirm" if confirm else "search"))
+                              disturbed=ran.disturbed, spills=ran.spills, phase="confirm" if confirm else "search"))
             if self.on_trial is not None and not confirm:
                 self.on_trial(told[-1], len(told))
         self.runner.race([c for _, c in owners.values()], against=self.first, pairs=pairs, told=keep,

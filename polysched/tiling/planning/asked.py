@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from polysched.errors import UsageError
 from polysched.scheduling.bands_by_hand import with_bands
 from polysched.scheduling.primitives.requests import BandStep, Pack, RegisterBlock, SplitTiles
@@ -29,7 +27,7 @@ def as_asked(schedule: Schedule, options: TilingOptions) -> tuple[Schedule, Tili
             case Pack():
                 options = options.with_band(number, packed=step.arrays)
             case SplitTiles():
-                options = replace(options, split=True)
+                options = options.with_band(number, split=True)
     return schedule, options
 
 

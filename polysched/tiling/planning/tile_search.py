@@ -93,6 +93,22 @@ def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> T
     if bound is not None:
         builder.model.add(cost < bound)
     builder.model.minimize(cost)
+    names = tuple(name for name, _, _ in limits)
+    text = f"{order} {names} {builder.model.Proto()}"
+    if text not in _FOUND:
+        if len(_FOUND) >= LIMITS.kept_searches:
+            del _FOUND[next(iter(_FOUND))]
+        _FOUND[text] = _solved(builder, limits, order)
+    return _FOUND[text]
+
+
+_FOUND: dict[str, TileChoice | None] = {}
+"""What earlier searches found, by all that they were asked: many codes of one program are compared, which differ in
+few of their bands."""
+
+
+def _solved(builder: _Builder, limits: list[tuple[str, Any, int]], order: tuple[int, ...]) -> TileChoice | None:
+    cp_model = cp_sat()
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.catch_sigint_signal = False  # else Ctrl-C ends the process without KeyboardInterrupt from then on

@@ -19,6 +19,7 @@ from polysched.search.database import Database
 from polysched.search.rewriting import tuned_terms
 from polysched.search.rewriting.rewriter import variants
 from polysched.search.rewriting.rules import RULES
+from polysched.search.rewriting.sketches import contains, stage, total
 from polysched.search.rewriting.tuned_terms import least_work, term_of, tune_expression, work_of
 from polysched.search.tuning import Budget
 from tests.search.programs import OPTIONS
@@ -113,3 +114,18 @@ def test_terms_of_less_work_come_first():
     assert work_of(ranked[1].output) < work_of(terms[0].output) / 10
     a, b = placeholder("A", (3, 40)), placeholder("B", (40, 5))
     assert work_of(matrix_product(a, b, "O")) == 3 * 5 * 40 * (1 + 1 + 2)
+
+
+def test_the_terms_are_those_of_a_sketch(monkeypatch):
+    """The chain in its other order, and its long sum in parts: two rules, and no other term of as many."""
+    @contextmanager
+    def runner(*arguments: object):
+        yield Judge(-1)
+    monkeypatch.setattr(tuned_terms, "local_runner", runner)
+    monkeypatch.setattr(tuned_terms, "tune", lambda *a, **k: pytest.fail("no term may be searched"))
+    sketches = [contains(stage(total(extents=(64,)), shape=(64, 1))), contains(total(extents=(16,)))]
+    found = search(rules=RULES, sketches=sketches, budget=Budget(trials=2))
+    assert str(found.terms[0]) == "as written"
+    assert [str(t).split(", then ")[0] for t in found.terms[1:]] == ["chain order of O"] * (len(found.terms) - 1)
+    assert all("split reduction" in str(t) for t in found.terms[1:])
+    assert term_of(found.confirmed[0]) > 0

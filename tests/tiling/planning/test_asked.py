@@ -55,7 +55,8 @@ def test_a_block_that_no_nest_can_have_is_refused():
 def test_split_tiles_are_asked_for():
     asked = optimize(from_c_text(JACOBI), apply_recipe(OPTIONS, Recipe(
         tile=(16, 256), steps=(SplitTiles(loops=(0, 1)),))))
-    assert asked.tiled.options.split is True
+    assert asked.tiled.options.split is None
+    assert asked.tiled.options.for_band(0).split is True
     assert any(band.pieces for band in asked.tiled.bands)
 
 

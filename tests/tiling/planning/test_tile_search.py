@@ -185,3 +185,21 @@ def test_other_orders_are_not_tried_where_nothing_is_left_to_save(monkeypatch):
     small = problem(product_nest(24), capacity_bytes=1 << 20)
     assert choose_tile(small).cost_lines == least_cost(small)
     assert len(tried) == 1 < len(small.orders)
+
+
+def test_a_search_is_made_once_for_many_codes(monkeypatch):
+    made = []
+    monkeypatch.setattr(tile_search, "_FOUND", {})
+    plain = tile_search._solved
+    monkeypatch.setattr(tile_search, "_solved", lambda *given: made.append(1) or plain(*given))
+    first, again = (choose_tile(problem(product_nest(100))) for _ in range(2))
+    assert first == again
+    assert first is not None
+    count = len(made)
+    assert count > 0
+    other = choose_tile(problem(product_nest(100), capacity_bytes=3 << 10))
+    assert len(made) > count
+    assert other != first
+    monkeypatch.setattr(tile_search, "LIMITS", replace(tile_search.LIMITS, kept_searches=1))
+    choose_tile(problem(product_nest(60)))
+    assert len(tile_search._FOUND) <= count + len(made)
