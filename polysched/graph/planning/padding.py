@@ -95,27 +95,27 @@ def lasting_borders(graph: Graph, steps: Sequence[Step], roots: Mapping[str, str
     if not all(isinstance(step, Copies | Kernel | Sizes | Together) for step in steps):
         return
     standing: list[_Border] = []
-    before: Step | None = None
-    for step, behind in zip(steps, (*steps[1:], None), strict=True):
+    for before, step, behind in zip((None, *steps), steps, (*steps[1:], None), strict=False):
         border = _border_of(step, behind, graph, roots, offsets)
-        kept = border in standing
-        if kept:
+        if border in standing:
             assert isinstance(step, Copies)
             yield step
-        padded = isinstance(before, Copies) and isinstance(step, Kernel) and before.outputs == step.outputs
-        for name in () if kept or padded else step.outputs:
-            if (root := roots[name]) in offsets:
-                start, size = offsets[root], size_of(graph.type_of(root))
-                standing = [each for each in standing if not each.is_met(start, size)]
-        if border is not None and not kept:
-            standing.append(border)
-        before = step
+            continue
+        if not _has_border(before, step):
+            written = [(offsets[roots[n]], size_of(graph.type_of(roots[n]))) for n in step.outputs if roots[n] in offsets]
+            standing = [each for each in standing if not any(each.is_met(*place) for place in written)]
+        standing += [] if border is None else [border]
+
+
+def _has_border(ahead: Step | None, step: Step | None) -> bool:
+    """Whether a step runs the kernel inside the border that the step ahead of it writes."""
+    return isinstance(ahead, Copies) and isinstance(step, Kernel) and ahead.outputs == step.outputs
 
 
 def _border_of(step: Step, behind: Step | None, graph: Graph, roots: Mapping[str, str],
                offsets: Mapping[str, int]) -> _Border | None:
     """What a step writes around the result of the kernel behind it; None of another step."""
-    if not isinstance(step, Copies) or not isinstance(behind, Kernel) or behind.outputs != step.outputs:
+    if not isinstance(step, Copies) or not _has_border(step, behind):
         return None
     root, value = roots[step.output], graph.constants.get(step.inputs[0])
     if root not in offsets or value is None:
