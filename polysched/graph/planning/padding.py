@@ -102,7 +102,8 @@ def lasting_borders(graph: Graph, steps: Sequence[Step], roots: Mapping[str, str
             yield step
             continue
         if not _has_border(before, step):
-            written = [(offsets[roots[n]], size_of(graph.type_of(roots[n]))) for n in step.outputs if roots[n] in offsets]
+            places = [roots[name] for name in step.outputs if roots[name] in offsets]
+            written = [(offsets[name], size_of(graph.type_of(name))) for name in places]
             standing = [each for each in standing if not any(each.is_met(*place) for place in written)]
         standing += [] if border is None else [border]
 
