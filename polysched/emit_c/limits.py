@@ -181,6 +181,9 @@ class EmitLimits:
 
     # register_tiles/register_tiles.py
     narrowest_columns: int = constant(4, unit="columns", source="columns; fewer are summed one by one")
+    rows_together: int = constant(
+        4, unit="rows", source="of a block that the end of their loop cuts off: of two vectors each, they have as many "
+                               "sums as two pipes of four cycles want")
 
     # register_tiles/shared_rows.py
     loop_instructions: int = constant(
