@@ -46,7 +46,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
 from polysched.scop.construction.rows_in_order import with_rows_in_order
-from polysched.scop.scop import NEVER_GRANTED, Scop
+from polysched.scop.scop import Scop
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -227,11 +227,11 @@ def _with_original(made: Optimized) -> Optimized:
 def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:
     """The region with its original code for what is assumed, where that is tested, and where ours does not pay.
 
-    That rows lie in order, or are as long as steps, is never taken for granted.
+    What `Assumption.is_always_tested` says is tested in every region of a file; who calls others sees to their sizes.
     """
     options, scop = made.options, made.scop
     if not options.guard and not (options.is_guarded and scop.source is not None):
-        scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if a.kind in NEVER_GRANTED))
+        scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if scop.source and a.is_always_tested))
         if not scop.assumptions:
             return made if pays is None else replace(made, source=original_when_small(made.source, pays))
     return replace(made, source=guarded(
