@@ -9,6 +9,7 @@ import numpy as np
 from polysched.graph import Graph, Node, TensorType
 from polysched.graph.operators.moves import moved
 from polysched.graph.planning.expressions import scop_of
+from polysched.graph.planning.partition import PADDED
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Kernel, Together, walked
 from polysched.scop.interpreter import execute
@@ -307,7 +308,8 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
     for step in (s for s in walked(plan.steps) if not isinstance(s, Together)):
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in made:
-            memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
+            if not isinstance(step, Kernel) or step.fragment.nodes[-1].op != PADDED:   # its border stands there
+                memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
         if isinstance(step, Kernel):
             scop = scop_of(step.fragment)
             arrays = [a.name for a in scop.arrays][:len(step.inputs) + len(made)]
