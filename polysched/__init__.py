@@ -11,8 +11,9 @@ from typing import Any
 
 from polysched.version import __version__
 
-_ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c", "measure",
-          "pipeline", "search", "graph", "kernel", "model", "notebook", "errors")
+_ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "distribute", "gpu", "emit_c",
+          "emit_gpu", "measure", "pipeline", "search", "graph", "kernel", "model", "mesh", "runtime", "fuzz",
+          "experiment", "report", "notebook", "errors")
 _FROM_PIPELINE = ("PipelineOptions", "Optimized")
 _FROM_SEARCH = ("optimize", "source_to_source", "tune")
 _FROM_MODEL = ("compile",)

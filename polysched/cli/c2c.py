@@ -14,7 +14,6 @@ from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 from polysched.cli.shown.unserved import refuse_unserved
-from polysched.errors import UsageError
 
 NAME = "c2c"
 HELP = "Transform the scop regions of a C file; everything else stays, with --no-portable byte for byte."
@@ -75,9 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_preemptible(arguments: argparse.Namespace) -> int:
     """`c2c --preemptible`."""
     from polysched.pipeline.whole_files.preemptible import preemptible_file
-    for name in ("json", "dump_stages", "verify_order", "size", "intrinsic", "portable"):
-        if getattr(arguments, name, None):
-            raise UsageError(f"--{name.replace('_', '-')} does nothing with --preemptible", hint="leave it out")
     with prepared(arguments.output) as output, progress(quiet=bool(arguments.quiet)) as shown:
         made = preemptible_file(arguments.source, pipeline_options(arguments))
         shown.stop()

@@ -233,7 +233,24 @@ def separate_sizes(argv: Sequence[str]) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are two lines: what is wrong and what may have been meant, and the command's usage."""
+    """A parser whose refusals are two lines: what is wrong and what may have been meant, and the command's usage.
+
+    Its namespaces have the names of the options that a command line spells, as `spelled`.
+    """
+
+    _spelled: frozenset[str] = frozenset()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The arguments and what nothing takes; a command's options add to those in front of it."""
+        self._spelled = frozenset()
+        arguments, unknown = super().parse_known_args(args, namespace)
+        arguments.spelled = getattr(arguments, "spelled", frozenset()) | self._spelled
+        return arguments, unknown
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.option_strings:
+            self._spelled |= {action.dest}
+        return super()._get_values(action, arg_strings)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; what nothing takes is refused in two lines, too."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from polysched.cli.conventions import STANDARD, add_json
 from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.progress import progress
+from polysched.cli.shown.unserved import OF_CAMPAIGNS, refuse_unserved
 from polysched.errors import UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.instructions and arguments.graphs:
         raise UsageError("--graphs and --instructions are two campaigns", hint="leave one of them out")
-    if not arguments.instructions and arguments.results is not None:
-        raise UsageError("--results is for --instructions", hint="--json FILE has every finding")
+    refuse_unserved(arguments, OF_CAMPAIGNS)
     if arguments.results == arguments.json == STANDARD:
         raise UsageError("--results and --json cannot both go to the standard output", hint="name a file for one")
     with prepared(arguments.json) as report, prepared(arguments.results) as lines:

@@ -13,6 +13,7 @@ from polysched.cli.options import add_preprocessing, known_sizes, numerics
 from polysched.cli.shown.output import Output, prepared, refuse_same_file
 from polysched.cli.shown.programs import named_object
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import OF_MATCHES, refuse_unserved
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
     refuse_same_file(arguments.what, arguments.json)
+    refuse_unserved(arguments, OF_MATCHES)
     with prepared(arguments.json) as report:
         return _run(arguments, report)
 

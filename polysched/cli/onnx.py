@@ -25,6 +25,7 @@ from polysched.cli.shown.input import as_files
 from polysched.cli.shown.model_page import check_page_name, lines_of_model, page_of_model
 from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.programs import check_sizes
+from polysched.cli.shown.unserved import OF_MODELS, refuse_unserved
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect, compile, verify, time."""
+    refuse_unserved(arguments, OF_MODELS)
     with as_files([arguments.model]) as (model,):
         return _run(argparse.Namespace(**{**vars(arguments), "model": model}))
 

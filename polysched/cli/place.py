@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, Input, add_json, add_size
 from polysched.cli.shown.output import prepared
+from polysched.cli.shown.unserved import OF_PLACEMENTS, refuse_unserved
 from polysched.errors import PlacementError, UsageError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Place, verify, write."""
     from polysched.mesh import PlaceOptions, place, verify
     from polysched.mesh.picture import svg_of
+    refuse_unserved(arguments, OF_PLACEMENTS)
     target = _target(arguments)
     graph = _graph(arguments)
     with prepared(arguments.json) as report, prepared(arguments.picture) as picture:

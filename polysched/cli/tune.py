@@ -11,6 +11,7 @@ from polysched.cli.options import add_source
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.programs import check_sizes, is_named, named_scop, named_sketch, named_tensor
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.shown.unserved import OF_SEARCHES, refuse_unserved
 from polysched.cli.values import positive, positive_seconds
 from polysched.errors import UsageError
 from polysched.measure.processes.workspace import workspace
@@ -103,6 +104,7 @@ MODEL_NAMES = ("projected", "residual", "boosted")
 def run(arguments: argparse.Namespace) -> int:
     """Search; 0 when it ended, whatever it found."""
     from polysched.search import tune
+    refuse_unserved(arguments, OF_SEARCHES)
     if arguments.resume and arguments.database is None:
         raise UsageError("--resume needs a database", hint="name it with --database")
     if arguments.sketches and not arguments.terms:

@@ -159,7 +159,8 @@ class CFileFunction:
             else:
                 check_number(self.__name__, argument.name, dtype, value)
         arrays = {a.name: values[a.name] for a in self._described.arguments if a.is_array}
-        check_apart(self.__name__, arrays, frozenset(a.name for a in self._described.arguments if not a.constant))
+        check_apart(self.__name__, arrays, frozenset(a.name for a in self._described.arguments if not a.constant),
+                    why="is not `const`", hint="pass a copy of one of them, or declare what is only read `const`")
 
     def _check_sizes(self, integers: Mapping[str, int], arrays: Mapping[str, np.ndarray]) -> None:
         for argument in self._described.arguments:

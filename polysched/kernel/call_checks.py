@@ -132,8 +132,13 @@ def share_elements(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 
-def check_apart(function: str, arrays: Mapping[str, np.ndarray], written: frozenset[str]) -> None:
+def check_apart(function: str, arrays: Mapping[str, np.ndarray], written: frozenset[str], *,
+                why: str = "is written", hint: str = "pass a copy of one of them") -> None:
     """Refuse arrays that share elements where one of them is written.
+
+    Parameters
+    ----------
+    why : what the names in `written` have in common, in words.
 
     Raises
     ------
@@ -144,5 +149,4 @@ def check_apart(function: str, arrays: Mapping[str, np.ndarray], written: frozen
         for other in names[:position]:
             if not {name, other}.isdisjoint(written) and np.may_share_memory(arrays[name], arrays[other]) \
                     and share_elements(arrays[name], arrays[other]):
-                raise SharedMemoryError(f"{function}: {other} and {name} overlap, and one of them is written",
-                                        hint="pass a copy of one of them")
+                raise SharedMemoryError(f"{function}: {other} and {name} overlap, and one of them {why}", hint=hint)

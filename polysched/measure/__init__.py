@@ -5,8 +5,9 @@ Names are loaded on first use: the child processes of a measurement import this 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement, Verification, Work
@@ -33,7 +34,4 @@ PROVIDED = {
 """What methods of values call (`scop.provided`)."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"polysched.measure.{_HOME[name]}"), name)
+__getattr__ = loader(__name__, _HOME)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from polysched.errors import PlacementError, UsageError
 from polysched.mesh.annealing import anneal
@@ -18,6 +18,9 @@ from polysched.mesh.placement import Placement, Route
 from polysched.mesh.shapes import Rectangle, Shape, allocate, fronts, shape_of
 from polysched.mesh.target import MeshTarget
 from polysched.target.one_line import OneLine
+
+if TYPE_CHECKING:
+    from polysched.graph.planning.plan import Plan
 
 METHODS = ("anneal", "exact", "greedy", "row-major")
 ROUTINGS = ("adaptive", "xy")
@@ -56,8 +59,8 @@ class PlaceOptions(OneLine):
                 raise UsageError(f"{name} is one of {', '.join(known)}", witness=repr(value))
 
 
-def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None = None) -> Placement:
-    """A placement of a graph on a mesh, with its figures and bounds.
+def place(graph: OperatorGraph | Plan, target: MeshTarget, options: PlaceOptions | None = None) -> Placement:
+    """A placement of a graph, or of a model's plan, on a mesh, with its figures and bounds.
 
     Shapes are those with which the slowest operator is as fast as the cores allow; then positions make
     `LIMITS.congestion_weight` times the largest load plus all byte hops small; then messages are turned.
@@ -66,8 +69,12 @@ def place(graph: OperatorGraph, target: MeshTarget, options: PlaceOptions | None
     ------
     PlacementError : an operator fits nowhere, or all together have too few cores.
     UsageError : shapes are given, but not one of each operator, as `shape_of` makes it, that fits.
+    UnsupportedGraphError : of a plan, see `from_plan.of_plan`.
     """
     options = options or PlaceOptions()
+    if not isinstance(graph, OperatorGraph):   # plans are loaded by who has one
+        from polysched.mesh.from_plan import of_plan
+        graph = of_plan(graph)
     if options.shapes is not None:
         _require_shapes(options.shapes, graph, target)
     choices = fronts(graph, target)

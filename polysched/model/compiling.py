@@ -1,9 +1,9 @@
-"""`polysched.compile`: whatever compiles, graphs among it."""
+"""A graph of operators as one compiled model, alone or beside nodes that run elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.registry import standard
 from polysched.graph.passes.simple import bind
 from polysched.graph.values.graph import Graph
-from polysched.kernel.compiling import compile as compile_program
 from polysched.model.compiled_model import CompiledModel
 from polysched.model.likely import LikelySizes, likely_sizes, without_unknown
 from polysched.model.measured_plans import race
@@ -22,36 +21,7 @@ from polysched.model.segmented_model import SegmentedModel
 from polysched.model.segments import segments
 from polysched.pipeline.options import PipelineOptions
 
-Islands: TypeAlias = Literal["refuse", "allow"]
 Stored: TypeAlias = Literal["float32", "float16", "bfloat16"]
-
-
-def compile(program: Any, *, sizes: Mapping[str, int] | None = None, values: Mapping[str, np.ndarray] | None = None,
-            likely: LikelySizes | None = None, islands: Islands = "allow", options: PipelineOptions | None = None,
-            **more: Any) -> Any:
-    """A graph as a `CompiledModel`, or a `SegmentedModel`; anything else as `polysched.kernel.compile` has it.
-
-    Parameters
-    ----------
-    program : a graph; a Scop, the path of a C file, a tensor expression, a kernel or a Python function.
-    sizes, values, likely : of a graph, see `compile_graph`.
-    islands : what becomes of a graph's nodes that are not compiled, see `compile_with_islands`; or "refuse".
-    options : of the pipeline.
-
-    Raises
-    ------
-    UsageError : sizes, values or likely sizes of something that is no graph.
-    PolyschedError : any stage refuses.
-    """
-    if isinstance(program, Graph):
-        if islands not in ("refuse", "allow"):
-            raise UsageError("islands are refused or allowed", witness=f"islands={islands!r}")
-        make = compile_graph if islands == "refuse" else compile_with_islands
-        return make(program, sizes=sizes, values=values, likely=likely, options=options, **more)
-    if sizes is not None or values is not None or likely is not None:
-        raise UsageError("sizes=, values= and likely= are of graphs",
-                         witness=f"the program is a {type(program).__name__}")
-    return compile_program(program, options=options, **more)
 
 
 def compile_graph(graph: Graph, *, sizes: Mapping[str, int] | None = None,

@@ -43,6 +43,13 @@ class RuntimeLimits:
                                          "store")
     spare_seconds: float = constant(
         5.0, unit="s", source="that a missing spare process waits for idle workers: its start takes a core a second")
+    # dataflow/sent_ahead.py
+    ahead_seconds: float = constant(
+        0.06, unit="s", source="of work that lies with a worker: news of an end is back after 1 to 10 ms, the driver "
+                               "beside busy cores included")
+    fewest_ahead: int = constant(2, unit="nodes", source="with a worker, however long: one that runs, and the next")
+    unknown_ahead: int = constant(
+        16, unit="nodes", source="with a worker, of code that never ran; first guess")
     # dataflow/ray_workers.py
     answer_seconds: float = constant(
         10.0, unit="s", source="until the head of a cluster takes a connection; first guess")

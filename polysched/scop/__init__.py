@@ -5,8 +5,9 @@ The functions that read C or MLIR are loaded on first use: the parsers take time
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polysched.lazy_names import loader
 
 if TYPE_CHECKING:
     from polysched.scop.c_frontend.frontend import all_from_c_file, all_from_c_text, from_c_file, from_c_text
@@ -31,7 +32,4 @@ PROVIDED = {
 """What methods of values call (`scop.provided`)."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"polysched.scop.{_HOME[name]}"), name)
+__getattr__ = loader(__name__, _HOME)

@@ -34,7 +34,10 @@ def test_a_layer_by_hand() -> None:
     assert sent["y", "t"] == (1024, "cells")
     assert sent["y", "z"] == (1024, "rows")
     assert sent["t", "z"] == (1024, "columns")
-    verify(place(graph, MeshTarget(rows=4, columns=4)))
+    placed = place(graph, MeshTarget(rows=4, columns=4))
+    verify(placed)
+    plan = planned(from_text(LAYER.replace("zeros", f"[{weights}]")))
+    assert place(plan, MeshTarget(rows=4, columns=4)).rectangles == placed.rectangles
 
 
 def test_a_reduction_needs_whole_rows() -> None:

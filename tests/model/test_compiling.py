@@ -1,4 +1,4 @@
-"""`polysched.compile` of graphs and of what is none."""
+"""Graphs as compiled models, and what is refused."""
 
 import numpy as np
 import pytest
@@ -31,13 +31,6 @@ def test_a_graph_is_not_made_for_a_device() -> None:
     graph = from_text("graph f(x: float32[4]) {\n  let y = Relu(x)\n  return y\n}")
     with pytest.raises(UsageError, match="compiled models do not run on opencl"):
         compile_graph(graph, options=options)
-
-
-def test_sizes_are_of_graphs() -> None:
-    with pytest.raises(UsageError, match="sizes=, values= and likely= are of graphs"):
-        polysched.compile(lambda x: x, sizes={"N": 2})
-    with pytest.raises(UsageError, match="does not compile"):
-        polysched.compile(3)
 
 
 FIRST, SECOND = (", ".join(str((k * 37 % 101 - 50) / 64) for k in range(n)) for n in (660, 140))

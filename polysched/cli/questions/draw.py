@@ -20,7 +20,7 @@ from polysched.cli.options import (
 from polysched.cli.shown.distribution import OWN, add_distribution, chosen_partition
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
-from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, refuse_unserved, spelling
+from polysched.cli.shown.unserved import OF_SCHEDULES, OF_TILES, given, refuse_unserved, spelling
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
     if arguments.view == "explorer" and arguments.json is not None:
         raise UsageError("--view explorer has no --json", hint="its states are drawings; --view tiles has the first")
     for name, views in (VIEWS_OF | _of_schedules_and_tiles()).items():
-        if arguments.view not in views and getattr(arguments, name, None) != arguments.parser.get_default(name):
-            raise UsageError(f"--view {arguments.view} has no {spelling(name)}",
+        if arguments.view not in views and given(arguments, name):
+            raise UsageError(f"--view {arguments.view} has no {spelling(arguments, name)}",
                              hint=f"it is for --view {', '.join(views)}")
     refuse_unserved(arguments, (*OF_SCHEDULES, *OF_TILES))
 

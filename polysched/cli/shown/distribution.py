@@ -10,6 +10,7 @@ from polysched.cli.conventions import RANKS, WORK_ITEMS, OncePerName, chosen_dev
 from polysched.cli.options import pipeline_options
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
+from polysched.cli.shown.unserved import given, spelling
 from polysched.cli.values import positive
 from polysched.errors import UsageError, WrongResultError
 
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 RUN_ON_RANKS = "--target mpi"
 PARTITIONS = "block, cyclic, or block-cyclic:N"
 OWN = ("distribute", "partition", "owner", "ranks", "time_tile", "overlap")
-UNSERVED = ("database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
-            "cold_cache", "preemptible")
-"""Options of `c2c` and `run` that do nothing for regions over ranks."""
+"""Options that other targets have no use for."""
 
 
 def add_distribution(parser: argparse.ArgumentParser, *, several: bool = False, when: str = RUN_ON_RANKS) -> None:
@@ -66,12 +65,10 @@ def is_distributed(arguments: argparse.Namespace) -> bool:
     if mpi and arguments.distribute is None:
         raise UsageError("--target mpi needs the loop to distribute", hint="--distribute LOOP, by its variable")
     own = tuple(name for name in OWN if name != "time_tile") if chosen_device(arguments) in WORK_ITEMS else OWN
-    for name in UNSERVED if mpi else own:
-        if getattr(arguments, name, None):
-            option = f"--{name.replace('_', '-')}"
+    for name in () if mpi else own:
+        if given(arguments, name):
             targets = f"--target {' or '.join((RANKS, *WORK_ITEMS) if name == 'time_tile' else (RANKS,))}"
-            raise UsageError(f"{option} does nothing with --target mpi" if mpi else f"{option} belongs to {targets}",
-                             hint="leave it out")
+            raise UsageError(f"{spelling(arguments, name)} belongs to {targets}", hint="leave it out")
     return mpi
 
 

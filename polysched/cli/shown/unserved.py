@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polysched.cli.conventions import RANKS, WORK_ITEMS, chosen_device
+from polysched.cli.shown.programs import is_named
 from polysched.errors import UsageError
 
-SPELLINGS = {"split_index_sets": "--iss", "parallel": "--no-parallel", "expand": "--no-expand",
-             "collapse": "--no-collapse", "bands": "BAND:VALUE"}
+SPELLINGS = {"split_index_sets": "--iss", "include_dirs": "-I", "defines": "-D"}
 """Of options whose names are others than those of their values."""
 
 
@@ -33,13 +33,14 @@ class Unserved:
 
 
 def given(arguments: argparse.Namespace, name: str) -> bool:
-    """Whether a command line has an option with another value than by default; off is none where it is not on."""
-    value, default = getattr(arguments, name, None), arguments.parser.get_default(name)
-    return bool(value != default and (value is not False or default))
+    """Whether a command line spells an option, whatever its value: on, off, or what it is by default."""
+    return name in arguments.spelled
 
 
-def spelling(name: str) -> str:
-    """How an option is written."""
+def spelling(arguments: argparse.Namespace, name: str) -> str:
+    """How a command line writes an option."""
+    if getattr(arguments, name) is False:
+        return f"--no-{name.replace('_', '-')}"
     return SPELLINGS.get(name, f"--{name.replace('_', '-')}")
 
 
@@ -57,11 +58,23 @@ def _writes_c_only(arguments: argparse.Namespace) -> bool:
 
 def _is_by_hand(arguments: argparse.Namespace) -> bool:
     from polysched.cli.options import pipeline_options
-    return not pipeline_options(arguments).is_by_model
+    return arguments.strategy is not None or not pipeline_options(arguments).is_by_model
+
+
+def _collapses_nothing(arguments: argparse.Namespace) -> bool:
+    """Whether no two loops over short rows become one, whatever is said of that."""
+    from dataclasses import replace
+
+    from polysched.cli.options import tiled_options
+    if arguments.strategy is not None or (arguments.intrinsic is not None and not _no_intrinsic(arguments)):
+        return True
+    if str(arguments.target) == RANKS:
+        arguments = argparse.Namespace(**{**vars(arguments), "target": "host"})
+    return not replace(tiled_options(arguments), collapse=True).collapses_for()
 
 
 ON_NO_DEVICE = ("machine", "verify_passes", "measure_plans", "verify_instructions", "intrinsics", "allow",
-                "verify_order")
+                "verify_order", "collapse", "portable")
 """Options of this machine's cores."""
 OF_SCHEDULES = (
     Unserved(holds=lambda a: a.strategy is not None, why="does nothing with --strategy, which is the scheduler",
@@ -80,6 +93,8 @@ OF_TILES = (
              names=("parallel_degrees", "split_tiles", "tiles_over_time")),
     Unserved(holds=lambda a: a.tile == "off", why="does nothing with --tile off",
              names=("split_tiles", "tiles_over_time")),
+    Unserved(holds=_collapses_nothing, names=("collapse",),
+             why="does nothing where loops, tiles, vectors or an instruction are chosen by hand"),
     Unserved(holds=lambda a: a.vector_bits == 0, why="does nothing with --vector-bits 0", names=("register_block",)))
 OF_INSTRUCTIONS = (
     Unserved(holds=lambda a: a.intrinsic is None, why="belongs to --intrinsic",
@@ -104,6 +119,32 @@ OF_REPORTS = (
              names=("output", "latex", "csv", "json", "pdf", "title", "any_machine")),
     Unserved(holds=lambda a: a.output is None and (a.latex or a.csv or a.json or a.pdf) is not None,
              why="is that of a page, and none is written", names=("title",), hint="-o FILE.html writes one, too"))
+OF_C_FILES = ("include_dirs", "defines", "pure", "autodetect")
+"""Options about how a C file is read."""
+OF_SEARCHES = (
+    Unserved(holds=lambda a: not any(isinstance(value, str) for _, value in a.size),
+             why="is for a size that is a range", names=("samples", "variants"), hint="--size NAME=64..2048"),
+    Unserved(holds=lambda a: is_named(a.source) or a.source.endswith(".onnx"),
+             why="does nothing for what is no C file", names=OF_C_FILES, hint="leave it out"))
+OF_CAMPAIGNS = (
+    Unserved(holds=lambda a: a.instructions, why="does nothing with --instructions",
+             names=("count", "programs", "limit_seconds", "data_dependent"),
+             hint="--pairs says how many, --time-limit how long one may take"),
+    Unserved(holds=lambda a: a.graphs, why="does nothing with --graphs",
+             names=("programs", "limit_seconds", "data_dependent"), hint="leave it out"),
+    Unserved(holds=lambda a: not a.instructions, why="is for --instructions", names=("pairs", "results", "time_limit"),
+             hint="--count says how many, --json FILE has every finding"))
+OF_MATCHES = (
+    Unserved(holds=lambda a: is_named(a.what), why="does nothing for what is no C file",
+             names=(*OF_C_FILES, "cc"), hint="leave it out"),
+    Unserved(holds=lambda a: a.rule == "amos", why="does nothing with --rule amos", names=("split", "remainder"),
+             hint="the exact rule has it"))
+OF_PLACEMENTS = (
+    Unserved(holds=lambda a: a.method in ("greedy", "row-major"), why="is of the annealing", names=("seed",),
+             hint="--method anneal or exact"),)
+OF_MODELS = (
+    Unserved(holds=lambda a: a.inputs is not None, why="is of random inputs, and --inputs has others",
+             names=("seed",)),)
 NO_PORTABLE_TEXT = Unserved(holds=lambda a: True, why="does nothing where no file of C is written", names=("portable",))
 NO_TEXT = Unserved(holds=lambda a: True, why="does nothing to loops", names=("portable", "guard", "safe"),
                    hint="c2c writes the tests and the original code around them")
@@ -111,11 +152,22 @@ OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)
 """Of all that decides a transformation."""
 SITUATIONS = (
     Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
-             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget")),
+             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget", "database",
+                    "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin", "cold_cache",
+                    "preemptible", "math"), hint="leave it out"),
+    Unserved(holds=lambda a: str(a.target) == RANKS and not a.guard, why="does nothing with --target mpi",
+             names=("guard",), hint="leave it out: what the extraction assumes has to hold"),
+    Unserved(holds=lambda a: getattr(a, "preemptible", False), why="does nothing with --preemptible",
+             names=("json", "dump_stages", "verify_order", "size", "intrinsic", "intrinsics", "allow", "measure_plans",
+                    "verify_instructions", "portable", "expand", "collapse"), hint="leave it out"),
+    Unserved(holds=lambda a: getattr(a, "preemptible", False) and not a.guard, why="does nothing with --preemptible",
+             names=("guard",), hint="leave it out: what the extraction assumes has to hold"),
     Unserved(holds=lambda a: str(a.target) == RANKS and not hasattr(a, "pairs") and (
         a.partition is None or a.partition[0] == "block"), why="does nothing where blocks are dealt out",
              names=("ranks",), hint="leave it out: the code is right for any number of ranks"),
     *OF_CHOICES,
+    Unserved(holds=_is_by_hand, why="does nothing where loops, tiles or vectors are chosen by hand",
+             names=("database",)),
     Unserved(holds=_writes_c_only, why="does nothing for C without instructions and without a report", names=("size",),
              hint="--assume NAME=VALUE guides the model; the C is right for every value"))
 """Of `c2c` and `run`."""
@@ -133,9 +185,6 @@ def refuse_unserved(arguments: argparse.Namespace, situations: Sequence[Unserved
     UsageError : with the option, and what leaves it no effect.
     """
     for situation in situations:
-        for name in situation.names if situation.holds(arguments) else ():
-            if given(arguments, name):
-                raise UsageError(f"{spelling(name)} {situation.why}", hint=situation.hint)
-    if given(arguments, "database") and _is_by_hand(arguments):
-        raise UsageError("--database does nothing where loops, tiles or vectors are chosen by hand",
-                         hint="leave one of them out")
+        for name in situation.names:
+            if given(arguments, name) and situation.holds(arguments):
+                raise UsageError(f"{spelling(arguments, name)} {situation.why}", hint=situation.hint)

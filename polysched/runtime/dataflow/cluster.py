@@ -23,6 +23,7 @@ from polysched.runtime.dataflow.given import copied, is_fixed, is_small
 from polysched.runtime.dataflow.nodes import Future, Node, timed_out
 from polysched.runtime.dataflow.program import Program
 from polysched.runtime.dataflow.ray_workers import RayWorkers, Told
+from polysched.runtime.dataflow.sent_ahead import SentAhead
 from polysched.runtime.limits import LIMITS
 from polysched.target.one_line import OneLine
 
@@ -133,6 +134,7 @@ class Cluster:
         self._codes: dict[str, tuple[Code, Any]] = {}
         self._loaded: set[tuple[str, str]] = set()     # processes by name, with the keys of code
         self._pending: dict[Node, None] = {}   # sent, and not ended
+        self._ahead = SentAhead()
         self._closed = False
         self._over: Exception | None = None    # why no node is sent any more
         self._lock = RLock()
@@ -227,13 +229,40 @@ class Cluster:
                                      witness=f"attempt {attempt} of a node on worker {node.worker}") from error
 
     def _send(self, node: Node) -> None:
-        if node.references or node.ended.is_set():
+        if node.given or node.ended.is_set():
             return
         if self._over is not None:
             raise self._over
         for before in node.inputs:
             self._send(before)
+        node.given = True
+        self._ahead.add(node)
+        self._send_waiting(node)
+
+    def _send_waiting(self, asked: Node | None = None) -> None:
+        """Send what waits and fits.
+
+        Parameters
+        ----------
+        asked : its caller waits, and is told at once where it cannot be sent; of another node its futures tell.
+        """
+        for node in self._ahead.ready():
+            try:
+                self._start_unless_in_vain(node)
+            except Exception as error:   # of packing what the node takes
+                if node is asked:
+                    node.given = False
+                    raise
+                self._fail(node, error)
+
+    def _start_unless_in_vain(self, node: Node) -> bool:
+        """Send a node, unless an input failed; whether it was sent."""
+        failed = next((n.error for n in node.inputs if n.error is not None), None)
+        if failed is not None:
+            self._fail(node, failed)
+            return False
         self._start(node)
+        return True
 
     def _start(self, node: Node) -> None:
         actor = self._actors[node.worker]
@@ -246,7 +275,9 @@ class Cluster:
         node.references = self._engine.run(
             actor, node.code.key, code, node.code.results, arguments,
             lambda told, error: self._events.put(Ended(node=node, attempt=attempt, told=told, error=error)))
-        self._pending.setdefault(node)   # now: what cannot be sent is not sent again either
+        if node not in self._pending:    # now: what cannot be sent is not sent again either
+            self._pending[node] = None
+            self._ahead.sent(node)
 
     def _reference(self, code: Code) -> Any:
         if code.key not in self._codes:
@@ -263,12 +294,13 @@ class Cluster:
                         self._lost(event.actor, "connection")
                     elif event.node.attempt == event.attempt and not event.node.ended.is_set():
                         self._ended(event.node, event.told, event.error)
+                    self._send_waiting()
                     self._start_spares(self.spare_seconds)
         except Exception as error:   # the engine's: it starts or sends nothing more
             over = error
         with self._lock:
             self._over = over
-            for node in list(self._pending):
+            for node in [*self._pending, *self._ahead.rest()]:
                 self._fail(node, over)
 
     def _event(self) -> Ended | Closed | None:
@@ -316,6 +348,7 @@ class Cluster:
     def _end(self, node: Node) -> None:
         node.arguments = ()   # what it took may be dropped now
         self._pending.pop(node, None)
+        self._ahead.ended(node)
         node.ended.set()
 
     def _send_doomed_again(self) -> None:
@@ -328,17 +361,12 @@ class Cluster:
 
     def _again(self, node: Node) -> None:
         """Send a node again, unless an input failed or its code is to blame."""
-        failed = next((n.error for n in node.inputs if n.error is not None), None)
-        if failed is not None:
-            self._fail(node, failed)
-            return
         if node.suspected >= LIMITS.most_losses:
             self._fail(node, RunFailedError(
                 f"a worker was lost {node.suspected} times while it ran a node", where=node.program,
                 witness=f"worker {node.worker}", hint="its code may crash the process"))
             return
-        self.sent_again += 1
-        self._start(node)
+        self.sent_again += self._start_unless_in_vain(node)
 
     def _replace(self, name: str, heard: str) -> None:
         """A spare process takes the place of a lost one; without a spare one, a new one is started."""

@@ -26,6 +26,7 @@ class Node:
 
     def __init__(self, code: Code, arguments: tuple[Any, ...], worker: int, program: str) -> None:
         self.code, self.arguments, self.worker, self.program = code, arguments, worker, program
+        self.given = False       # to the cluster, to be sent
         self.references: list[Any] = []
         self.actor = ""          # the process that it was sent to, by name
         self.attempt = 0         # how often it was sent

@@ -82,14 +82,14 @@ def test_views_and_forms(folder, view, program, name, holds):
     (("heat.c", "--distribute", "i"), "--view tiles has no --distribute"),
     (("heat.c", "--overlap"), "--view tiles has no --overlap"),
     *((("heat.c", "--view", "messages", "--distribute", "i", *words.split()), f"--view messages has no {told}")
-      for words, told in (("--tile 3", "--tile"), ("--tile 0:3", "BAND:VALUE"), ("--scheduler isl", "--scheduler"),
+      for words, told in (("--tile 3", "--tile"), ("--tile 0:3", "--tile"), ("--scheduler isl", "--scheduler"),
                           ("--threads 2", "--threads"), ("--assume n=9", "--assume"), ("--target mpi", "--target"),
                           ("--no-expand", "--no-expand"))),
     *((("heat.c", "--view", view, *words.split()), f"--view {view} has no {told}")
       for view, words, told in (
           ("dependences", "--tile 3", "--tile"), ("explorer", "--tile 3", "--tile"),
-          ("explorer", "--tile 0:3", "BAND:VALUE"), ("explorer", "--no-parallel", "--no-parallel"),
-          ("explorer", "--no-split-tiles", "--split-tiles"), ("tiles", "--pack none", "--pack"),
+          ("explorer", "--tile 0:3", "--tile"), ("explorer", "--no-parallel", "--no-parallel"),
+          ("explorer", "--no-split-tiles", "--no-split-tiles"), ("tiles", "--pack none", "--pack"),
           ("order", "--vector-bits 0", "--vector-bits"), ("lines", "--register-block 4x8", "--register-block"),
           ("explorer", "--assume n=9", "--assume"), ("dependences", "--scheduler isl", "--scheduler"),
           ("dependences", "--concurrent-start 1", "--concurrent-start"), ("dependences", "--iss", "--iss"))),
