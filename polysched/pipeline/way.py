@@ -187,8 +187,8 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
-            begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept), source,
-            options, given=scop, begun=None if kept else begun, emit=_emitted))
+            begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept).scop,
+            source, options, given=scop, begun=None if kept else begun, emit=_emitted))
     if source is ordinary:
         source = timed(seconds, "emitted", lambda: _for_threads(lowered, ordinary, options))
     pays = crossover(source, options.target()) if _has_crossover(scop, options) else None
