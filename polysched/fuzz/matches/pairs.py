@@ -27,7 +27,8 @@ from polysched.fuzz.matches.words import reworded
 PROGRAMS_PER_UNIT = 8
 TAKEN = {"i32": "int32_t", "u32": "uint32_t"}
 SAME, NEAR_MISS = "same", "near miss"
-HEAD = "#include <stdint.h>\n#include <stdlib.h>\n#include <math.h>\n"
+HEAD = ("#include <stdint.h>\n#include <stdlib.h>\n#include <math.h>\nint __builtin_popcount(unsigned);\n"
+        "#pragma polysched pure __builtin_popcount\n")
 
 
 @dataclass(frozen=True)
