@@ -206,7 +206,7 @@ class EmitLimits:
 
     # scalar_code/heap.py
     few_bytes: int = constant(
-        2048, unit="bytes",
+        8192, unit="bytes",
         source="a region-local array of unknown size stands on the stack where it needs no more: a block from the heap "
                "takes as long as some hundred additions")
     stack_bytes: int = constant(
