@@ -146,11 +146,12 @@ def _code(site: Site, bits: Expression) -> Expression:
     code = (above << number(own.mantissa)) + rounded
     beyond, sign = _beyond(site, own), (bits >> number(source.bits - 1)) << number(own.width - 1)
     signed = where(equal(code, number(0)), number(0), code + sign) if not own.has_negative_zero else code + sign
-    cut = number(beyond) if beyond == own.not_a_number else number(beyond) + sign
+    cut = number(beyond) if beyond == own.not_a_number and not own.has_negative_zero else number(beyond) + sign
     signed = where(code > number(own.largest), cut, signed)
     infinite = ((1 << (source.bits - 1 - stored)) - 1) << stored
     lost = number(1 << (own.width - 1)) ^ sign   # a zero of the other sign, as ml_dtypes has it
-    no_number = lost if own.not_a_number is None else number(own.not_a_number)
+    no_number = lost if own.not_a_number is None else (
+        number(own.not_a_number) + sign if own.has_negative_zero else number(own.not_a_number))
     return where(magnitude > number(infinite), no_number, signed).astype(carrier_of(
         ELEMENT_TYPES[site.attribute("to")]))
 

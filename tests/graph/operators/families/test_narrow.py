@@ -15,8 +15,8 @@ from polysched.scop.interpreter import execute
 
 pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
 FLOATS = [t for t in NARROW if t.is_float]
-EDGES = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 448, 464, 465, -480, 57344, 61440, 65536, 6, 7, 0.25, 1e-45,
-                  2.0**-127, 1.5 * 2.0**-127, 2.0**-126, 0.75 * 2.0**-9, 2.0**-10, 3e38, 1.5, -1.5, 0.7, 0.75],
+EDGES = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 448, 464, 465, -480, 57344, 61440, 65536, 6, 7, 0.25,
+                  1e-45, 2.0**-127, 1.5 * 2.0**-127, 2.0**-126, 0.75 * 2.0**-9, 2.0**-10, 3e38, 1.5, -1.5, 0.7, 0.75],
                  np.float32)
 
 
@@ -36,10 +36,6 @@ def codes_by_arithmetic(bits: np.ndarray, to: str, **attributes: int | str) -> t
     return found, wanted
 
 
-def values_of(codes: np.ndarray, own: NarrowType) -> np.ndarray:
-    return codes.view(array_type(own)).astype(np.float32)
-
-
 @pytest.mark.parametrize("own", FLOATS, ids=str)
 @pytest.mark.parametrize("saturate", [0, 1])
 def test_floats_become_the_nearest_code(own: NarrowType, saturate: int) -> None:
@@ -49,9 +45,7 @@ def test_floats_become_the_nearest_code(own: NarrowType, saturate: int) -> None:
     between = ((ties[1:].astype(np.float64) + ties[:-1]) / 2).astype(np.float32)[:80]
     found, wanted = codes_by_arithmetic(np.concatenate([EDGES, drawn, between]).view(np.uint32), own.name,
                                         saturate=saturate)
-    left, right = values_of(found, own), values_of(wanted, own)
-    np.testing.assert_array_equal(left, right)
-    np.testing.assert_array_equal(np.signbit(left[~np.isnan(left)]), np.signbit(right[~np.isnan(right)]))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_double_is_rounded_once() -> None:
