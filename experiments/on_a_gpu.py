@@ -27,7 +27,10 @@ RUNS = {
     "product_int8": ["{int8}", *PRODUCT, "--tensor-cores", "int8"],
     "product_float16": ["{float16}", *PRODUCT, "--tensor-cores", "float16"], "product_float": ["{float32}", *PRODUCT],
     "product_int8_wmma": ["{int8}", *PRODUCT, "--tensor-cores", "int8", "--tensor-instruction", "wmma"],
-    "product_float16_wmma": ["{float16}", *PRODUCT, "--tensor-cores", "float16", "--tensor-instruction", "wmma"]}
+    "product_float16_wmma": ["{float16}", *PRODUCT, "--tensor-cores", "float16", "--tensor-instruction", "wmma"],
+    "product_int8_wgmma": ["{int8}", *PRODUCT, "--tensor-cores", "int8", "--tensor-instruction", "wgmma"],
+    "product_float16_wgmma": ["{float16}", *PRODUCT, "--tensor-cores", "float16", "--tensor-instruction", "wgmma"],
+    "product_tf32": ["{float32}", *PRODUCT, "--tensor-cores", "tf32", "--tolerance", "1e-2"]}
 """Programs that `polysched run --target cuda` verifies against the original and times, copies to the device included.
 How many times faster diamonds are than a launch per step follows from two of the records."""
 ARRAYS = "arrays"

@@ -49,7 +49,7 @@ MLIR = ".mlir"
 C_OR_MLIR = "C file with `#pragma scop` ... `#pragma endscop`, or FILE.mlir; - reads standard input"
 STANDARD_INPUT = "<stdin>"
 FUSIONS = ("none", "smart", "max", "typed", "cost")
-TENSOR_INSTRUCTIONS = ("mma", "wmma")
+TENSOR_INSTRUCTIONS = ("mma", "wmma", "wgmma")
 
 
 def add_source(parser: argparse.ArgumentParser, *, optional: bool = False, metavar: str = "IN.c",
@@ -156,7 +156,7 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
     group.add_argument("--block", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="work items of a block of `--target opencl` or `cuda`, fastest dimension first (default: "
-                            "256, 32,8 or 32,4,2 by the number of dimensions)")
+                            "those with which the model expects the least time, 256 in all at most)")
     group.add_argument("--points", type=block_edges, default=(), metavar="X[,Y[,Z]]",
                        help="values of each coordinate that a work item of `--target opencl` or `cuda` has, fastest "
                             "dimension first; 1 for one alone (default: those with which the model expects the "
@@ -170,7 +170,8 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
                             "(operands of float cut to 10 bits as well), with commas (default: none)")
     group.add_argument("--tensor-instruction", choices=TENSOR_INSTRUCTIONS, default=TENSOR_INSTRUCTIONS[0],
                        help="what computes the products of --tensor-cores: mma, whose lanes fill their fragments "
-                            "themselves, or wmma, which loads and stores fragments (default: mma)")
+                            "themselves, wmma, which loads and stores fragments, or wgmma, with which four warps "
+                            "multiply what lies in shared memory, on sm_90 alone (default: mma)")
     group.add_argument("--no-double-buffering", dest="double_buffering", action="store_false",
                        help="with `--target davinci` or `gemmini`: nothing is loaded for a tile while another one is "
                             "computed; buffers take half the room")

@@ -19,7 +19,7 @@ from polysched.cli.shown.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 from polysched.cli.shown.unserved import refuse_unserved
-from polysched.cli.values import positive, positive_seconds
+from polysched.cli.values import positive, positive_seconds, share
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ OTHER_KERNELS = ("--assume NAME=VALUE makes the kernels for them, --block X,Y, -
 STANDS_IN = "this machine's cores compute what {} would: `polysched explain` has the cycles that it would take"
 LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
           "(--seed) may suit it")
+FEWER_BITS = ("--tensor-cores tf32 cuts operands of float to 10 bits; --tolerance 1e-2 allows differences of a "
+              "hundredth of an array's magnitude")
+NEVER_COMPARED = ("arguments are filled with random numbers; smaller sizes (--size) keep results finite and well "
+                  "conditioned, and conditions have to hold for some numbers between -1000 and 1000")
 NOT_LINKED = ("link the library that has the function: --cflags '-O3 -march=native -lNAME', with -LDIR and "
               "-Wl,-rpath,DIR where it lies in no usual folder")
 
@@ -78,6 +82,10 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--budget", type=positive_seconds, default=20.0, metavar="SECONDS",
                        help="start no further pair after this time (default: %(default)g; at least 3 pairs run)")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of the input values")
+    group.add_argument("--tolerance", type=share, metavar="SHARE",
+                       help="how far floats may differ from the original's, over the larger of an element and the mean "
+                            "magnitude of its array; 0 for equal bits; what --tensor-cores tf32 computes needs about "
+                            "1e-2 (default: 1e-9 for double, 1e-4 for float, 2e-2 and 6e-2 for those of 16 bits)")
     group.add_argument("--cflags", metavar="'FLAGS'", help="compiler options (default: -O3 -march=native)")
     group.add_argument("--timeout", type=positive_seconds, default=60.0, metavar="SECONDS",
                        help="longest time without progress (default: %(default)g)")
@@ -121,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.results and measurement.experiment not in known:
             keep(measurement, arguments.results)
         return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe,
-                    device=chosen_device(arguments))
+                    device=chosen_device(arguments), cut="tf32" in arguments.tensor_cores)
 
 
 def _written(arguments: argparse.Namespace) -> tuple[str | None, ...]:
@@ -204,7 +212,15 @@ def if_slower(device: str | None) -> str:
     return SLOWER + (OTHER_KERNELS if device in WORK_ITEMS else STANDS_IN.format(device))
 
 
-def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = False, device: str | None = None) -> int:
+def _where_wrong(measurement: Measurement, cut: bool) -> str | None:
+    """What to try where results are wrong, or were never compared."""
+    if measurement.verification is None or measurement.verification.problem:
+        return NEVER_COMPARED
+    return FEWER_BITS if cut else None
+
+
+def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = False, device: str | None = None,
+         cut: bool = False) -> int:
     """Print a measurement; raise when it is not a verified one.
 
     Parameters
@@ -212,6 +228,7 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     to_errors : print to the standard error, because the standard output is taken.
     safe : say which of the two codes is kept.
     device : what the transformed code runs on in place of this machine's cores.
+    cut : operands of floats may have lost bits, as was asked for.
     """
     from polysched.cli.shown.tables import console, times_table
     from polysched.measure.summary import ratio_line, verification_line
@@ -223,11 +240,7 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
         hint = NOT_LINKED if "undefined symbol" in measurement.failure else LIMITS
         raise RunFailedError(measurement.failure, where=measurement.source, hint=hint)
     if not measurement.verified:
-        never_compared = measurement.verification is None or bool(measurement.verification.problem)
-        raise WrongResultError(line, where=measurement.source, hint=(
-            "arguments are filled with random numbers; smaller sizes (--size) keep results finite and well "
-            "conditioned, and conditions have to hold for some numbers between -1000 and 1000"
-            if never_compared else None))
+        raise WrongResultError(line, where=measurement.source, hint=_where_wrong(measurement, cut))
     output.print(line, markup=False)
     if measurement.timing is not None:
         output.print(times_table(measurement))

@@ -148,6 +148,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def share(text: str) -> float:
+    """A number from 0 on and below 1: a relative difference."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on and below 1")
+    return value
+
+
 def positive_seconds(text: str) -> float:
     """A number above 0, of seconds or minutes."""
     try:

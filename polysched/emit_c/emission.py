@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.c_source import CSource, EmitOptions
@@ -12,6 +12,7 @@ from polysched.emit_c.region import Place, declares
 from polysched.emit_c.register_tiles.shared_panels import memory_of, shared_panels, stack_declaration
 from polysched.emit_c.scalar_code.heap import (
     Memory,
+    constant_elements,
     local_declarations,
     parts_of_threads,
     whole_array,
@@ -93,7 +94,15 @@ def printed_region(lowered: Lowered) -> Region:
 
 def _memories(scop: Scop, lowered: Lowered) -> Iterator[Memory]:
     """What a region needs from the heap."""
-    yield from (whole_array(scop, array, name) for array, name in lowered.heap.items())
-    line_bytes = lowered.context.options.line_bytes
-    yield from (parts_of_threads(scop, t, line_bytes=line_bytes) for t in lowered.placed.values() if t.memory)
+    fresh, line_bytes = lowered.context.taken.fresh, lowered.context.options.line_bytes
+    yield from (whole_array(scop, array, name, few=_few(scop, array, name, fresh))
+                for array, name in lowered.heap.items())
+    yield from (parts_of_threads(scop, t, line_bytes=line_bytes, few=fresh(f"{t.memory}_few"))
+                for t in lowered.placed.values() if t.memory)
     yield from (memory_of(panel) for panel in shared_panels(lowered.loops) if not stack_declaration(panel))
+
+
+def _few(scop: Scop, array: str, name: str, fresh: Callable[[str], str]) -> str:
+    """The name of an array on the stack that a call with few elements uses; empty where there are always many."""
+    elements = constant_elements(scop.array(array))
+    return fresh(f"{name}_few") if elements is None else ""

@@ -14,7 +14,7 @@ from polysched.emit_c.emission import printed_region
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.lowering import lower_with_storage
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
-from polysched.emit_c.scalar_code.heap import Memory, fits_stack, prototypes
+from polysched.emit_c.scalar_code.heap import Memory, declared, fits_stack, prototypes
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.errors import UsageError
 from polysched.scop.body import OF_PARTS, Call, statement_expressions, walk
@@ -65,9 +65,9 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     if heap:
         there = " && ".join(memory.name for memory in heap)
         status = taken_names(scop).fresh("polysched_status")
-        body = [*(memory.declaration for memory in heap),
+        body = [*declared(heap),
                 f"const int {status} = {there} ? 0 : 1;", f"if (!{status}) {{", *(_placed(line) for line in body), "}",
-                *(f"free({memory.name});" for memory in heap), f"return {status};"]
+                *(memory.released for memory in heap), f"return {status};"]
     arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     head = f"{signature.return_type} {name}({arguments})"
     lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]

@@ -181,6 +181,9 @@ class EmitLimits:
 
     # register_tiles/register_tiles.py
     narrowest_columns: int = constant(4, unit="columns", source="columns; fewer are summed one by one")
+    rows_together: int = constant(
+        4, unit="rows", source="of a block that the end of their loop cuts off: of two vectors each, they have as many "
+                               "sums as two pipes of four cycles want")
 
     # register_tiles/shared_rows.py
     loop_instructions: int = constant(
@@ -202,6 +205,10 @@ class EmitLimits:
         2, unit="products", source="of 32 bits each, whose sum fits 64 bits")
 
     # scalar_code/heap.py
+    few_bytes: int = constant(
+        8192, unit="bytes",
+        source="a region-local array of unknown size stands on the stack where it needs no more: a block from the heap "
+               "takes as long as some hundred additions")
     stack_bytes: int = constant(
         16384, unit="bytes",
         source="region-local arrays up to this size stay on the stack; larger ones and those of unknown size are "

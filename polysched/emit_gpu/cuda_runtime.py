@@ -55,13 +55,15 @@ static CUmodule polysched_device_built(const char *text) {
   CUmodule module;
   size_t bytes = 0;
   int major = 0, minor = 0, count = 1;
+  const int warpgroups = strstr(text, "wgmma.mma_async") != NULL;
   char architecture[40], options[1 << 10] = "", *rest;
   const char *list[33] = {architecture}, *wanted = getenv("POLYSCHED_CUDA_BUILD");
   polysched_device_check(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
                                               polysched_device_chosen), "no capability");
   polysched_device_check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
                                               polysched_device_chosen), "no capability");
-  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
+  if (warpgroups && major != 9) polysched_device_refuse("only devices of compute capability 9 have wgmma");
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d%s", major, minor, warpgroups ? "a" : "");
   snprintf(options, sizeof options, "%s", wanted ? wanted : "");
   for (char *word = strtok_r(options, " ", &rest); word && count < 33; word = strtok_r(NULL, " ", &rest))
     list[count++] = word;

@@ -18,6 +18,7 @@ from polysched.emit_gpu.staged_copies import CopyPrinter
 from polysched.emit_gpu.team_operators import combined, neutral_element
 from polysched.emit_gpu.tensor_cores.loaded_text import LoadedTensorPrinter
 from polysched.emit_gpu.tensor_cores.text import TensorPrinter
+from polysched.emit_gpu.tensor_cores.warpgroup_text import WarpgroupPrinter
 from polysched.emit_gpu.time_tile_text import TimeTilePrinter
 from polysched.gpu.limits import LIMITS
 from polysched.scop.dtypes import INT32
@@ -157,8 +158,11 @@ class PhasePrinter:
     def _tensor(self) -> TensorPrinter:
         places = self.loops.places
         assert places is not None, "a launch with phases has names for its places"
-        loaded = any(phase.tensor is not None and phase.tensor.product.is_loaded for phase in self.loops.phases)
-        printer = LoadedTensorPrinter if loaded else TensorPrinter   # one kind of instruction computes all products
+        products = [phase.tensor.product for phase in self.loops.phases if phase.tensor is not None]
+        loaded = any(own.is_loaded for own in products)   # one kind of instruction computes all products
+        printer = LoadedTensorPrinter if loaded else TensorPrinter
+        if any(own.together > 1 for own in products):
+            printer = WarpgroupPrinter
         return printer(body=self.body, launch=self.loops.launch, places=places, names=self.names,
                        item=self._item_name, barrier=self.interface.barrier)
 

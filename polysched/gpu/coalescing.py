@@ -71,6 +71,21 @@ def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
     """Elements between the places of two neighbours that differ in the last subscript alone; None for others."""
     if not access.exact or not access.relation.dim(isl.dim_type.out):
         return 0 if access.exact else None
+    fixed = _fixed_distances(access, step)
+    return None if not fixed or any(fixed[:-1]) or None in fixed else fixed[-1]
+
+
+def distances_along(access: Access, step: tuple[int, ...]) -> tuple[int, ...] | None:
+    """How far apart two neighbours touch elements, by subscript; None where that differs between neighbours."""
+    if not access.exact:
+        return None
+    fixed = _fixed_distances(access, step)
+    known = tuple(own for own in fixed if own is not None)
+    return known if len(known) == access.relation.dim(isl.dim_type.out) else None
+
+
+def _fixed_distances(access: Access, step: tuple[int, ...]) -> tuple[int | None, ...]:
+    """The distance of neighbours in each subscript, None where it is not the same for all; empty without neighbours."""
     space = access.relation.get_space().domain()
     moved = isl.MultiAff.identity_on_domain_space(space)
     for k, by in enumerate(step):
@@ -78,9 +93,8 @@ def stride_along(access: Access, step: tuple[int, ...]) -> int | None:
     pairs = access.relation.reverse().apply_range(isl.Map.from_multi_aff(moved)).apply_range(access.relation)
     distance = pairs.deltas()
     if distance.is_empty():
-        return None
-    fixed = [_only_value(distance, k) for k in range(distance.dim(isl.dim_type.set))]
-    return None if any(fixed[:-1]) or None in fixed else fixed[-1]
+        return ()
+    return tuple(_only_value(distance, k) for k in range(distance.dim(isl.dim_type.set)))
 
 
 def _only_value(distances: isl.Set, which: int) -> int | None:

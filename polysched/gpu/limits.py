@@ -29,15 +29,20 @@ class GpuLimits:
     most_iterations: int = constant(
         1024, unit="iterations", source="of a loop of the host in one launch: diamonds are as wide at least")
 
-    # points.py
+    # blocks.py
     points_along: int = constant(
         8, unit="points", source="along one coordinate that the model weighs: a product reads 2 / 8 operands a step")
     fixed_registers: int = constant(
         32, unit="registers", source="of a work item for addresses and bounds: a kernel of one statement has as many")
     most_registers: int = constant(
         255, unit="registers", source="of a thread; CUDA C++ Programming Guide, Technical Specifications")
+    least_gain: float = constant(
+        0.01, unit="1", source="of the expected time that other sizes of a block have to spare: the model rounds more")
+
+    # points.py
     points_operations: int = constant(
-        4_000_000, unit="isl operations", source="to weigh the points of one kernel; beyond, a work item has one")
+        16_000_000, unit="isl operations", source="to weigh the sizes of one kernel, some 50 of them; beyond, it "
+                                                  "has the usual ones")
 
     # shares.py
     most_shares: int = constant(
@@ -56,6 +61,12 @@ class GpuLimits:
     tensor_edge: int = constant(
         64, unit="results", source="along both sides of a block with tensor cores: eight warps have 32 x 16 each, "
                                    "whose sums take 16 of the 255 registers of a thread")
+    warpgroup_edge: int = constant(
+        128, unit="results", source="the same with WGMMA: two groups of four warps have 64 x 128 each, "
+                                    "whose sums take 64 registers of a thread")
+    warpgroup: int = constant(
+        4, unit="warps", source="that execute WGMMA together; PTX ISA, Asynchronous Warpgroup Level Matrix "
+                                "Instructions")
     tensor_row_bytes: int = constant(
         64, unit="bytes", source="of a row of an operand in shared memory: half of a line, and a multiple of the sums "
                                  "of each instruction")

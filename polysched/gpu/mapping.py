@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import isinf, prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -48,7 +48,8 @@ class TensorProduct:
     rows, columns, sums : of the instruction.
     step : values of the sum in a tile in shared memory; a multiple of `sums`.
     row_bytes : of a row of a tile, those included that keep rows apart in banks.
-    warps : of a block along rows and columns.
+    warps : of a block along rows and columns; groups of warps where several execute an instruction together.
+    together : warps that do.
     piece_bytes : of a row in the shared memory through which a warp brings results to fragments and back, where
         only the instruction's loads and stores know which lane holds what; 0 where it is documented.
     """
@@ -64,6 +65,7 @@ class TensorProduct:
     row_bytes: int
     warps: tuple[int, int]
     piece_bytes: int = 0
+    together: int = 1
 
     @property
     def is_loaded(self) -> bool:
@@ -128,6 +130,36 @@ class TimeTiles:
     iterations: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class BlockChoice(OneLine):
+    """What the sizes of a block were chosen from.
+
+    Parameters
+    ----------
+    gpu : whose model weighed them, and whose registers bound them.
+    tried : sizes that were looked at.
+    rejected : how many of them by what there is not enough of for them.
+    seconds : that the model expects of the chosen ones, at the sizes that were assumed.
+    usual, usual_points, usual_seconds : where the search began, and what is expected there.
+    """
+
+    gpu: str
+    tried: int
+    rejected: Mapping[str, int]
+    seconds: float
+    usual: tuple[int, ...]
+    usual_points: tuple[int, ...]
+    usual_seconds: float
+
+    def __str__(self) -> str:
+        refused = ", ".join(f"{count} without {reason}" for reason, count in sorted(self.rejected.items()))
+        usual = "does not fit" if isinf(self.usual_seconds) else f"{self.usual_seconds * 1e3:.3g} ms"
+        points = f" with {'x'.join(map(str, self.usual_points))} points" if prod(self.usual_points) > 1 else ""
+        gain = "" if self.seconds >= self.usual_seconds else f"; {'x'.join(map(str, self.usual))}{points} {usual}"
+        return (f"best of {self.tried} sizes on {self.gpu}, {self.seconds * 1e3:.3g} ms"
+                f"{f' ({refused})' if refused else ''}{gain}")
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Launch(OneLine):
     """A kernel: what one work item runs, in the order of the schedule.
@@ -148,6 +180,7 @@ class Launch(OneLine):
         what they found.  Such a launch has one phase, a reduction.
     tiles : what a block runs in order, where it runs several steps; its team shares the values of one step.
     phases : the domain in the order of a work item, where a block shares something; empty where it shares nothing.
+    choice : what its block and points were chosen from; None where they were given, or follow from its kind.
     """
 
     name: str
@@ -160,6 +193,7 @@ class Launch(OneLine):
     shares: int = 1
     tiles: TimeTiles | None = None
     phases: tuple[Phase, ...] = ()
+    choice: BlockChoice | None = None
 
     @property
     def edges(self) -> tuple[int, ...]:
@@ -267,6 +301,12 @@ class GpuMapping(Shown):
     def is_parallel(self) -> bool:
         """Whether any kernel has more than one work item."""
         return any(launch.coordinates or launch.team for launch in self.launches)
+
+    @property
+    def has_warpgroups(self) -> bool:
+        """Whether warps execute an instruction together, which one architecture alone has."""
+        return any(phase.tensor is not None and phase.tensor.together > 1
+                   for launch in self.launches for phase in launch.phases)
 
     def lines(self) -> tuple[str, ...]:
         """One line per kernel, per array that is copied, and per wish that no kernel has."""

@@ -13,9 +13,10 @@ BLOCKS = {1: (LIMITS.block_1d,), 2: (LIMITS.block_2d_x, LIMITS.block_2d_y),
           3: (LIMITS.block_2d_x, LIMITS.block_3d_y, LIMITS.block_3d_z)}
 """Work items of a block per dimension of the index space, by the number of dimensions."""
 
-MMA, WMMA = "mma", "wmma"
-TENSOR_INSTRUCTIONS = (MMA, WMMA)
-"""Instructions of tensor cores: fragments that each lane fills by itself, or that instructions load and store."""
+MMA, WMMA, WGMMA = "mma", "wmma", "wgmma"
+TENSOR_INSTRUCTIONS = (MMA, WMMA, WGMMA)
+"""Instructions of tensor cores: fragments that each lane fills by itself, or that instructions load and store, or
+operands that four warps multiply where they lie in shared memory (sm_90)."""
 
 TENSOR_KINDS = ("int8", "float16", "bfloat16", "tf32")
 """Operands of products that tensor cores may compute: integers exactly; 16-bit floats with sums of float in another

@@ -22,9 +22,10 @@ from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.instances import fixed
 from polysched.gpu.limits import LIMITS
 from polysched.gpu.mapping import Launch, Phase, TensorOperand, TensorProduct
-from polysched.gpu.options import BLOCKS, TENSOR_KINDS, WMMA, GpuOptions
+from polysched.gpu.options import BLOCKS, TENSOR_KINDS, WGMMA, WMMA, GpuOptions
 from polysched.gpu.products import needs_more, product_groups
 from polysched.gpu.staging import element_of, has_temporaries, names_of, parts_of, phases_of, shared_bytes, written
+from polysched.gpu.wgmma import JOINED, WGMMA_BY_KIND
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.body import Load
 from polysched.scop.budget import with_budget
@@ -67,20 +68,28 @@ def _sized(launch: Launch, options: GpuOptions) -> Launch | None:
     """The launch with a block of eight warps and points enough for fragments; None where those asked for do not do."""
     more = (1,) * (len(launch.coordinates) - 2)
     block = options.block_of(len(launch.coordinates)) if options.block else (*BLOCKS[2], *more)
+    edge = LIMITS.warpgroup_edge if options.tensor_instruction == WGMMA else LIMITS.tensor_edge
     points = options.points_of(len(launch.coordinates)) if options.points else (
-        LIMITS.tensor_edge // block[0] or 1, LIMITS.tensor_edge // block[1] or 1, *more)
+        edge // block[0] or 1, edge // block[1] or 1, *more)
     sized = replace(launch, block=block, points=points, phases=())
-    return sized if sized.items % LIMITS.warp_items == 0 and set(sized.edges[2:]) <= {1} else None
+    whole = LIMITS.warp_items * _together(options)
+    return sized if sized.items % whole == 0 and set(sized.edges[2:]) <= {1} else None
 
 
-def warps_of(launch: Launch, rows: int, columns: int) -> tuple[int, int] | None:
+def _together(options: GpuOptions) -> int:
+    """Warps that execute an instruction together."""
+    return LIMITS.warpgroup if options.tensor_instruction == WGMMA else 1
+
+
+def warps_of(launch: Launch, rows: int, columns: int, together: int = 1) -> tuple[int, int] | None:
     """Warps of a block along rows and columns of fragments, as square as their parts can be; None where none fits.
 
     Parameters
     ----------
     rows, columns : of an instruction.
+    together : warps that execute it; what is returned are groups of as many.
     """
-    warps = launch.items // LIMITS.warp_items
+    warps = launch.items // (LIMITS.warp_items * together)
     down, across = launch.edges[1] // rows, launch.edges[0] // columns
     if launch.edges[1] % rows or launch.edges[0] % columns:
         return None
@@ -123,7 +132,7 @@ class _Finder:
                      if (found := self._of_match(part, own[0], candidate)) is not None), None)
 
     def _intrinsics(self) -> Iterator[Intrinsic]:
-        known = WMMA_BY_KIND if self._by_loads else BY_KIND
+        known = {WMMA: WMMA_BY_KIND, WGMMA: WGMMA_BY_KIND}.get(self.options.tensor_instruction, BY_KIND)
         for kind in TENSOR_KINDS:
             if kind in self.options.tensor_cores:
                 yield from known[kind]
@@ -154,18 +163,20 @@ class _Finder:
             return None
         extents = {group.indexes: candidate.extent(k) for k, group in enumerate(candidate.groups)}
         rows, columns, sums = (extents[own] for own in product_groups(candidate))
-        warps = warps_of(self.launch, rows, columns)
+        wide = columns * (JOINED if self.options.tensor_instruction == WGMMA else 1)
+        warps = warps_of(self.launch, rows, wide, _together(self.options))
         together = LIMITS.tensor_row_bytes // self.schedule.scop.array(accesses[1].array).dtype.bytes
         if warps is None or together % sums:
             return None
         result, left, right = (TensorOperand(array=own.array, reference=own.reference,
                                              along_step=self._lies_along_step(part, statement, own))
                                for own in accesses)
-        padding = LIMITS.loaded_row_padding if self._by_loads else LIMITS.tensor_row_padding
+        padding = {WMMA: LIMITS.loaded_row_padding, WGMMA: 0}.get(self.options.tensor_instruction,
+                                                                  LIMITS.tensor_row_padding)
         piece = columns * self.schedule.scop.array(result.array).dtype.bytes + padding if self._by_loads else 0
         return TensorProduct(intrinsic=candidate.intrinsic, rows=rows, columns=columns, sums=sums, step=together,
                              row_bytes=LIMITS.tensor_row_bytes + padding, warps=warps, result=result, left=left,
-                             right=right, piece_bytes=piece)
+                             right=right, piece_bytes=piece, together=_together(self.options))
 
     def _is_box(self, part: Phase) -> bool:
         """Whether the values of coordinates and step are intervals, each with all values of the others."""

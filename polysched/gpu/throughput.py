@@ -14,9 +14,11 @@ from math import ceil, prod
 
 import islpy as isl
 
+from polysched.gpu.boxes import Edge, box_elements
 from polysched.gpu.coalescing import step_of, stride_along
 from polysched.gpu.mapping import GpuMapping, Launch, Phase
-from polysched.gpu.staging import box_bytes, shared_bytes
+from polysched.gpu.staging import box_in_tile, shared_bytes
+from polysched.gpu.warps import Warp, warp_of
 from polysched.scop.body import Binary, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import fix_parameters
@@ -114,13 +116,19 @@ def lacking(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int]) -> tuple[st
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LaunchModel:
-    """What one kernel is expected to do, step by step."""
+    """What one kernel is expected to do, step by step.
+
+    Parameters
+    ----------
+    whole_waves : the busiest multiprocessor counts; where the sizes are only assumed, all have as much to do.
+    """
 
     scop: Scop
     launch: Launch
     gpu: Gpu
     sizes: Mapping[str, int]
     registers: int
+    whole_waves: bool = True
 
     def figures(self) -> Figures:
         """All of it."""
@@ -133,7 +141,10 @@ class LaunchModel:
     def seconds(self) -> dict[str, float]:
         """By pipe, memory and latency."""
         gpu, (launches, blocks) = self.gpu, self._counts
-        rate = min(gpu.multiprocessors, blocks) * gpu.gigahertz * 1e9
+        busy: float = min(gpu.multiprocessors, blocks)
+        if self.whole_waves:
+            busy = blocks / ceil(blocks / gpu.multiprocessors)
+        rate = busy * gpu.gigahertz * 1e9
         seconds = {name: count / gpu.per_cycle[name] / rate for name, count in self._operations().items()}
         seconds["memory"] = self._global_bytes(launches * blocks) / gpu.memory_bytes_per_second
         seconds["latency"] = self._latency(launches, blocks, self._held()[0])
@@ -167,7 +178,7 @@ class LaunchModel:
 
     def _held(self) -> tuple[int, str]:
         """Blocks that a multiprocessor holds at once, and what bounds them."""
-        gpu, shared = self.gpu, shared_bytes(self.scop, self.launch, self.launch.phases)
+        gpu, shared = self.gpu, self._shared_bytes
         bounds = {"threads": gpu.threads // self._items, "blocks": gpu.blocks}
         if shared:
             bounds["shared memory"] = gpu.shared_bytes // (shared + gpu.reserved_bytes)
@@ -176,42 +187,54 @@ class LaunchModel:
         name = min(bounds, key=lambda key: bounds[key])
         return bounds[name], name
 
+    @cached_property
+    def _shared_bytes(self) -> int:
+        return shared_bytes(self.scop, self.launch, self.launch.phases)
+
+    @cached_property
+    def _boxes(self) -> dict[tuple[int, str], tuple[Edge, ...] | None]:
+        """What a block stages in each phase, by its number."""
+        return {(number, name): box_in_tile(self.scop, self.launch, phase, name)
+                for number, phase in enumerate(self._phases) for name in phase.staged}
+
     def _own(self, statement: Statement, domain: isl.UnionSet) -> float:
         """How many instances of a statement a domain has at the sizes."""
         own = domain.intersect(isl.UnionSet.from_set(statement.domain))
         return 0.0 if own.is_empty() else point_count(fix_parameters(isl.Set.from_union_set(own), self.sizes))
 
     def _operations(self) -> dict[str, float]:
-        """Results of each pipe, in all launches."""
+        """Results of each pipe, in all launches; lanes of a warp without an instance take their place too."""
         total: dict[str, float] = {}
-        for phase in self._phases:
+        for number, phase in enumerate(self._phases):
             for statement in self.scop.statements:
                 instances = self._own(statement, phase.domain)
                 if phase.tensor is not None:
-                    pipe = f"tensor{8 * self.scop.array(phase.tensor.left.array).dtype.bytes}"
+                    kind = "warpgroup" if phase.tensor.together > 1 else "tensor"
+                    pipe = f"{kind}{8 * self.scop.array(phase.tensor.left.array).dtype.bytes}"
                     total[pipe] = total.get(pipe, 0) + instances
                     continue
                 counts: dict[str, float] = {**statement_operations(statement, phase.kept)}
-                counts["load"] = sum(1 / points_that_share(self.launch, statement, access)
+                counts["load"] = sum(self._conflicts(number, statement, access)
+                                     / points_that_share(self.launch, statement, access)
                                      for access in statement.accesses if access.array not in phase.kept)
+                issued = instances * self._warp(phase).issued(phase.domain, self.sizes)
                 for pipe, count in counts.items():
-                    total[pipe] = total.get(pipe, 0) + instances * count
+                    total[pipe] = total.get(pipe, 0) + issued * count
         return {pipe: count for pipe, count in total.items() if count}
 
-    @property
+    @cached_property
     def _phases(self) -> tuple[Phase, ...]:
         return self.launch.phases or (Phase(domain=self.launch.domain),)
 
     def _global_bytes(self, blocks: int) -> float:
         """Bytes of global memory: boxes once a tile, what a variable holds once, all else at every access."""
-        return sum(self._phase_bytes(phase, blocks) for phase in self._phases)
+        return sum(self._phase_bytes(number, phase, blocks) for number, phase in enumerate(self._phases))
 
-    def _phase_bytes(self, phase: Phase, blocks: int) -> float:
+    def _phase_bytes(self, number: int, phase: Phase, blocks: int) -> float:
         total = 0.0
         if phase.step is not None and phase.staged:
             tiles = ceil(extent_along(phase.domain, phase.step, self.sizes) / phase.edge)
-            total += blocks * tiles * sum(box_bytes(self.scop, self.launch, phase, array)
-                                           for array in phase.staged)
+            total += blocks * tiles * sum(self._box_bytes(number, array) for array in phase.staged)
         for statement in self.scop.statements:
             instances = self._own(statement, phase.domain)
             steps = 1 if phase.step is None else extent_along(phase.domain, phase.step, self.sizes)
@@ -223,17 +246,26 @@ class LaunchModel:
                 total += times / shared * self._access_bytes(statement, access, phase)
         return total
 
+    def _box_bytes(self, number: int, array: str) -> int:
+        box = self._boxes[number, array]
+        return 0 if box is None else box_elements(box) * self.scop.array(array).dtype.bytes
+
     def _access_bytes(self, statement: Statement, access: Access, phase: Phase) -> float:
         """Bytes of global memory that a work item takes for one access, with its neighbours in the warp."""
-        width = self.scop.array(access.array).dtype.bytes
-        dealt = (phase.step,) if phase.reduces is not None and phase.step is not None else ()
-        own = self.launch.coordinates if self.launch.tiles is None else self.launch.tiles.dealt
-        along = (*dealt, *own)
-        step = step_of(statement, along, 0) if along else None
-        stride = None if step is None else stride_along(access, step)
-        if stride is None:
-            return self.gpu.sector_bytes
-        return max(min(self.gpu.sector_bytes, abs(stride) * width), self.gpu.sector_bytes / self.gpu.warp)
+        warp = self._warp(phase)
+        sectors = warp.sectors(statement, access, self.scop.array(access.array).dtype.bytes)
+        return sectors * self.gpu.sector_bytes / warp.items
+
+    def _warp(self, phase: Phase) -> Warp:
+        return warp_of(self.launch, phase, self.gpu)
+
+    def _conflicts(self, number: int, statement: Statement, access: Access) -> float:
+        """How often an access to a box in shared memory is served, over how often without conflicts of banks."""
+        box = self._boxes.get((number, access.array))
+        if box is None:
+            return 1.0
+        return self._warp(self._phases[number]).conflicts(statement, access, [edge.extent for edge in box],
+                                                          self.scop.array(access.array).dtype.bytes)
 
     def _least_bytes(self) -> float:
         """Each element that the kernel touches once, and once more if it is written."""

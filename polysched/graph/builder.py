@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polysched.errors import UsageError
+from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.inference import Inference
-from polysched.graph.evaluation.interpreter import given_array
 from polysched.graph.inventory import INVENTORY
+from polysched.graph.values.element_types import ELEMENT_TYPES
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BY_NAME
 
 Number: TypeAlias = "int | float | bool"
 Operand: TypeAlias = "Value | Number | np.ndarray"
@@ -143,11 +143,11 @@ class GraphBuilder:
         ------
         UsageError : the name is taken, or there is no such element type.
         """
-        if dtype not in BY_NAME:
-            raise UsageError(f"no element type {dtype}", where=name, hint=f"one of {', '.join(BY_NAME)}")
+        if dtype not in ELEMENT_TYPES:
+            raise UsageError(f"no element type {dtype}", where=name, hint=f"one of {', '.join(ELEMENT_TYPES)}")
         if name in self.inference.types:
             raise UsageError(f"the name {name!r} is taken")
-        own = TensorType.of(BY_NAME[dtype], [Size.symbol(e) if isinstance(e, str) else e for e in shape])
+        own = TensorType.of(ELEMENT_TYPES[dtype], [Size.symbol(e) if isinstance(e, str) else e for e in shape])
         self.inputs.append((name, own))
         self.inference.types[name] = own
         return Value(self, name)

@@ -64,6 +64,11 @@ class GraphLimits:
     channel_block: int = constant(
         8, unit="channels", source="of a blocked layout: elements of float32 in a vector of AVX2")
 
+    # passes/layouts/blocks.py
+    shortest_padded_row: int = constant(
+        7, unit="places", source="of an image that is made as one: a block of registers along shorter rows has fewer "
+                                 "sums than the pipes want; places of all rows together are one long row")
+
     # passes/arguments.py
     most_arguments: int = constant(
         64, unit="operands", source="of one node after split_arguments: pointers that a C call takes in comfort")
@@ -74,9 +79,10 @@ class GraphLimits:
                                     "nodes end in 3")
 
     # passes/kernel_layout.py
-    most_rows_of_narrow_panels: int = constant(
-        64, unit="rows", source="of a product whose weights stand in panels of one vector: with 16 and 33 rows these "
-                                "are up to a third faster than panels of two, with 512 and 2,048 a third slower")
+    most_rows_of_wide_panels: int = constant(
+        4, unit="rows", source="of a product whose weights stand in panels of four vectors, since two give the pipes "
+                               "too few sums: 4 x 256 by 256 x 1024 takes 13.4 us with four, 16.1 with two, 34.4 with "
+                               "one; 8 rows and more are fastest with two")
 
     # planning/memory.py
     most_arenas: int = constant(

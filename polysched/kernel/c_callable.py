@@ -147,14 +147,14 @@ def _limits(scop: Scop, arguments: set[str]) -> RegionLimits:
         plain = array.c_element.replace("{}", "").replace("[]", "") == name
         if array.storage is Storage.ARGUMENT and name in arguments - changed and plain and array.extents:
             reaches += _reach(scop, array, name)
-    return RegionLimits(context=str(scop.context), reaches=tuple(reaches),
+    return RegionLimits(context=str(scop.callable_with), reaches=tuple(reaches),
                         sizes=tuple((p.name, p.definition or p.spelling) for p in scop.parameters
                                     if p.definition or p.spelling not in changed))
 
 
 def _reach(scop: Scop, array: Array, name: str) -> Iterator[Reach]:
     """What exact accesses reach; the rest depends on data that only the call has."""
-    exact = [isl.Set.from_union_set(union_set([a.relation.intersect_params(scop.context).range()]))
+    exact = [isl.Set.from_union_set(union_set([a.relation.intersect_params(scop.callable_with).range()]))
              for s in scop.statements for a in s.accesses if a.array == array.name and a.exact]
     inner = [e for e in array.extents[1:] if e is not None]
     if exact and len(inner) == len(array.extents) - 1:

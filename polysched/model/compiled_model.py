@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.graph.passes.narrow.carriers import narrow_outputs
 from polysched.graph.planning.memory import ALIGNMENT
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Copies, Kernel, Step
 from polysched.graph.values.graph import Graph
+from polysched.graph.values.types import TensorType
 from polysched.kernel.passed_values import address_of
 from polysched.model.driver import ARENA, ENTRY, FIRST_OF_INDICES, NO_MEMORY, driver_text, negative_at_some_size
 from polysched.model.island import Island
@@ -39,6 +41,7 @@ from polysched.model.saving import Parts, save, write_source
 from polysched.model.sizes import Arguments
 from polysched.model.variants import Asked, Choice, Chosen, choose
 from polysched.pipeline.options import PipelineOptions
+from polysched.scop.dtypes import DType
 from polysched.target import Compiler, build_cache, find_compiler
 from polysched.target.newest import Newest
 
@@ -225,7 +228,7 @@ class CompiledModel:
     def _made_ready(self, sizes: tuple[int, ...]) -> _Ready:
         """The same, made anew."""
         values = dict(zip(self.graph.symbols, sizes, strict=True))
-        types = [self.plan.type_of(o).bound(values) for o in self.plan.graph.outputs]
+        types = [self._result(o).bound(values) for o in self.plan.graph.outputs]
         given = (ctypes.c_long * max(len(sizes), 1))(*sizes)
         offsets = (ctypes.c_long * max(len(self.plan.lives), 1))()
         where = getattr(self._loaded, ARENA)
@@ -255,6 +258,16 @@ class CompiledModel:
         return CallMemory(inputs=given, constants=self._constants, sizes=np.array(ready.sizes, np.int64),
                           offsets=np.array(ready.offsets, np.int64), arena=arena[first:],
                           results=dict(zip(self.plan.graph.outputs, ready.results, strict=True)))
+
+    @cached_property
+    def _narrow(self) -> dict[str, DType]:
+        """The outputs whose bits are those of a narrow type."""
+        return narrow_outputs(self.graph)
+
+    def _result(self, output: str) -> TensorType:
+        """The type of an output as a caller sees it."""
+        own = self.plan.type_of(output)
+        return own.with_dtype(self._narrow[output]) if output in self._narrow else own
 
     @cached_property
     def _constants(self) -> list[np.ndarray]:

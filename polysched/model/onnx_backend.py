@@ -15,7 +15,7 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 
 from polysched.errors import PolyschedError
-from polysched.graph.evaluation.interpreter import given_array
+from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.sequences import item_name
 from polysched.graph.evaluation.steering import steering_inputs
 from polysched.graph.reading.onnx_reader import Elements, load, structured_inputs

@@ -36,6 +36,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop.assumptions import ASSUMED
 from polysched.target import Target, build_cache
 from polysched.target.one_line import whole
+from polysched.tiling.planning.register_shape import short_row
 
 Fusion: TypeAlias = Literal["auto", "cost", "greedy"]
 FUSIONS: tuple[Fusion, ...] = ("auto", "cost", "greedy")
@@ -204,7 +205,8 @@ def _judged(fragment: Graph, options: PipelineOptions) -> Verdict:
 def _placed(graph: Graph, target: Target) -> Graph:
     """The graph with the layouts that kernels are fast with."""
     plain = drop_unit_dimensions(products_of_places(graph))
-    blocked = alter_layout(plain, max(2, target.lanes(32)))
+    lanes = max(2, target.lanes(32))
+    blocked = alter_layout(plain, lanes, wide=short_row(target) * lanes)
     padded = fold_constants(pad_explicitly(blocked))
     packed = pack_weights(padded, lanes=lambda dtype: target.lanes(dtype.bits))
     return fold_constants(expand_compositions(packed))

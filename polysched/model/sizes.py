@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
-from polysched.graph.evaluation.interpreter import check_input, given_array
+from polysched.graph.evaluation.given import given_array
+from polysched.graph.evaluation.interpreter import check_input
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.sizes import Size
 from polysched.model.limits import LIMITS

@@ -11,6 +11,12 @@ from polysched.gpu.throughput import figures, lacking
 from polysched.target.gpus import GPUS, Gpu
 
 
+def told_choices(made: DeviceSource) -> tuple[str, ...]:
+    """One line per kernel whose block or points were searched."""
+    return tuple(f"chosen: {launch.name}: {launch.choice}" for launch in made.mapping.launches
+                 if launch.choice is not None)
+
+
 def told_figures(made: DeviceSource, sizes: Mapping[str, int]) -> tuple[str, ...]:
     """One line per kernel and GPU, and one that says where registers come from."""
     return tuple(_lines(made, sizes))
@@ -34,5 +40,6 @@ def _lines(made: DeviceSource, sizes: Mapping[str, int]) -> Iterator[str]:
 
 def _registers(made: DeviceSource, gpu: Gpu) -> dict[str, int]:
     """Registers of a work item, by launch."""
-    by_name = {own.name: own.registers for own in resources(made.program, gpu.architecture)}
+    own_only = "a" if made.mapping.has_warpgroups else ""   # instructions of this architecture alone
+    by_name = {own.name: own.registers for own in resources(made.program, gpu.architecture + own_only)}
     return {kernel.loops.launch.name: by_name[kernel.name] for kernel in made.kernels}

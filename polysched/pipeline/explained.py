@@ -15,7 +15,7 @@ from polysched.emit_c.loop_ir.loops import For, RegisterTile
 from polysched.emit_c.loop_ir.traversal import instances, walk_nodes
 from polysched.emit_c.packed_buffers import buffer_text
 from polysched.emit_c.teams import Team, team_lines, teams
-from polysched.pipeline.device_figures import told_figures
+from polysched.pipeline.device_figures import told_choices, told_figures
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.scheduling.marks import LoopMark
@@ -106,7 +106,8 @@ def explained(made: Optimized) -> Explained:
                          figures=made.accelerator.to_json())
     if made.on_device is not None:   # its loops are coordinates of work items, and what a work item runs
         return Explained(name=made.scop.name, unchanged="", loops=(), notes=made.scop.notes,
-                         steps=(*steps, *told_figures(made.on_device, dict(made.options.assumed))))
+                         steps=(*steps, *told_choices(made.on_device),
+                                *told_figures(made.on_device, dict(made.options.assumed))))
     facts = _Facts(made)
     return Explained(
         name=made.scop.name, unchanged=told_unchanged(made) or "", steps=tuple(steps),

@@ -26,7 +26,7 @@ from polysched.pipeline.unchanged import told_approximated, told_coarse, told_lo
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.c_frontend.detection.left_loops import left_line
-from polysched.scop.scop import NEVER_GRANTED, Scop
+from polysched.scop.scop import Scop
 from polysched.target.one_line import OneLine
 from polysched.tiling.planning.by_hand import refuse_unused
 
@@ -174,8 +174,7 @@ def _told(refusals: Sequence[tuple[SourceLocation, PolyschedError]]) -> tuple[st
 
 
 def _told_promises(made: Optimized) -> str | None:
-    return None if told_unchanged(made) is not None else told_promises(
-        made.scop, made.options, tested=NEVER_GRANTED)
+    return None if told_unchanged(made) is not None else told_promises(made.scop, made.options)
 
 
 def _only_tested(made: Optimized) -> bool:

@@ -32,8 +32,9 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.matching.any_size import LOOPS_STAY, TIED
 from polysched.tensorize.options import DEFAULT
+from polysched.tensorize.preparing.ordering import keeps_temporaries_inside
 from polysched.tensorize.program import TensorizedProgram
-from polysched.tensorize.software.surroundings import KeptLoop, as_part, inside_loops, shared_loop
+from polysched.tensorize.software.surroundings import KeptLoop, SharedLoop, as_part, inside_loops, shared_loop
 
 Emit = Callable[[Dependences, PipelineOptions], CSource]
 """From dependences to C, by all stages of ordinary code."""
@@ -62,10 +63,10 @@ class Refused:
     refusal: PolyschedError
 
 
-def for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions, kept: frozenset[str]) -> Scop:
+def for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions, kept: frozenset[str]) -> Dependences:
     """The program as instructions are looked for in."""
     return analysed(scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
-                    row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
+                    row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences
 
 
 def first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
@@ -74,12 +75,13 @@ def first_decision(scop: Scop, expansion: Expansion, options: PipelineOptions,
     wanted = options.tensorize
     if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
-    prepared = timed(seconds, "tensorized", lambda: for_instructions(scop, expansion, options, frozenset()))
+    dependences = timed(seconds, "tensorized", lambda: for_instructions(scop, expansion, options, frozenset()))
+    prepared = dependences.scop
     if missing := [name for name in wanted.chosen if name not in {s.name for s in prepared.statements}]:
         raise UsageError(f"there is no statement {missing[0]!r} to choose an instruction for", where=scop.name,
                          hint=f"there are {', '.join(s.name for s in prepared.statements)}")
     try:
-        return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}))
+        return timed(seconds, "tensorized", lambda: _begun(prepared, options, (), scop, {}, dependences))
     except PolyschedError as refusal:
         return Refused(prepared, refusal)
 
@@ -111,7 +113,7 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     if decision.program is None:
         stays = not outside and any(
             why in reason for reason in decision.reasons for why in (LOOPS_STAY, TIED))
-        inside_one = _inside_shared_loop(scop, source, options, emit) if stays else None
+        inside_one = _inside_shared_loop(scop, source, options, given, emit) if stays else None
         return inside_one or _without_decision(scop, source, options, given, emit, decision.reasons)
     program = with_shared_outside(decision.program)
     parts, why = _parts(program, options, emit)
@@ -120,17 +122,18 @@ def with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     return made, (*decision.reasons, *why)
 
 
-def _inside_shared_loop(scop: Scop, source: CSource, options: PipelineOptions,
+def _inside_shared_loop(scop: Scop, source: CSource, options: PipelineOptions, given: Scop,
                         emit: Emit) -> tuple[CSource, tuple[str, ...]] | None:
     """The region as its outermost loop, in each of whose iterations instructions compute what they can at all sizes.
 
     Rewrite:  for (t) { S1; S2; }  ->  for (t) { S1 by an instruction; S2 }
 
-    None where statements share no such loop, or no instruction computes anything inside it either.
+    None where statements share no such loop, a temporary has values for later iterations, or no instruction computes
+    anything inside it either.
     """
     assert options.tensorize is not None
-    loop = shared_loop(scop) if options.tensorize.is_asked else None
-    if loop is None or any(a.is_temporary for a in scop.arrays):
+    loop = _shared_loop(scop, given) if options.tensorize.is_asked else None
+    if loop is None or not any(s.depth for s in loop.inside.statements):   # else an execution per iteration
         return None
     ordinary = emit(analysed(loop.inside, expand=options.expand).dependences, options)
     prepared = analysed(loop.inside, expand=options.expand, for_instructions=True).dependences.scop
@@ -141,6 +144,14 @@ def _inside_shared_loop(scop: Scop, source: CSource, options: PipelineOptions,
     return replace(source, text="".join(f"{line}\n" for line in lines), preamble=made.preamble, teams=made.teams,
                    approximated=made.approximated, prologue=made.prologue), (
         f"inside the loop of {loop.name}, at all sizes", *reasons)
+
+
+def _shared_loop(scop: Scop, given: Scop) -> SharedLoop | None:
+    """The loop around all of a region as it was given, where temporaries have one iteration's elements, or prepared."""
+    loop = shared_loop(given)
+    if loop is not None and keeps_temporaries_inside(analyse(given)):
+        return loop
+    return None if any(a.is_temporary for a in scop.arrays) else shared_loop(scop)
 
 
 def _without_decision(scop: Scop, source: CSource, options: PipelineOptions, given: Scop, emit: Emit,
@@ -196,16 +207,17 @@ def _name(scop: Scop, program: TensorizedProgram) -> str:
 
 
 def _begun(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
-           wrong: Mapping[tuple[str, str], str]) -> Begun:
+           wrong: Mapping[tuple[str, str], str], dependences: Dependences | None = None) -> Begun:
     """What is decided for a region; its code starts to run beside the region.
 
     Parameters
     ----------
     wrong : statements and instructions that were found wrong.
+    dependences : of the region, when they are known already.
     """
     wanted = options.tensorize
     assert wanted is not None
-    decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+    decision = decide(scop, wanted, options.target(), outside=outside, without=wrong, dependences=dependences)
     decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
     if decision.program is None or options.verify_instructions == "never":
         return Begun(scop, decision, None)

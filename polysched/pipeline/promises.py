@@ -7,27 +7,22 @@ from collections.abc import Sequence
 from polysched.emit_c.alternatives.guard import untestable
 from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.scop import ROWS_IN_ORDER, Assumption, Scop
+from polysched.scop.scop import Assumption, Scop
 
 SAID_BY_PRAGMA = frozenset({"no-alias", "stated"})
 """Kinds that whoever writes `#pragma scop`, or a remark in the region, is known to mean."""
 
 
-def told_promises(scop: Scop, options: PipelineOptions, *,
-                  tested: frozenset[str] = frozenset({ROWS_IN_ORDER})) -> str | None:
+def told_promises(scop: Scop, options: PipelineOptions) -> str | None:
     """The line for what nobody tests; None where there is nothing, or the options take it for granted by name.
 
     Memory that must not overlap is what every marked region promises.  With `--guard` it is the rest, which C cannot
     test.
-
-    Parameters
-    ----------
-    tested : kinds that the code tests whatever the options say.
     """
     if scop.source is None or options.autodetect or options.guard is False:
         return None
     taken = untestable(scop) if options.is_guarded else tuple(
-        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA | tested)
+        a for a in scop.assumptions if a.kind not in SAID_BY_PRAGMA and not a.is_always_tested)
     if not taken:
         return None
     hint = "no test at run time can tell" if options.is_guarded else "--guard tests what can be tested at run time"

@@ -46,7 +46,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
 from polysched.scop.construction.rows_in_order import with_rows_in_order
-from polysched.scop.scop import NEVER_GRANTED, Scop
+from polysched.scop.scop import Scop
 from polysched.target.scratchpads import SCRATCHPADS
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -187,8 +187,8 @@ def _made(scop: Scop, expansion: Expansion, begun: Begun | Refused | None, optio
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: with_instructions(
-            begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept), source,
-            options, given=scop, begun=None if kept else begun, emit=_emitted))
+            begun.scop if begun is not None and not kept else for_instructions(scop, expansion, options, kept).scop,
+            source, options, given=scop, begun=None if kept else begun, emit=_emitted))
     if source is ordinary:
         source = timed(seconds, "emitted", lambda: _for_threads(lowered, ordinary, options))
     pays = crossover(source, options.target()) if _has_crossover(scop, options) else None
@@ -227,11 +227,11 @@ def _with_original(made: Optimized) -> Optimized:
 def _with_guard(made: Optimized, pays: Crossover | None = None) -> Optimized:
     """The region with its original code for what is assumed, where that is tested, and where ours does not pay.
 
-    That rows lie in order, or are as long as steps, is never taken for granted.
+    What `Assumption.is_always_tested` says is tested in every region of a file; who calls others sees to their sizes.
     """
     options, scop = made.options, made.scop
     if not options.guard and not (options.is_guarded and scop.source is not None):
-        scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if a.kind in NEVER_GRANTED))
+        scop = replace(scop, assumptions=tuple(a for a in scop.assumptions if scop.source and a.is_always_tested))
         if not scop.assumptions:
             return made if pays is None else replace(made, source=original_when_small(made.source, pays))
     return replace(made, source=guarded(

@@ -204,9 +204,14 @@ READABLE = "readable"  # the assumption that memory which the region reads on a 
 
 ROWS_IN_ORDER = "rows-in-order"  # the assumption that rows whose starts an array holds lie one behind the other
 
+INSIDE_ROWS = "in-bounds"  # the assumption that a subscript of an array in one dimension stays inside of its row
+
 STEP_ROWS = "step-rows"  # the assumption that what a loop by a parameter reaches is less than a step long
 
-NEVER_GRANTED = frozenset({ROWS_IN_ORDER, STEP_ROWS})  # kinds that are tested whatever the options say
+SOME_ELEMENTS = "some-elements"  # the assumption that the parameters of a function declare no arrays without elements
+
+NEVER_GRANTED = frozenset({ROWS_IN_ORDER, INSIDE_ROWS, STEP_ROWS, SOME_ELEMENTS, READABLE})
+"""Kinds that are tested whatever the options say: programs break them that nobody would call wrong."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -224,6 +229,8 @@ class Assumption:
         writing it must not change; or the name of an array twice, for its rows behind stored pointers.
     rows : of `rows-in-order`, which is never taken for granted: the references to an array that stay in rows, each with
         the reference that reads where its row begins; the next element there is where it ends.
+    otherwise : the parameter values for which it does not hold, if the original code runs for these in any case.
+    idle : the region does nothing where it does not hold.
     """
 
     kind: str
@@ -232,6 +239,13 @@ class Assumption:
     parameters: isl.Set | None = None
     apart: tuple[tuple[str, str], ...] = ()
     rows: tuple[tuple[str, str], ...] = ()
+    otherwise: isl.Set | None = None
+    idle: bool = False
+
+    @property
+    def is_always_tested(self) -> bool:
+        """Whether the code of a region of a file tests it whatever the options say."""
+        return self.kind in NEVER_GRANTED and (self.condition is not None or bool(self.rows))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +374,12 @@ class Scop(Shown):
             if statement.name == name:
                 return statement
         raise KeyError(name)
+
+    @cached_property
+    def callable_with(self) -> isl.Set:
+        """The parameter values for which the code of the region is right, be it by its original."""
+        tested = [a.otherwise for a in self.assumptions if a.otherwise is not None]
+        return reduce(lambda known, other: known.union(other), tested, self.context.params())
 
     @cached_property
     def domain(self) -> isl.UnionSet:

@@ -25,8 +25,11 @@ class Gpu:
     sector_bytes : that its memory gives at least; CUDA C++ Programming Guide, Device Memory Accesses.
     per_cycle : results of a multiprocessor in a cycle, by pipe: `float32`, `float64` and `integer` operations (a
         multiply-add is one), products of tensor cores `tensor8`, `tensor16`, `tensor32` by the bits of their
-        operands, `special` functions, `load` of elements from shared or global memory.  It has no other pipes.
+        operands, `warpgroup8`, ... those of warpgroups, `special` functions, `load` of elements from shared or global
+        memory.  It has no other pipes.
     latencies : cycles from an instruction to the next that needs its result, by `operation`, `shared`, `global`.
+    banks, bank_bytes : of shared memory: so many words of so many bytes at once, one of each bank; CUDA C++
+        Programming Guide, Shared Memory.
     source : of these numbers.
     """
 
@@ -46,6 +49,8 @@ class Gpu:
     latencies: dict[str, int]
     source: str
     sector_bytes: int = 32
+    banks: int = 32
+    bank_bytes: int = 4
 
 
 _LATENCIES = {"operation": 4, "shared": 30, "global": 500}
@@ -65,14 +70,26 @@ SM_90 = Gpu(
     threads=2048, blocks=32, registers=65536, shared_bytes=228 * 1024, reserved_bytes=1024,
     memory_bytes_per_second=3.35e12,
     per_cycle={"float32": 128, "float64": 64, "integer": 64, "special": 16, "load": 32,
-               "tensor8": 4096, "tensor16": 2048, "tensor32": 1024}, latencies=_LATENCIES,
+               "tensor8": 4096, "tensor16": 2048, "tensor32": 1024,
+               "warpgroup8": 4096, "warpgroup16": 2048, "warpgroup32": 1024}, latencies=_LATENCIES,
     source="NVIDIA H100 Tensor Core GPU Architecture; CUDA C++ Programming Guide, as above")
 XE_LP = Gpu(
     name="xe_lp", architecture="", title="Iris Xe, 96 execution units", multiprocessors=6, gigahertz=1.35, warp=16,
     threads=16 * 7 * 16, blocks=32, registers=16 * 7 * 128 * 8, shared_bytes=128 * 1024, reserved_bytes=0,
-    memory_bytes_per_second=68.3e9, sector_bytes=64,
+    memory_bytes_per_second=68.3e9, sector_bytes=64, banks=16,
     per_cycle={"float32": 128, "integer": 128, "special": 32, "load": 32}, latencies=_LATENCIES,
     source="Intel, oneAPI GPU Optimization Guide, Xe GPU Architecture: a dual subslice has 16 execution units, each "
            "with 7 threads of 128 registers of 32 bytes, 8 results a cycle and 2 of functions, and no float64; LPDDR4x "
            "at 4266 MT/s, 128 bits wide; no source for its latencies: those of the others")
-GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90, XE_LP)}
+POCL = Gpu(
+    name="pocl", architecture="", title="PoCL on a Xeon Platinum 8480+", multiprocessors=56, gigahertz=2.0, warp=16,
+    threads=4096, blocks=1, registers=4096 * 255, shared_bytes=2 * 1024 * 1024, reserved_bytes=0,
+    memory_bytes_per_second=307.2e9, sector_bytes=64, banks=1,
+    per_cycle={"float32": 32, "float64": 16, "integer": 32, "special": 1, "load": 32},
+    latencies={"operation": 4, "shared": 5, "global": 250},
+    source="PoCL documentation, CPU driver: a thread of each core runs one block after another, its work items as "
+           "loops in lanes of vectors, 4096 of them at most; variables beyond the registers and shared memory lie in "
+           "caches, which have no banks. Intel Xeon Platinum 8480+: 56 cores, 2 MiB of second cache each, eight "
+           "channels of DDR5-4800, two multiply-adds and two loads of 512 bits a cycle; Intel 64 and IA-32 "
+           "Architectures Optimization Reference Manual, Golden Cove: 16 divisions in 16 cycles, latencies of 4 and 5")
+GPUS = {gpu.name: gpu for gpu in (SM_80, SM_90, XE_LP, POCL)}

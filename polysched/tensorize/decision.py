@@ -33,6 +33,7 @@ from polysched.tensorize.options import DEFAULT, TensorizeOptions
 from polysched.tensorize.plan_candidates import candidate_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.proofs.ideal import adds_in_any_order
+from polysched.tensorize.samples import samples_of_whole_sums
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
@@ -88,7 +89,7 @@ def _adds_integers(statement: Statement) -> bool:
 
 
 def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = (),
-           without: Collection[tuple[str, str]] = ()) -> Decision:
+           without: Collection[tuple[str, str]] = (), dependences: Dependences | None = None) -> Decision:
     """The statement and instruction that save most, or why none does.
 
     A statement that can be taken out of all loops comes before one that some loops have to stay around: then the others
@@ -98,13 +99,15 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     ----------
     outside : loops around the whole program, which somebody else emits.
     without : statements and instructions, by name, that were tried together and found wrong.
+    dependences : of the program, when they are known already.
 
     Raises
     ------
     UsageError : an instruction is not known.
     NoIntrinsicMatchError : one that was chosen for a statement does not compute it so.
     """
-    decision = _decide(scop, options, target, outside=outside, without=without)
+    decision = _decide(scop, options, target, outside=outside, without=without,
+                       dependences=dependences or analyse(scop))
     if decision.program is None:
         _refuse_unused(scop, options, decision, without)
     return decision
@@ -123,11 +126,11 @@ def _refuse_unused(scop: Scop, options: TensorizeOptions, decision: Decision,
 
 
 def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...],
-            without: Collection[tuple[str, str]]) -> Decision:
+            without: Collection[tuple[str, str]], dependences: Dependences) -> Decision:
     """As `decide`, whatever was chosen by hand."""
     if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
         general = _decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
-                          without=without)
+                          without=without, dependences=dependences)
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
@@ -136,8 +139,10 @@ def _decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: t
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
     considered = _worth_matching(options, sized=not missing)
-    dependences = analyse(scop)
     found, why = _candidates(dependences, considered, options, sizes, kept=len(outside), in_lanes=not missing)
+    if short := {} if found else samples_of_whole_sums(scop, considered, sizes, missing):
+        return _decide(scop, replace(options, samples={**options.samples, **short}), target, outside=outside,
+                       without=without, dependences=dependences)
     found = [m.on(target) for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without
              and options.allows(m)]
     return _with_fewest_kept(found, why, options, target, outside, dependences, missing)
@@ -273,12 +278,13 @@ def _split(candidate: Match, options: TensorizeOptions, target: Target, outside:
         return (f"{candidate.intrinsic.name} computes each element once, and whether that pays depends on sizes "
                 f"(--size {missing[0]}=N)")
     try:
-        program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
         if not missing:
-            return program
+            return tensorize(candidate, outside=outside, dependences=dependences if same else None)
         merged = not same and candidate.fragment.others   # statements that are computed at once
-        program = _for_all_sizes(program, merged_dependences(candidate.fragment) if merged else dependences, missing,
-                                 target, dependences.scop)
+        own = dependences if same else merged_dependences(candidate.fragment) if merged else analyse(
+            candidate.fragment.scop)
+        program = tensorize(candidate, outside=outside, dependences=None if merged else own)
+        program = _for_all_sizes(program, own, missing, target, dependences.scop)
         return with_joined(program) if options.executes(candidate.intrinsic) else program   # emulators write in place
     except NotGeneralError as reason:
         return f"{candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"

@@ -121,6 +121,11 @@ class TilingLimits:
     most_folded_loads: int = constant(
         4, unit="multiply-adds", source="that share a vector and may each read it from memory (gcc 12 tuned for Zen)")
 
+    most_row_loss: float = constant(
+        1.05, unit="1", source="of rows of a few vectors over rows without an end, by the model: two vectors lose 3 "
+                               "percent on AVX-512, one loses 29; three, with fewer rows, took 1.13 times as long for "
+                               "48 channels")
+
     # planning/shared_steps.py
     most_shared_steps: int = constant(
         8, unit="steps", source="of a loop in steps: with more of them, the result is fetched and stored too often")

@@ -27,7 +27,7 @@ SUB_ROOMS = {
     "fuzz": ["matches"],
     "graph": ["values", "operators", "evaluation", "passes", "planning", "reading"],
     "graph/operators": ["families"],
-    "graph/passes": ["differentiation", "layouts"],
+    "graph/passes": ["differentiation", "layouts", "narrow"],
     "search": ["rewriting", "packages"],
     "cli": ["shown", "python_programs", "questions"],
     "pipeline": ["whole_files"],

@@ -22,7 +22,7 @@ from polysched.pipeline.files import TransformedFile, optimize
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
-from tests.cli.command import PRODUCT, RUN_FAILED, is_refusal, polysched
+from tests.cli.command import PRODUCT, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
 from tests.report import made_results
 
 QUICK = ("--pairs", "3", "--budget", "1", "--threads", "2")
@@ -273,3 +273,21 @@ def test_the_flags_of_all_regions_of_a_function_reach_the_compiler(monkeypatch: 
     measure_function(TransformedFile(path=Path("product.c"), text="", regions=regions, seconds={}), arguments,
                      Progress(quiet=True), {})
     assert found[0].flags == ("-O3", "-O2", "-funroll-loops")
+
+
+def test_operands_cut_to_ten_bits_need_a_tolerance(tmp_path: Path) -> None:
+    text = PRODUCT.replace("double", "float")
+    words = ("--target", "cuda", "--tensor-cores", "tf32", "--size", "n=70", "--scheduler", "original")
+    on_cpu = {"POLYSCHED_CUDA_ON_CPU": "1"}
+    refused = run(tmp_path, text, *words, environment=on_cpu)
+    assert is_refusal(refused, code=WRONG_RESULT), refused.stderr
+    assert "--tolerance 1e-2 allows differences of a hundredth" in refused.stderr
+    done = run(tmp_path, text, *words, "--tolerance", "1e-2", environment=on_cpu)
+    assert done.returncode == 0, done.stderr
+    assert "verified: largest difference" in done.stdout
+
+
+def test_equal_bits_may_be_asked_for(tmp_path: Path) -> None:
+    text = function("int n, float A[n], float B[n]", "for (int i = 0; i < n; i++) A[i] = 2 * B[i];")
+    done = run(tmp_path, text, "--tolerance", "0", "--size", "n=1000")
+    assert done.returncode == 0, done.stderr

@@ -1,11 +1,12 @@
 """Kernels as text."""
 
+from polysched.emit_gpu import emit_opencl
 from tests.emit_gpu.emitted import emitted
-from tests.gpu.mapped import PRODUCT, SCALE
+from tests.gpu.mapped import PRODUCT, SCALE, mapped
 
 
 def test_the_text_of_a_kernel() -> None:
-    kernel = emitted(SCALE).kernels[0]
+    kernel = emit_opencl(mapped(SCALE, block=(32, 8))).kernels[0]
     lines = kernel.text.splitlines()
     assert lines[0] == (f"__kernel void {kernel.name}(__global const double *restrict B, const long B_1, __global "
                         "double *restrict A, const long A_1, const int n, const long first_x, const long first_y)")

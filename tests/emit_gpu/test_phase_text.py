@@ -16,12 +16,12 @@ from tests.gpu.staged import BATCH, DOWN, THIRDS, TRIANGLE
     ("cuda", "__shared__ __align__(16) double A_tile[32][8];", "const int item = (threadIdx.y) * 32 + threadIdx.x;",
      "__syncthreads();")])
 def test_declarations_numbers_and_barriers(device: str, shared: str, item: str, barrier: str) -> None:
-    lines = [line.strip() for line in emit(mapped(TRIANGLE), INTERFACES[device]).program.splitlines()]
+    lines = [line.strip() for line in emit(mapped(TRIANGLE, block=(32, 8)), INTERFACES[device]).program.splitlines()]
     assert [line for line in lines if line in (shared, item, barrier)] == [shared, item, barrier, barrier]
 
 
 def test_a_block_of_three_dimensions_is_counted_through() -> None:
-    text = emit(mapped(BATCH), INTERFACES["cuda"]).program
+    text = emit(mapped(BATCH, block=(32, 4, 2)), INTERFACES["cuda"]).program
     assert "const int item = ((threadIdx.z) * 4 + threadIdx.y) * 32 + threadIdx.x;" in text
     assert "A_tile[element / 128][element / 32 % 4][element % 32]" in text
 

@@ -27,11 +27,11 @@ CHAIN = ("void f(int n, double a[n]) {\n#pragma scop\n  for (int i = 1; i < n; i
 
 
 def mapped(text: str, scheduler: str = "original", *, pure: tuple[str, ...] = (), points: tuple[int, ...] = (1,),
-           shared: bool = True) -> GpuMapping:
+           shared: bool = True, block: tuple[int, ...] = ()) -> GpuMapping:
     """The mapping of a program in the order of one scheduler; a work item has one point unless others are given."""
     dependences = analysed(from_c_text(text, pure=pure)).dependences
     return map_to_device(scheduled(dependences, PipelineOptions(scheduler=scheduler)),
-                         options=GpuOptions(points=points, shared=shared))
+                         options=GpuOptions(points=points, shared=shared, block=block))
 
 
 def shape(node: HostNode) -> str:

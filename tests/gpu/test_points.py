@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polysched.gpu import GpuOptions, Launch, map_to_device
-from polysched.gpu.points import WEIGHED_FOR, registers_of
+from polysched.gpu.blocks import registers_of
+from polysched.gpu.points import WEIGHED_FOR
 from polysched.gpu.throughput import LaunchModel, points_that_share
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
@@ -31,7 +32,7 @@ def test_a_large_product_is_bound_by_its_arithmetic() -> None:
     launch, one = chosen(PRODUCT, n=4096), chosen(PRODUCT, GpuOptions(points=(1,)), n=4096)
     assert one.points == ()
     assert launch.points_of_item >= 16
-    assert seconds(launch, PRODUCT, 4096) == pytest.approx(4096**3 / (64 * 108 * 1.41e9))
+    assert 1 <= seconds(launch, PRODUCT, 4096) / (4096**3 / (64 * 108 * 1.41e9)) <= 1.01
     assert seconds(one, PRODUCT, 4096) > 3.9 * seconds(launch, PRODUCT, 4096)
 
 
@@ -59,7 +60,7 @@ def test_points_along_a_coordinate_share_what_does_not_change_along_it() -> None
 
 
 def test_points_by_hand_need_no_shared_memory() -> None:
-    (launch,) = mapped(PRODUCT, points=(1, 2), shared=False).launches
+    (launch,) = mapped(PRODUCT, points=(1, 2), shared=False, block=(32, 8)).launches
     assert [(phase.staged, phase.kept) for phase in launch.phases] == [((), ()), ((), ("C",))]
     assert str(launch) == ("kernel0: 2 dimensions in blocks of 32x8 work items, 1x2 points each, run S0, S1; "
                            "C in registers")

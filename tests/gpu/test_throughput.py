@@ -14,10 +14,11 @@ from tests.gpu.mapped import PRODUCT, SCALE, STENCIL, mapped
 from tests.gpu.reduced import ROWS, TOTAL
 
 
-def of(text: str, shared: bool = True, **sizes: int) -> Figures:
+def of(text: str, shared: bool = True, block: tuple[int, ...] = (32, 8), **sizes: int) -> Figures:
     """The figures of the first kernel on an A100."""
     schedule = scheduled(analysed(from_c_text(text)).dependences, PipelineOptions(scheduler="original"))
-    return figures(map_to_device(schedule, options=GpuOptions(shared=shared, points=(1,))), SM_80, sizes)[0]
+    options = GpuOptions(shared=shared, points=(1,), block=block)
+    return figures(map_to_device(schedule, options=options), SM_80, sizes)[0]
 
 
 def test_a_transposed_copy_reads_a_sector_for_each_element() -> None:
@@ -45,7 +46,7 @@ def test_registers_hold_blocks_back() -> None:
 
 
 def test_a_launch_for_each_step_waits() -> None:
-    found = of(STENCIL, n=100, t=50)
+    found = of(STENCIL, block=(256,), n=100, t=50)
     assert found.launches == 50
     assert found.limiter == "latency"
     assert repr(found).startswith("<Figures kernel0 on sm_80 (A100 SXM): 50 launches of 1 block, occupancy 100% by ")

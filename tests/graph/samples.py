@@ -9,6 +9,7 @@ import numpy as np
 from polysched.graph import Graph, Node, TensorType
 from polysched.graph.operators.moves import moved
 from polysched.graph.planning.expressions import scop_of
+from polysched.graph.planning.partition import PADDED
 from polysched.graph.planning.plan import Plan
 from polysched.graph.planning.steps import Kernel, Together, walked
 from polysched.scop.interpreter import execute
@@ -173,6 +174,10 @@ SAMPLES: list[Sample] = [
     sample("AlignedAt", floats(3), floats(2, 3, 4), axis=1), sample("AlignedAt", floats(3), floats(2, 3), axis=-1),
     sample("BitCast", floats(2, 3), to="int32"), sample("BitCast", ints(3, dtype="int8"), to="uint8"),
     sample("BitCast", np.array([True, False, True]), to="uint8"),
+    *(sample("NarrowCode", floats(9, low=-600, high=600).view("uint32"), to=to, saturate=s) for to, s in (
+        ("float8_e4m3fn", 0), ("float8_e5m2fnuz", 1), ("float4_e2m1fn", 1), ("bfloat16", 1))),
+    sample("NarrowCode", floats(5, dtype="float64").view("uint64"), to="float8_e4m3fnuz"),
+    sample("NarrowCode", floats(5).view("uint32"), to="float8_e8m0fnu", round_mode="nearest"),
     *(sample("TopK", ints(3, 6, low=0, high=4), whole(k), results=2, axis=a, largest=g)
       for k, a in ((2, 1), (3, 0), (0, -1)) for g in (0, 1)),
     sample("Rank", floats(2, 5), axis=0, largest=0),
@@ -303,7 +308,8 @@ def read_plan(plan: Plan, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
     for step in (s for s in walked(plan.steps) if not isinstance(s, Together)):
         made = step.outputs if isinstance(step, Kernel) else (step.output,)
         for name in made:
-            memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
+            if not isinstance(step, Kernel) or step.fragment.nodes[-1].op != PADDED:   # its border stands there
+                memory[name] = np.zeros(plan.type_of(name).extents, plan.type_of(name).numpy)
         if isinstance(step, Kernel):
             scop = scop_of(step.fragment)
             arrays = [a.name for a in scop.arrays][:len(step.inputs) + len(made)]

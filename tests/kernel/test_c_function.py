@@ -105,3 +105,48 @@ def test_an_entry_that_others_could_have_written_is_not_loaded(one: Path, cache:
     run()
     assert library.read_bytes() != b"theirs"
     assert (entry.stat().st_mode & 0o777, cache.stat().st_mode & 0o777) == (0o700, 0o700)
+
+
+@pytest.mark.parametrize("sizes", [(0, 5, 3), (4, 0, 3), (4, 5, 0), (0, 0, 0), (4, 5, 3)])
+def test_arrays_without_elements(tmp_path: Path, sizes: tuple[int, int, int]) -> None:
+    n, m, k = sizes
+    path = tmp_path / "f.c"
+    path.write_text("""void f(int n, int m, int k, double A[n][k], double B[m][k], double C[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      C[i][j] = 0;
+      for (int l = 0; l < k; l++)
+        C[i][j] += A[i][l] * B[j][l];
+    }
+#pragma endscop
+}
+""")
+    A, B, C = np.ones((n, k)), np.ones((m, k)), np.full((n, m), 7.0)
+    polysched.compile(path)(A, B, C)
+    np.testing.assert_array_equal(C, np.full((n, m), float(k)))
+
+
+@pytest.mark.parametrize("sizes", [(5, 2, 4), (5, 4, 4), (5, 9, 3), (0, 3, 3), (1, 0, 3)])
+def test_windows_that_overlap(tmp_path: Path, sizes: tuple[int, int, int]) -> None:
+    """The original code runs for them, and what it reaches is looked at all the same."""
+    n, s, k = sizes
+    path = tmp_path / "f.c"
+    path.write_text("""void f(int n, int s, int k, double *restrict d, double c[n][k]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < k; j++)
+      d[i * s + j] = d[i * s + j] * 0.5 + c[i][j];
+#pragma endscop
+}
+""")
+    c, needed = np.arange(n * k, dtype=float).reshape(n, k), (n - 1) * s + k if n else 0
+    d, expected = np.ones(needed + 1), np.ones(needed + 1)
+    for i in range(n):
+        for j in range(k):
+            expected[i * s + j] = expected[i * s + j] * 0.5 + c[i, j]
+    function = polysched.compile(path)
+    function(n, s, k, d, c)
+    np.testing.assert_array_equal(d, expected)
+    if needed:
+        refuses(lambda: function(n, s, k, np.ones(needed - 1), c), f"d has to have at least {needed} elements")

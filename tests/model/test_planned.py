@@ -152,3 +152,30 @@ def test_a_stitched_kernel_is_right_at_all_sizes(likely: dict) -> None:
         inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in (
             ("q", (3, n, 8)), ("k", (3, 8, n)), ("v", (3, n, 8)))}
         np.testing.assert_allclose(model.run(inputs)["y"], interpret(graph, inputs)["y"], rtol=2e-5, atol=1e-6)
+
+
+SEPARABLE = """graph f(x: float32[{n}, 3, {h}, {w}]) {{
+  let a = Conv(x, first, b; strides=[2, 2], pads=[1, 1, 1, 1])
+  let c = HardSwish(a)
+  let d = Conv(c, deep, b; group={m}, pads=[1, 1, 1, 1])
+  let e = Relu(d)
+  let g = Conv(e, points, b)
+  let i = HardSwish(g)
+  let j = Conv(i, deep, b; group={m}, pads=[2, 0, 1, 1])
+  let y = Conv(j, whole, b; pads=[1, 1, 1, 1])
+  return y
+}}"""
+
+
+@pytest.mark.parametrize(("n", "m", "h", "w"), [(1, 16, 14, 14), (2, 32, 13, 22), (1, 48, 9, 33)])
+def test_convolutions_pad_what_they_make(n: int, m: int, h: int, w: int) -> None:
+    rng = np.random.default_rng(7)
+    shapes = {"first": (m, 3, 3, 3), "deep": (m, 1, 3, 3), "points": (m, m, 1, 1), "whole": (m, m, 3, 3), "b": (m,)}
+    weights = {name: (rng.normal(size=s) * 0.2).astype(np.float32) for name, s in shapes.items()}
+    graph = from_text(SEPARABLE.format(n=n, m=m, h=h, w=w)).but(constants=weights)
+    model = compile_graph(graph, fusion="greedy")
+    inputs = {"x": rng.normal(size=(n, 3, h, w)).astype(np.float32)}
+    for _ in range(2):
+        np.testing.assert_allclose(model.run(inputs)["y"], interpret(graph, inputs)["y"], rtol=1e-3, atol=1e-5)
+    padded = [k for k in model.plan.kernels if k.fragment.nodes[-1].op == "PadConstant"]
+    assert len(padded) == 3, "only the input's padding is a copy"

@@ -72,3 +72,14 @@ def test_the_line_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     caplog.clear()
     transform_file(path, PipelineOptions(guard=True))
     assert "takes for granted" not in caplog.text
+
+
+def test_what_the_code_always_tests_is_not_told() -> None:
+    assert not told("""void f(int n, int s, int k, int *m, double *restrict d, double c[n][9]) {
+    #pragma scop
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < k; j++)
+          if (j < *m) d[i * s + j] += c[i][0];
+    #pragma endscop
+    }
+    """)

@@ -25,6 +25,11 @@ PROGRAMS = {
     "upwards": f"for (int t = 0; t < n; t++) {{ {STEP.format('t')} {BACK.format('t')} }}",
     "downwards": f"for (int t = n - 1; t >= 0; t--) {{ {STEP.format('t')} {BACK.format('t')} }}",
     "from a size on": f"for (int t = m; t < n; t++) {{ {STEP.format('t')} {BACK.format('t')} }}",
+    "in steps": f"for (int t = 0; t < n; t += 2) {{ {STEP.format('t')} {BACK.format('t')} }}",
+    "in steps downwards": f"for (int t = n - 1; t >= 0; t -= 3) {{ {STEP.format('t')} {BACK.format('t')} }}",
+    "with temporaries": "for (int t = 0; t < n; t++) { int s[m]; int last = 0; for (int i = 0; i < m; i++) { s[i] = 0; "
+                        "for (int k = 0; k < m; k++) s[i] += A[i][k] * x[k]; C[t][i] = s[i]; } "
+                        "for (int i = 0; i < m; i++) { last += s[i]; x[i] = (int16_t)((s[i] >> 3) + last); } }",
     "two loops": f"for (int s = 0; s < 3; s++) for (int t = 0; t < n; t++) {{ {STEP.format('t')} {BACK.format('t')} }}",
     "a statement around": f"for (int t = 0; t < n; t++) {{ x[0] = x[0] + t; {STEP.format('t')} {BACK.format('t')} }}"}
 SIZES = ((1, 1), (3, 5), (4, 8), (9, 7), (2, 33), (17, 16), (6, 0), (0, 4))
@@ -80,6 +85,8 @@ def test_a_part_never_runs_the_whole_region(tmp_path: Path) -> None:
     ("for (int t = n; t >= m; t--) { s[t] = 1; u[t] = s[t]; }", "for (int t = n; t >= m; t--) {"),
     ("for (int t = 0; t < n; t++) s[t] = 1; for (int t = 0; t < n; t++) u[t] = 2;", None),
     ("for (int t = 0; t < n; t++) { s[t] = 1; if (t > 2) u[t] = 2; }", "for (int t = 0; t <= n - 1; t++) {"),
+    ("for (int t = 1; t < n; t += 3) { s[t] = 1; u[t] = 2; }", "for (int t = 1; t <= n - 1; t += 3) {"),
+    ("for (int t = n; t >= m; t -= 2) { s[t] = 1; u[t] = 2; }", "for (int t = n; t >= m; t -= 2) {"),
     ("for (int t = 0; t < n && t < 2 * m; t++) { s[t] = 1; u[t] = 2; }", None)])
 def test_the_loop_that_all_statements_share(body: str, head: str | None) -> None:
     scop = from_c_text(f"void f(int n, int m, int s[n + 1], int u[n + 1]) {{\n#pragma scop\n{body}\n#pragma endscop\n"

@@ -54,8 +54,8 @@ def test_clearing_fewer_elements_stays() -> None:
 
 
 def test_sizes_are_asked_for() -> None:
-    diagonals = PRODUCT.replace("C[i][j]", "C[i + j][j]")
-    decision = decide(from_c_text(diagonals), TensorizeOptions(intrinsic="vpdpbusd"), host())
+    halves = PRODUCT.replace("C[i][j]", "C[i + i / 2][j]")
+    decision = decide(from_c_text(halves), TensorizeOptions(intrinsic="vpdpbusd"), host())
     assert decision.program is None
     assert "--size n=N" in decision.reasons[0]
 

@@ -52,6 +52,19 @@ def in_order(x: Arrays, m: int, n: int) -> np.ndarray:
     return total
 
 
+def spread(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What every product adds to the element of its two places together, and an element that gets nothing."""
+    return np.append(np.convolve(a.astype(np.int64), b.astype(np.int64)), 0).astype(np.int32)
+
+
+def diagonals(x: Arrays, m: int, n: int) -> np.ndarray:
+    """Each column of the product begins one row further down."""
+    result, product = x["C"].copy(), wide(x["A"]) @ wide(x["B"]).T
+    for j in range(n):
+        result[j: j + m, j] += product[:, j]
+    return result
+
+
 ROW = "int32_t Y[4], const int16_t X[4], const int16_t W[4]", "for (int i = 0; i < 4; i++) Y[i] += X[i] * W[i];"
 DOT = ("int32_t Y[4], const int16_t X[4][2], const int16_t W[4][2]",
        "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) Y[i] += X[i][k] * W[i][k];")
@@ -76,6 +89,38 @@ KINDS = {
         *WINDOW, {"C": ("int32_t", "m"), "A": ("int16_t", "m + 1"), "B": ("int16_t", "2")},
         ROWS + "for (int r = 0; r < 2; r++) C[i] += A[i + r] * B[r];",
         lambda x, m, n: x["C"] + wide(x["A"][:-1]) * x["B"][0] + wide(x["A"][1:]) * x["B"][1]),
+    "windows from a size on": Kind(
+        *WINDOW, {"C": ("int32_t", "m"), "A": ("int16_t", "m + n + 1"), "B": ("int16_t", "2")},
+        "for (int i = n; i < m + n; i++) for (int r = 0; r < 2; r++) C[i - n] += A[i + r] * B[r];",
+        lambda x, m, n: x["C"] + wide(x["A"][n:-1]) * x["B"][0] + wide(x["A"][n + 1:]) * x["B"][1]),
+    "sums that meet": Kind(
+        *ROW, {"C": ("int32_t", "m + n"), "A": ("int16_t", "m"), "B": ("int16_t", "n")},
+        ROWS + SUM + "C[i + k] += A[i] * B[k];",
+        lambda x, m, n: x["C"] + spread(x["A"], x["B"])),
+    "sums that meet, from zero": Kind(
+        *ROW, {"C": ("int32_t", "m + n - 1"), "A": ("int16_t", "m"), "B": ("int16_t", "n")},
+        "for (int i = 0; i < m + n - 1; i++) C[i] = 0;\n" + ROWS + SUM + "C[i + k] += A[i] * B[k];",
+        lambda x, m, n: spread(x["A"], x["B"])[:-1]),
+    "sums of pairs that meet": Kind(
+        *DOT, {"C": ("int32_t", "m + n"), "A": ("int16_t", "m, 5"), "B": ("int16_t", "n, 5")},
+        ROWS + SUM + "for (int c = 0; c < 5; c++) C[i + k] += A[i][c] * B[k][c];",
+        lambda x, m, n: x["C"] + sum(spread(x["A"][:, c], x["B"][:, c]) for c in range(5))),
+    "floats that meet": Kind(
+        *FLOATS, {"C": ("float", "m + n"), "A": ("float", "m, 3"), "B": ("float", "3")},
+        ROWS + SUM + "for (int c = 0; c < 3; c++) C[i + k] += A[i][c] * B[c];",
+        lambda x, m, n: x["C"] + np.append(np.convolve(x["A"] @ x["B"], np.ones(n, np.float32)), 0)),
+    "blocks of rows": Kind(
+        *DOT, {"C": ("int32_t", "6 * m"), "A": ("int16_t", "6 * m, n"), "B": ("int16_t", "n")},
+        ROWS + "for (int ii = 0; ii < 6; ii++) " + SUM + "C[6 * i + ii] += A[6 * i + ii][k] * B[k];",
+        lambda x, m, n: x["C"] + wide(x["A"]) @ wide(x["B"])),
+    "diagonals": Kind(
+        *DOT, {"C": ("int32_t", "m + n, n"), "A": ("int16_t", "m, 7"), "B": ("int16_t", "n, 7")},
+        ROWS + "for (int j = 0; j < n; j++) for (int k = 0; k < 7; k++) C[i + j][j] += A[i][k] * B[j][k];", diagonals),
+    "several products": Kind(
+        *ROW, {"C": ("int32_t", "m"), "A": ("int16_t", "m, n"), "B": ("int16_t", "n"), "D": ("int16_t", "n, m"),
+               "E": ("int16_t", "n")},
+        ROWS + SUM + "C[i] += A[i][k] * B[k] + D[k][i] * E[k];",
+        lambda x, m, n: x["C"] + wide(x["A"]) @ wide(x["B"]) + wide(x["D"]).T @ wide(x["E"])),
     "sums in order": Kind(
         *FLOATS, {"C": ("float", "m"), "A": ("float", "m, n"), "B": ("float", "n")},
         ROWS + SUM + "C[i] = C[i] + A[i][k] * B[k];", in_order),
@@ -117,7 +162,8 @@ def test_one_function_for_all_sizes(name: str, tmp_path: Path) -> None:
         for array, (dtype, extents) in kind.arrays.items():
             shape = eval(f"({extents},)", {"m": m, "n": n})
             drawn = chooser.integers(-(1 << 15), 1 << 15, shape)
-            arrays[array] = (drawn / 1000 if dtype == "float" else drawn).astype(TYPES[dtype])
+            whole = drawn % 16 if "meet" in name else drawn / 1000   # sums of these are exact in any order
+            arrays[array] = (whole if dtype == "float" else drawn).astype(TYPES[dtype])
         with np.errstate(over="ignore"):
             wanted = kind.wanted(arrays, m, n)
         library.program(m, n, *(ctypes.c_void_p(x.ctypes.data) for x in arrays.values()))

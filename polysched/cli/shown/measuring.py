@@ -22,5 +22,5 @@ def measure_options(arguments: argparse.Namespace) -> MeasureOptions:
     return MeasureOptions(
         cc=arguments.cc, flags=DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags)),
         threads=arguments.threads, pin=arguments.pin, pairs=arguments.pairs, budget_seconds=arguments.budget,
-        cold_cache=arguments.cold_cache, seed=arguments.seed,
+        cold_cache=arguments.cold_cache, seed=arguments.seed, tolerance=arguments.tolerance,
         limits=Limits(seconds=arguments.timeout, memory_bytes=memory))

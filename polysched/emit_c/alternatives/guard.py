@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from polysched.emit_c.alternatives.crossover import Crossover
@@ -13,7 +13,7 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.statements import INDENT, branches
 from polysched.errors import UsageError
-from polysched.scop.scop import READABLE, Assumption, Scop
+from polysched.scop.scop import READABLE, SOME_ELEMENTS, Assumption, Scop
 
 
 def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0, pays: Crossover | None = None) -> CSource:
@@ -21,8 +21,9 @@ def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0, pays: Cros
 
     Rewrite:  NEW  ->  if (assumption && ... && the sizes are large enough) { NEW } else { ORIGINAL }
 
-    Rows that stored pointers lead to are looked at by loops ahead of the test.  Assumptions that cannot be tested at
-    run time stay assumptions; each is named in `fallbacks`.  A region without testable assumptions stays as it is.
+    Rows that stored pointers lead to are looked at by loops ahead of the test, where arrays have elements at all.
+    There is no other branch where the region does nothing unless they have.  Assumptions that cannot be tested at run
+    time stay assumptions; each is named in `fallbacks`.  A region without testable assumptions stays as it is.
 
     Parameters
     ----------
@@ -40,24 +41,44 @@ def guarded(source: CSource, scop: Scop, *, team_iterations: int = 0, pays: Cros
     tests = _Tests(scop, team_iterations=team_iterations)
     untested = [f"not tested at run time: {a.text}" for a in scop.assumptions if not tests.add(a)]
     fallbacks = (*source.fallbacks, *untested)
-    if not tests.conditions:
+    if not tests.conditions and not tests.elements:
         source = replace(source, fallbacks=fallbacks)
         return source if pays is None else original_when_small(source, pays)
     sizes = pays.conditions if pays is not None else ()
-    lines = _tested(source, tests, sizes)
+    lines = _tested(source.text, source.scop, tests, sizes)
     return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=fallbacks,
                    pays=JOINED.join(sizes) or source.pays)
 
 
-def _tested(source: CSource, tests: _Tests, sizes: Sequence[str]) -> list[str]:
+def never_granted(text: str, scop: Scop) -> str:
+    """Lines that stand for a region of a file, behind a test of what is never taken for granted, as in `guarded`."""
+    tests = _Tests(scop)
+    for assumption in scop.assumptions:
+        if assumption.is_always_tested:
+            tests.add(assumption)
+    if not tests.conditions and not tests.elements:
+        return text
+    return "".join(f"{line}\n" for line in _tested(text, scop, tests, ()))
+
+
+def _tested(text: str, scop: Scop, tests: _Tests, sizes: Sequence[str]) -> list[str]:
     """The region behind its tests; loops that these need run only for sizes where the region pays."""
-    first, original = () if tests.before else sizes, original_lines(source.scop)
-    test = " && ".join(f"({condition})" for condition in (*tests.conditions, *first))
-    lines = branches(test, map(inside, source.text.splitlines()), original)
+    original, ours = original_lines(scop), text.splitlines()
     if not tests.before:
-        return lines
+        conditions = (*tests.elements, *tests.conditions, *sizes)
+        if not (tests.conditions or sizes) and tests.is_idle:
+            return [f"if ({_all(conditions)}) {{", *map(inside, ours), "}"]
+        return branches(_all(conditions), map(inside, ours), original)
+    lines = branches(_all(tests.conditions), map(inside, ours), original)
     lines = ["{", *(INDENT + line for line in tests.before), *(inside(line) for line in lines), "}"]
-    return _with_threads(JOINED.join(sizes), lines, original) if sizes else lines
+    lines = _with_threads(JOINED.join(sizes), lines, original) if sizes else lines
+    return branches(_all(tests.elements), map(inside, lines), original) if tests.elements else lines
+
+
+def _all(conditions: Iterable[str]) -> str:
+    """That all conditions hold."""
+    found = tuple(conditions)
+    return found[0] if len(found) == 1 else " && ".join(f"({condition})" for condition in found)
 
 
 def _with_threads(sizes: str, lines: Sequence[str], original: Sequence[str]) -> list[str]:
@@ -75,11 +96,16 @@ def untestable(scop: Scop) -> tuple[Assumption, ...]:
 
 @dataclass
 class _Tests:
-    """Conditions over names visible at the region, and the memory that they name."""
+    """Conditions over names visible at the region, and the memory that they name.
+
+    Those that arrays have elements are apart: others, and what runs ahead of them, may read parameters on them only.
+    """
 
     scop: Scop
     team_iterations: int = 0
     conditions: dict[str, None] = field(default_factory=dict)
+    elements: dict[str, None] = field(default_factory=dict)
+    is_idle: bool = True
     rows: dict[frozenset[str], RowTest] = field(default_factory=dict)
     used: dict[str, MemoryRange] = field(default_factory=dict)
     known: dict[str, MemoryRange | None] = field(default_factory=dict)
@@ -97,6 +123,10 @@ class _Tests:
 
     def add(self, assumption: Assumption) -> bool:
         """Whether C can test an assumption; then its conditions are among those here."""
+        if assumption.kind == SOME_ELEMENTS and assumption.condition is not None:
+            self.elements[assumption.condition] = None
+            self.is_idle &= assumption.idle
+            return True
         if assumption.condition is not None:
             self.conditions[assumption.condition] = None
             return True

@@ -244,12 +244,33 @@ def _of_full_rows(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]],
 
 def _cut_off(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], conditions: Sequence[Comparison],
              spans: Sequence[tuple[Linear, Linear]], facts: Facts, how: Separation) -> Node | None:
-    """All points without padded tiles: full rows where the conditions hold, and one row after the other elsewhere."""
+    """All points without padded tiles: full rows where the conditions hold, and a few or one at a time elsewhere."""
     many = _columns(nest, tuple(r.edge for r in nest.ranges), wholes[-1], spans[-1], facts, how)
     if many is None or not conditions:
         return many
     one = _row_by_row(nest, (*wholes[-1], *_crossing(nest.ranges[-1])), spans, facts, how)
-    return None if one is None else If(junction("&&", conditions), many, one)
+    if one is None:
+        return None
+    few = _few_rows(nest, wholes[-1], spans, facts, how)
+    if few is not None and isinstance(one, For):
+        one = block((few, replace(one, lower=one.upper - of_atom(Remainder(one.upper - one.lower, few.step)))))
+    return If(junction("&&", conditions), many, one)
+
+
+def _few_rows(nest: RegisterNest, whole: tuple[Comparison, ...], spans: Sequence[tuple[Linear, Linear]], facts: Facts,
+              how: Separation) -> For | None:
+    """A few rows at a time, as often as there are so many: a vector is read once for all of them.
+
+    None where a block has hardly more rows, or a bound cuts across it.
+    """
+    *rows, last = nest.ranges
+    count = LIMITS.rows_together
+    if len(rows) != 1 or rows[0].edge.count <= count or _crossing(last):
+        return None
+    edge, (first, past) = rows[0].edge, spans[0]
+    name = how.taken.fresh(f"{edge.variable}_few")
+    tile = _columns(nest, (replace(edge, base=variable(name), count=count), last.edge), whole, spans[-1], facts, how)
+    return None if tile is None else For(name, first, past - (count - 1), count, tile)
 
 
 def _crossing(part: EdgeRange) -> list[Comparison]:

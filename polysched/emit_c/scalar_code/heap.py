@@ -13,11 +13,13 @@ from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.emit_c.scalar_code.statements import INDENT, branches
+from polysched.scop.dtypes import DType
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.target.target import BUFFER_ALIGNMENT_BYTES
 
 ALIGNMENT_BYTES = BUFFER_ALIGNMENT_BYTES
 STACK_BYTES = LIMITS.stack_bytes
+FEW_BYTES = LIMITS.few_bytes
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 
@@ -69,14 +71,23 @@ def is_expanded(array: Array) -> bool:
     return array.storage is Storage.LOCAL and None in array.c_extents
 
 
-def allocated(scop: Scop, array: Array, name: str) -> str:
-    """The declaration of an array on the heap, rows contiguous and aligned."""
+def allocated(scop: Scop, array: Array, name: str, few: str = "") -> str:
+    """The declaration of an array on the heap, rows contiguous and aligned.
+
+    Parameters
+    ----------
+    few : begins an expression of C that goes on with what the heap gives.
+    """
     extents = extent_texts(scop, array)
     rows = "".join(f"[{extent}]" for extent in extents[1:])
     pointer = f"(*{name}){rows}" if rows else f"*{name}"
-    bytes_ = " * ".join([*(f"({extent})" for extent in extents), f"sizeof({array.dtype.c_name})"])
-    rounded = f"((unsigned long)({bytes_}) + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
+    rounded = f"({_bytes(scop, array)} + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
+    return f"{array.dtype.c_name} {pointer} = {few}aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
+
+
+def _bytes(scop: Scop, array: Array) -> str:
+    factors = [*(f"({extent})" for extent in extent_texts(scop, array)), f"sizeof({array.dtype.c_name})"]
+    return f"(unsigned long)({' * '.join(factors)})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,26 +100,57 @@ class Memory:
     name : C name of the pointer.
     declaration : the line that allocates.
     per_thread : it has one part for every thread.
+    few : C name of the array on the stack that it is instead, where a few bytes are enough; empty without one.
+    few_declaration : the line that declares that array.
     """
 
     array: str
     name: str
     declaration: str
     per_thread: bool = False
+    few: str = ""
+    few_declaration: str = ""
+
+    @property
+    def released(self) -> str:
+        """The line that gives the memory back."""
+        return f"if ((void *){self.name} != (void *){self.few}) free({self.name});" if self.few else (
+            f"free({self.name});")
 
 
-def whole_array(scop: Scop, array: str, name: str) -> Memory:
-    """Memory for all of an array."""
-    return Memory(array=array, name=name, declaration=allocated(scop, scop.array(array), name))
+def whole_array(scop: Scop, array: str, name: str, few: str = "") -> Memory:
+    """Memory for all of an array.
+
+    Parameters
+    ----------
+    few : C name of an array on the stack for few elements; empty for none.
+    """
+    made = scop.array(array)
+    choice = f"{_bytes(scop, made)} <= {FEW_BYTES} ? (void *){few} : " if few else ""
+    return Memory(array=array, name=name, declaration=allocated(scop, made, name, choice), few=few,
+                  few_declaration=_few(made.dtype, few))
 
 
-def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int) -> Memory:
-    """Memory for one buffer per thread, cache lines apart."""
-    c_name = scop.array(temporary.array).dtype.c_name
-    bytes_ = f"(unsigned long)omp_get_max_threads() * ({_elements(scop, temporary, line_bytes)}) * sizeof({c_name})"
+def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: str = "") -> Memory:
+    """Memory for one buffer per thread, cache lines apart; parameters as for `whole_array`."""
+    dtype, elements = scop.array(temporary.array).dtype, _elements(scop, temporary, line_bytes)
+    bytes_ = f"(unsigned long)omp_get_max_threads() * ({elements}) * sizeof({dtype.c_name})"
     rounded = f"({bytes_} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return Memory(array=temporary.array, name=temporary.memory, per_thread=True,
-                  declaration=f"{c_name} *{temporary.memory} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});")
+    choice = f"{bytes_} <= {FEW_BYTES} ? (void *){few} : " if few else ""
+    return Memory(array=temporary.array, name=temporary.memory, per_thread=True, few=few,
+                  few_declaration=_few(dtype, few), declaration=(
+                      f"{dtype.c_name} *{temporary.memory} = {choice}aligned_alloc({ALIGNMENT_BYTES}, {rounded});"))
+
+
+def _few(dtype: DType, name: str) -> str:
+    if not name:
+        return ""
+    return f"{dtype.c_name} {name}[{FEW_BYTES // dtype.bytes}] __attribute__((aligned({ALIGNMENT_BYTES})));"
+
+
+def declared(memories: Sequence[Memory]) -> list[str]:
+    """The lines that ask for memory, behind the arrays on the stack for calls that need few bytes."""
+    return [*(memory.few_declaration for memory in memories if memory.few), *(m.declaration for m in memories)]
 
 
 def part_of_thread(scop: Scop, temporary: Temporary, *, line_bytes: int) -> str:
@@ -154,9 +196,9 @@ def ends(memories: Sequence[Memory]) -> list[str]:
 def with_memory(scop: Scop, body: Sequence[str], memories: Sequence[Memory]) -> list[str]:
     """The lines of a region that gets memory; without memory the original code runs."""
     there = " && ".join(memory.name for memory in memories)
-    lines = [*prototypes(memories), *(memory.declaration for memory in memories),
+    lines = [*prototypes(memories), *declared(memories),
              *branches(there, map(inside, body), original_lines(scop)),
-             *(f"free({memory.name});" for memory in memories), *ends(memories)]
+             *(memory.released for memory in memories), *ends(memories)]
     return ["{", *(line if line.startswith("#") else INDENT + line for line in lines), "}"]
 
 

@@ -31,7 +31,7 @@ static inline CUresult cuDeviceGet(CUdevice *device, int number) {
   return *device = number, number ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 static inline CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
-  return *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 8 : 0,
+  return *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0,
          device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 static inline CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <ucontext.h>
 #include <utility>
@@ -57,6 +58,7 @@ struct Fiber {
   int place = 0;
   std::uint64_t passed = 0;
   unsigned words[16] = {};   /* of both operands of a product */
+  std::vector<std::function<void()>> pending;
 };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -259,6 +261,45 @@ using wmma_16x16x16_u8 = Wmma<16, 8, 2, int, from_u8>;
 using wmma_16x16x16 = Wmma<16, 16, 8, float, from_f16>;
 using wmma_16x16x16_bf16 = Wmma<16, 16, 4, float, from_bf16>;
 using wmma_16x16x8_tf32 = Wmma<8, 32, 4, float, from_tf32>;
+/* WGMMA: products of a group of four warps, whose operands lie in shared memory in cores of 8 rows of 16 bytes; PTX ISA,
+   "Shared Memory Matrix Layout" (no swizzling, sums along rows) and "Register Fragments"; eight of 8 columns at once.  Each product is computed where it
+   is waited for: what reads results or overwrites operands before that gets other numbers. */
+template <int K, int bits, class T, T (*read)(unsigned)>
+void wgmma(T *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  const unsigned own = running, first = own / 128 * 128;
+  if (first + 128 > fibers.size()) std::abort();
+  fibers[own].pending.push_back([=] {
+    const auto element = [rows](const void *tile, unsigned next, unsigned row, unsigned k) {
+      unsigned word = 0, byte = k * bits / 8;
+      std::memcpy(&word, (const char *)tile + byte / 16 * next + row / 8 * rows + row % 8 * 16 + byte % 16, bits / 8);
+      return read(word);
+    };
+    const unsigned warp = (own - first) / 32, lane = own % 32;
+    for (unsigned i = 0; i < 32; i++)   /* d_i: row lane/4, + 8 where i/2 is odd; column lane%4 * 2 + i%2, + 8 for each four */
+      for (unsigned k = 0; k < K; k++)
+        c[i] = multiply_add(c[i], element(a, next_a, warp * 16 + lane / 4 + i / 2 % 2 * 8, k),
+                            element(b, next_b, i / 4 * 8 + lane % 4 * 2 + i % 2, k));
+  });
+}
+static void wgmma_wait() {
+  for (auto &product : fibers[running].pending) product();
+  fibers[running].pending.clear();
+}
+static void wgmma_64x8x32_s8(int *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  wgmma<32, 8, int, from_s8>(c, a, b, next_a, next_b, rows);
+}
+static void wgmma_64x8x32_u8(int *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  wgmma<32, 8, int, from_u8>(c, a, b, next_a, next_b, rows);
+}
+static void wgmma_64x8x16(float *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  wgmma<16, 16, float, from_f16>(c, a, b, next_a, next_b, rows);
+}
+static void wgmma_64x8x16_bf16(float *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  wgmma<16, 16, float, from_bf16>(c, a, b, next_a, next_b, rows);
+}
+static void wgmma_64x8x8_tf32(float *c, const void *a, const void *b, unsigned next_a, unsigned next_b, unsigned rows) {
+  wgmma<8, 32, float, from_tf32>(c, a, b, next_a, next_b, rows);
+}
 #define __syncthreads() polysched::wait_at(polysched::State::at_barrier, __LINE__)
 #define __syncwarp(...) polysched::wait_at(polysched::State::at_warp, __LINE__)
 #define __shfl_sync(mask, value, from) polysched::exchange(value, (int)(from), __LINE__)

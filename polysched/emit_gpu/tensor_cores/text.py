@@ -90,13 +90,13 @@ class TensorPrinter:
         lane, warp = fresh("lane"), fresh("warp")
         head = "{" if loops.condition is None else f"if ({self.body.index.condition(loops.condition).code}) {{"
         return [head, *indented([
-            f"const int {lane} = {self.item} % 32, {warp} = {self.item} / 32;",
+            f"const int {lane} = {self.item} % 32, {warp} = {self.item} / {32 * product.together};",
             f"const int {self.row} = {warp} / {across} * {rows}{self.lane_row(lane)};",
             f"const int {self.column} = {warp} % {across} * {columns};",
             f"{self.sum_type(loops)} {self.sums}[{counts[0]}][{counts[1]}][{self.sum_registers}];",
             *self.over_sums(loops, counts, load=True),
             f"for (long {tile} = {first}; {tile} < {end}; {tile} += {product.step}) {{", *indented([
-                *self._copy(loops, loops.left, 1), *self._copy(loops, loops.right, 0), self.barrier,
+                *self._copy(loops, loops.left, 1), *self._copy(loops, loops.right, 0), *self.shown(loops), self.barrier,
                 *self.products(loops, counts), self.barrier]), "}",
             *self.over_sums(loops, counts, load=False)]), "}"]
 
@@ -125,15 +125,22 @@ class TensorPrinter:
         along, across = (f"{element} % {steps}", f"{element} / {steps}") if matrix.operand.along_step else (
             f"{element} / {edge}", f"{element} % {edge}")
         own, first = self.places.coordinates[coordinate], self.places.firsts[coordinate]
-        c_type = device_type(self.body.scop.array(matrix.operand.array).dtype)
         ways = (coordinate, *range(2, len(loops.ranges)))
         there = *(self.there(k, loops) for k in ways), f"{loops.step} < {self._bound(loops.steps[1])}"
-        place = f"(({c_type} *){matrix.shared}[{row}])[{column}]"
         return [f"for (int {element} = {self.item}; {element} < {edge * steps}; {element} += {self.launch.items}) {{",
                 *indented([
                     f"const int {row} = {across}, {column} = {along};",
                     f"const long {own} = {first} + {row}, {loops.step} = {self.places.tile} + {column};",
-                    f"{place} = {' && '.join(there)} ? {self.element(matrix)} : 0;"]), "}"]
+                    f"{self.place(matrix, row, column)} = {' && '.join(there)} ? {self.element(matrix)} : 0;"]), "}"]
+
+    def place(self, matrix: TensorMatrix, row: str, column: str) -> str:
+        """An element of a tile."""
+        c_type = device_type(self.body.scop.array(matrix.operand.array).dtype)
+        return f"(({c_type} *){matrix.shared}[{row}])[{column}]"
+
+    def shown(self, loops: TensorLoops) -> list[str]:
+        """What copies need before the barrier behind them."""
+        return []
 
     def products(self, loops: TensorLoops, counts: tuple[int, int]) -> list[str]:
         """The tile's steps, those of an instruction at a time."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import CSource, EmitOptions, printed
 from polysched.emit_c.alternatives.dispatch import Dispatch
@@ -23,7 +24,9 @@ from polysched.tensorize.called import call_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.functions.units import has_partial_sum, is_unit
+from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.matching.grouping import merged_dependences
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import Matches, MatchOptions, match
 from polysched.tensorize.options import TensorizeOptions
@@ -67,6 +70,9 @@ def load(pair: Pair, folder: Path) -> Intrinsic:
 def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emission]:
     """The program by some of its matches, the cheapest among them.
 
+    Where it has its sizes as parameters, one function for all of them is looked for at those of the pair's other
+    program.
+
     Parameters
     ----------
     size : which of the pair's sizes the program has.
@@ -94,6 +100,11 @@ def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emissi
             made.append(around.emission(candidate, own, f"by_{pair.seed}_{size}_{number}"))
         except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             why = f"{refusal.problem} ({refusal.witness})"
+    if sizes and not unit.library:
+        at_other = match(prepared, unit, MatchOptions(numerics=numerics), sizes=dict(pair.programs[1 - size].sizes),
+                         dependences=dependences)
+        for number, candidate in enumerate(some_of(at_other, pair.seed)):
+            made += around.for_all_sizes(candidate, dependences, f"any_{pair.seed}_{size}_{number}")
     if not made and has_partial_sum(unit):
         return [_by_calls(scop, dependences, unit, TensorizeOptions(intrinsic=unit.name, sizes=sizes,
                                                                     numerics=numerics))]
@@ -147,6 +158,28 @@ class _Around:
         made = with_instruction(self.ordinary, program, parts, name=name, parallel=False, emulated=True)
         return Emission(mapping=str(candidate), preamble=made.preamble,
                         region="\n".join([*_declarations(self.scop), made.text]))
+
+
+    def for_all_sizes(self, candidate: Match, dependences: Dependences, name: str) -> Iterator[Emission]:
+        """The program by one function for all sizes, whether it pays or not; none where that is refused.
+
+        Parameters
+        ----------
+        dependences : of the prepared program.
+        """
+        fragment, unknown = candidate.fragment, [p.name for p in dependences.scop.parameters]
+        own = dependences if fragment.scop is dependences.scop else merged_dependences(fragment) if fragment.others \
+            else analyse(fragment.scop)
+        try:
+            program = tensorize(candidate, dependences=None if fragment.others else own)
+            general = for_all_sizes(candidate, own, unknown, gone=program.gone, given=dependences.scop)
+            program = with_shared_outside(replace(program, general=general))
+            parts = [_plain(part) for part, _ in program.parts]
+            made = with_instruction(self.ordinary, program, parts, name=name, parallel=False, emulated=True)
+        except (IllegalScheduleError, NoIntrinsicMatchError, NotGeneralError):
+            return
+        yield Emission(mapping=f"{candidate}, at all sizes", preamble=made.preamble,
+                       region="\n".join([*_declarations(self.scop), made.text]))
 
 
 def _declarations(scop: Scop) -> Iterator[str]:

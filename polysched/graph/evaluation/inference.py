@@ -12,8 +12,9 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.control import BRANCH, CALL, IF, REPEAT, Repeated, check_regions, repeated
 from polysched.graph.operators.generation import by_shape
-from polysched.graph.operators.operator import Operator, Site
+from polysched.graph.operators.operator import CONVERSIONS, Operator, Site
 from polysched.graph.operators.registry import operator_of
+from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
@@ -255,10 +256,18 @@ def _is_computable(node: Node, site: Site, most: int) -> bool:
         return False
     if any(k is None for t, k in zip(site.inputs, site.known, strict=True) if t is not None):
         return False
+    if _is_of_bits(node, site):
+        return False
     symbolic = any(k is not None and k.dtype == object for k in site.known)
     if symbolic and not (node.op in ON_SIZES and all(t.dtype.is_integer for t in site.outputs)):
         return False
     return all(t.is_static and int(t.elements) <= min(LIMITS.most_folded_elements, most) for t in site.outputs)
+
+
+def _is_of_bits(node: Node, site: Site) -> bool:
+    """Whether results are of a narrow type, or operands that are not converted: these are computed by their bits."""
+    narrow = [t for t in (*site.outputs, *(() if node.op in CONVERSIONS else site.inputs)) if t is not None]
+    return any(is_narrow(t.dtype) for t in narrow)
 
 
 def _known_results(node: Node, operator: Operator, site: Site, most: int) -> dict[str, np.ndarray]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import UnsupportedGraphError, UsageError
+from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.inference import site_of
 from polysched.graph.evaluation.sequences import item_names, run_structured, tensors_of
 from polysched.graph.operators.control import BRANCH, CALL, IF, LOOP, REPEAT, SCAN, check_regions, repeated
@@ -17,6 +19,7 @@ from polysched.graph.operators.operator import Site
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
+from polysched.scop.dtypes import BFLOAT16, FLOAT32
 
 
 def interpret(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -48,19 +51,6 @@ def _tensors(graph: Graph, output: str, value: Any) -> list[tuple[str, np.ndarra
     if value is None or isinstance(value, list):
         item_names(output, len(found), graph)   # refuses names that a value has
     return found
-
-
-def given_array(name: str, value: Any) -> np.ndarray:
-    """What is given for a value, as an array.
-
-    Raises
-    ------
-    UsageError : it is a masked array, whose mask would be lost.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise UsageError(f"the value {name!r} is a masked array, and models see no mask",
-                         hint="pass its data, or what filled() gives")
-    return np.asarray(value)
 
 
 def check_input(name: str, its_type: TensorType, value: np.ndarray) -> None:
@@ -97,6 +87,8 @@ def _run_operator(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.
     site = site_of(node, types, values)
     promised = operator.checked_types(site)
     site = Site(node=node, inputs=site.inputs, known=site.known, outputs=promised)
+    if operator.widens_at(node) and any(t is not None and t.dtype == BFLOAT16 for t in site.inputs):
+        return _run_widened(node, values, promised)
     results = operator.reference(site, *(values[n] if n else None for n in node.inputs))
     listed = results if isinstance(results, tuple) else (results,)
     found: dict[str, np.ndarray] = {}
@@ -107,6 +99,16 @@ def _run_operator(node: Node, values: Mapping[str, np.ndarray]) -> dict[str, np.
         if name:
             found[name] = np.asarray(value)
     return found
+
+
+def _run_widened(node: Node, values: Mapping[str, np.ndarray], promised: Sequence[TensorType]) -> dict[str, np.ndarray]:
+    """The results of an operator on bfloat16, computed in float32 and rounded."""
+    wide = {n: values[n].astype(np.float32) if TensorType.of_array(values[n]).dtype == BFLOAT16 else values[n]
+            for n in node.inputs if n}
+    attributes = tuple((n, FLOAT32.name if v == BFLOAT16.name else v) for n, v in node.attributes)
+    found = _run_operator(replace(node, attributes=attributes), wide)
+    return {name: found[name].astype(its_type.numpy) for name, its_type in zip(node.outputs, promised, strict=False)
+            if name}
 
 
 def run_regions(node: Node, values: Mapping[str, np.ndarray]) -> list[np.ndarray]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from polysched.graph.operators.elementwise import ANY, FLOATS, INTEGERS, NUMBERS, TRUTH, fits
+from polysched.graph.operators.families.narrow import ROUNDINGS, narrowed
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
+from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, is_narrow
 from polysched.graph.values.types import TensorType
-from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.dtypes import BOOL, BY_NAME, FLOAT64, LONGDOUBLE, DType
+from polysched.scop.dtypes import BOOL, FLOAT64, LONGDOUBLE, DType
 from polysched.scop.expression import Expression, equal, maximum, minimum, not_equal, where
 from polysched.scop.expression import math_function as call
 from polysched.scop.expression.tensors import Constant, Convert
@@ -237,13 +238,13 @@ def _np_clip(site: Site, x: np.ndarray, least: np.ndarray | None = None, most: n
 
 def _cast_types(site: Site) -> tuple[TensorType, ...]:
     name = site.attribute("to")
-    if name not in BY_NAME or name == "bfloat16":
-        raise site.refusal(f"a conversion to {name}", hint="element types are " + ", ".join(sorted(BY_NAME)))
-    return (site.type().with_dtype(BY_NAME[name]),)
+    if name not in ELEMENT_TYPES:
+        raise site.refusal(f"a conversion to {name}", hint="element types are " + ", ".join(sorted(ELEMENT_TYPES)))
+    return (site.type().with_dtype(ELEMENT_TYPES[name]),)
 
 
 def _cast(site: Site, x: Expression) -> Expression:
-    to, own = BY_NAME[site.attribute("to")], site.type().dtype
+    to, own = ELEMENT_TYPES[site.attribute("to")], site.type().dtype
     if to == BOOL:
         return not_equal(x, zero_of(own))
     if own.is_float and to.is_integer and to.bits < 64:
@@ -254,10 +255,18 @@ def _cast(site: Site, x: Expression) -> Expression:
 def _np_cast(site: Site, x: np.ndarray) -> np.ndarray:
     if x.dtype == object:
         return x
-    return _np_converted(x, to_numpy(BY_NAME[site.attribute("to")]))
+    return _np_converted(site, x, ELEMENT_TYPES[site.attribute("to")])
 
 
-def _np_converted(x: np.ndarray, to: np.dtype) -> np.ndarray:
+def _np_converted(site: Site, x: np.ndarray, dtype: DType) -> np.ndarray:
+    own = site.type().dtype
+    if own == dtype:
+        return x
+    if is_narrow(own):
+        x = x.astype(np.float32 if own.is_float else np.int8 if own.is_signed else np.uint8)
+    if is_narrow(dtype):
+        return narrowed(site, x, dtype)
+    to = array_type(dtype)
     with np.errstate(all="ignore"):
         if x.dtype.kind == "f" and to.kind in "iu" and to.itemsize < 8:
             return x.astype(np.int64).astype(to)
@@ -269,21 +278,22 @@ def _cast_like_types(site: Site) -> tuple[TensorType, ...]:
 
 
 def _cast_like(site: Site, build: Any, x: str, like: str) -> str:
-    name: str = build.op("Cast", x, to=site.type(1).dtype.name)
+    name: str = build.op("Cast", x, to=site.type(1).dtype.name, **dict(site.node.attributes))
     return name
 
 
 def _np_cast_like(site: Site, x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    return _np_converted(x, like.dtype)
+    return _np_converted(site, x, site.type(1).dtype)
 
 
 SELECTION = (
     Operator(name="Pow", kind=Kind.BROADCAST, types=_power_types, reference=_np_power, element=_power),
-    Operator(name="Where", kind=Kind.BROADCAST, types=_where_types, element=lambda site, c, a, b: where(c, a, b),
-             reference=lambda site, c, a, b: np.where(c, a, b)),
+    Operator(name="Where", kind=Kind.BROADCAST, types=_where_types, narrow=True,
+             element=lambda site, c, a, b: where(c, a, b), reference=lambda site, c, a, b: np.where(c, a, b)),
     Operator(name="Clip", kind=Kind.BROADCAST, types=_clip_types, reference=_np_clip, element=_clip),
-    Operator(name="Cast", kind=Kind.ELEMENTWISE, types=_cast_types, reference=_np_cast, element=_cast),
+    Operator(name="Cast", kind=Kind.ELEMENTWISE, types=_cast_types, reference=_np_cast, element=_cast,
+             narrow=True, words={"round_mode": ROUNDINGS}),
     Operator(name="CastLike", kind=Kind.ELEMENTWISE, types=_cast_like_types, reference=_np_cast_like,
-             composition=_cast_like))
+             composition=_cast_like, narrow=True, words={"round_mode": ROUNDINGS}))
 
 OPERATORS = (*ARITHMETIC, *COMPARISONS, *SELECTION)

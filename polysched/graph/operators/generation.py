@@ -6,10 +6,10 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
+from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.construction.promotion import to_numpy
-from polysched.scop.dtypes import BY_NAME, INT64, DType
+from polysched.scop.dtypes import INT64, DType
 
 
 def _span(site: Site, rank: int) -> tuple[int, int]:
@@ -52,9 +52,9 @@ def _size_types(site: Site) -> tuple[TensorType, ...]:
 def _element_type(site: Site, default: str) -> DType:
     """The element type that is asked for."""
     name = site.attribute("dtype", default)
-    if name not in BY_NAME:
+    if name not in ELEMENT_TYPES:
         raise site.refusal(f"elements of type {name} are not had")
-    return BY_NAME[name]
+    return ELEMENT_TYPES[name]
 
 
 def _filled_types(site: Site) -> tuple[TensorType, ...]:
@@ -63,7 +63,7 @@ def _filled_types(site: Site) -> tuple[TensorType, ...]:
 
 def _repeated(site: Site) -> np.ndarray:
     """The number that all elements are."""
-    return np.array(site.attribute("value", 0), to_numpy(BY_NAME[site.attribute("dtype", "float32")]))
+    return np.array(site.attribute("value", 0), array_type(ELEMENT_TYPES[site.attribute("dtype", "float32")]))
 
 
 def _np_filled(site: Site, shape: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ def _np_eye(site: Site, x: np.ndarray) -> np.ndarray:
     dtype = site.attribute("dtype", None)
     rows, columns = x.shape
     return np.eye(rows, columns, k=site.attribute("k", 0),
-                  dtype=x.dtype if dtype is None else to_numpy(BY_NAME[dtype]))
+                  dtype=x.dtype if dtype is None else array_type(ELEMENT_TYPES[dtype]))
 
 
 def by_shape(site: Site) -> np.ndarray | None:
@@ -117,8 +117,9 @@ def by_shape(site: Site) -> np.ndarray | None:
 
 
 OPERATORS = (
-    Operator(name="Shape", kind=Kind.OPAQUE, types=_shape_types, reference=_np_shape),
-    Operator(name="Size", kind=Kind.OPAQUE, types=_size_types, reference=lambda site, x: np.array(x.size, np.int64)),
+    Operator(name="Shape", kind=Kind.OPAQUE, types=_shape_types, reference=_np_shape, narrow=True),
+    Operator(name="Size", kind=Kind.OPAQUE, types=_size_types, narrow=True,
+             reference=lambda site, x: np.array(x.size, np.int64)),
     Operator(name="ConstantOfShape", kind=Kind.OPAQUE, types=_filled_types, reference=_np_filled, steering=(0,),
              composition=_filled),
     Operator(name="Range", kind=Kind.OPAQUE, types=_range_types, reference=_np_range, steering=(0, 1, 2)),

@@ -12,9 +12,10 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.moves import Move, Place, gathered
 from polysched.graph.operators.operator import Kind, Operator, Site, broadcast, one_type
+from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
 from polysched.graph.values.sizes import Size, product
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, BY_NAME
+from polysched.scop.dtypes import BOOL
 
 Moves = tuple[tuple[Move, ...], ...]
 
@@ -131,9 +132,11 @@ def _identity_types(site: Site) -> tuple[TensorType, ...]:
 
 def _bitcast_types(site: Site) -> tuple[TensorType, ...]:
     name, own = site.attribute("to"), site.type()
-    if name not in BY_NAME or BY_NAME[name].bytes != own.dtype.bytes or BY_NAME[name] == BOOL != own.dtype:
+    to = ELEMENT_TYPES.get(name)
+    if to is None or to.bytes != own.dtype.bytes or to == BOOL != own.dtype or any(
+            isinstance(t, NarrowType) and t.width < t.bits for t in (own.dtype, to)):
         raise site.refusal(f"the bits of {own.dtype} as {name}")
-    return (own.with_dtype(BY_NAME[name]),)
+    return (own.with_dtype(to),)
 
 
 def _aligned_types(site: Site) -> tuple[TensorType, ...]:
@@ -147,7 +150,7 @@ def _aligned_types(site: Site) -> tuple[TensorType, ...]:
 VIEWS = (
     view("AlignedAt", _aligned_types, lambda site, x, like: x.reshape(
         x.shape + (1,) * (like.ndim - site.attribute("axis", 0) % like.ndim - x.ndim))),
-    view("BitCast", _bitcast_types, lambda site, x: x.view(site.attribute("to"))),
+    view("BitCast", _bitcast_types, lambda site, x: x.view(array_type(ELEMENT_TYPES[site.attribute("to")]))),
     view("Identity", _identity_types, lambda site, x: x),
     view("Reshape", _reshape_types, _np_reshape, steering=(1,)),
     view("Flatten", _flatten_types, _np_flatten),
@@ -474,7 +477,7 @@ MOVES = (
              room=_room_of_slice, steering=(1, 2, 3, 4)),
     Operator(name="Tile", kind=Kind.INJECTIVE, types=_tile_types, moves=_tile_moves, steering=(1,),
              reference=lambda site, x, repeats: np.tile(x, tuple(int(r) for r in repeats))),
-    Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad,
+    Operator(name="Pad", kind=Kind.INJECTIVE, types=_pad_types, reference=_np_pad, composition=_pad, narrow=True,
              steering=(1, 3)))
 
 OPERATORS = (*VIEWS, *MOVES)

@@ -12,12 +12,16 @@ import numpy as np
 from polysched.errors import UnsupportedGraphError
 from polysched.graph.limits import LIMITS
 from polysched.graph.operators.moves import Move
+from polysched.graph.values.element_types import NarrowType
 from polysched.graph.values.graph import Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import DType
 from polysched.scop.expression import Expression, Tensor
 from polysched.scop.expression.updates import Step
+
+CONVERSIONS = frozenset({"Cast", "CastLike", "NarrowCode"})
+"""Operators that take every element type as it is, and compute with none."""
 
 
 class Kind(Enum):
@@ -205,6 +209,7 @@ class Operator:
     sums : whether the composition has sums or squares in between that float16 may not hold: it is one of float32 then.
     steering : positions of the operands that decide about shapes, and so must be known while compiling.
     words : attributes that are one of some words, the first of which holds where none is given.
+    narrow : whether elements of narrow types are converted, or copied, and not only by moves and views.
     room : sizes that are not negative where the operator takes its operands: open ones are tested when the model runs.
     """
 
@@ -220,12 +225,37 @@ class Operator:
     sums: bool = False
     steering: tuple[int, ...] = field(default=())
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    narrow: bool = False
     room: Callable[[Site], Sequence[Size]] | None = None
 
     def __post_init__(self) -> None:
         ways = [self.element, self.expression, self.moves, self.view or None, self.composition]
         if sum(way is not None for way in ways) > 1:
             raise ValueError(f"{self.name} is compiled in two ways")
+
+    def copies_at(self, node: Node) -> bool:
+        """Whether a node of this operator copies elements, whatever they are, and computes nothing with them."""
+        if node.attribute("reduction", "none") not in ("none", "") or self.name in CONVERSIONS:
+            return False
+        return self.view or self.moves is not None or (self.narrow and self.composition is None)
+
+    def widens_at(self, node: Node) -> bool:
+        """Whether a node of this operator computes with operands of bfloat16, which it does in float32."""
+        return self.name not in CONVERSIONS and not self.copies_at(node)
+
+    def check_narrow(self, site: Site) -> None:
+        """Refuse elements that are stored and converted only, where the operator computes with them.
+
+        Raises
+        ------
+        UnsupportedGraphError : it does.
+        """
+        if self.narrow or self.copies_at(site.node):
+            return
+        for own in site.inputs:
+            if own is not None and isinstance(own.dtype, NarrowType):
+                raise site.refusal(f"elements of {own.dtype} are stored and converted, not computed with",
+                                   witness=str(own), hint="convert them by Cast or DequantizeLinear")
 
     def checked_types(self, site: Site) -> tuple[TensorType, ...]:
         """The types of the results, where every attribute that is a word is one of those that there are.
@@ -237,6 +267,7 @@ class Operator:
         for name, allowed in self.words.items():
             if (given := site.attribute(name, allowed[0])) not in allowed:
                 raise site.refusal(f"the attribute {name} is none of {', '.join(allowed)}", witness=repr(given)[:80])
+        self.check_narrow(site)
         return self.types(site)
 
 

@@ -12,11 +12,13 @@ import numpy as np
 
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.extents import extent_of
+from polysched.graph.operators.families.narrow import narrowed
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.operators.products import matrix_product, product_shape
 from polysched.graph.operators.windows import conv_shape, np_conv, padded_read, room_in, windows, zero
+from polysched.graph.values.element_types import ELEMENT_TYPES, NarrowType, array_type
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT8, DType
+from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT8, DType
 from polysched.scop.expression import Expression, Tensor, axis, compute
 from polysched.scop.expression import sum as sum_of
 
@@ -28,9 +30,9 @@ def _target(site: Site) -> DType:
         return site.type(2).dtype
     if name is None:
         return UINT8
-    if name not in BY_NAME:
+    if name not in ELEMENT_TYPES:
         raise site.refusal(f"elements of type {name} are not had")
-    return BY_NAME[name]
+    return ELEMENT_TYPES[name]
 
 
 def _spread(site: Site) -> tuple[int, ...] | None:
@@ -71,7 +73,8 @@ def _np_aligned(site: Site, array: np.ndarray) -> Any:
 
 def _quantise_types(site: Site) -> tuple[TensorType, ...]:
     dtype = _target(site)
-    if dtype.is_float or not site.type().dtype.is_float:
+    if (dtype.is_float and not isinstance(dtype, NarrowType)) or not site.type().dtype.is_float or (
+            isinstance(site.type().dtype, NarrowType)):
         raise site.refusal(f"{site.type().dtype} is quantised to {dtype}")
     if site.type(1).dtype != site.type().dtype:
         raise site.refusal("the scale has another element type than the data")
@@ -81,8 +84,13 @@ def _quantise_types(site: Site) -> tuple[TensorType, ...]:
 
 def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
     dtype = _target(site)
+    share = build.op("Div", x, _aligned(site, build, scale))
+    if dtype.is_float:
+        if zero:
+            share = build.op("Add", share, build.op("Cast", _aligned(site, build, zero), to=site.type().dtype.name))
+        return build.op("Cast", share, to=dtype.name, saturate=site.attribute("saturate", 1))
     low, high = dtype.value_range()
-    wide = build.op("Round", build.op("Div", x, _aligned(site, build, scale)))
+    wide = build.op("Round", share)
     own = site.type().dtype   # float32 has every byte and what is next to the ends; above 2**24 results are cut anyway
     if own != FLOAT32 or dtype.bits > 8:
         own, wide = FLOAT64, build.op("Cast", wide, to="float64")
@@ -93,38 +101,40 @@ def _quantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") ->
 
 
 def _np_quantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
-    low, high = _target(site).value_range()
-    own = np.rint(x / _np_aligned(site, scale)).astype(np.float64)
-    if zero is not None:
-        own = own + _np_aligned(site, zero)
-    return np.clip(own, low, high).astype(_target(site).name)
+    dtype = _target(site)
+    share = x / _np_aligned(site, scale)
+    offset = 0 if zero is None else _np_aligned(site, zero.astype(x.dtype if dtype.is_float else np.float64))
+    if dtype.is_float:
+        return narrowed(site, share if zero is None else share + offset, dtype)
+    return np.clip(np.rint(share).astype(np.float64) + offset, *dtype.value_range()).astype(array_type(dtype))
 
 
 def _dequantise_types(site: Site) -> tuple[TensorType, ...]:
-    if site.type().dtype.is_float:
+    if site.type().dtype.is_float and not isinstance(site.type().dtype, NarrowType):
         raise site.refusal(f"{site.type().dtype} is dequantised")
     if site.has(2) and site.type(2).dtype != site.type().dtype:
         raise site.refusal("the zero point has another element type than the data")
     name = site.attribute("output_dtype", site.type(1).dtype.name)
-    if name not in BY_NAME:
+    if name not in ELEMENT_TYPES:
         raise site.refusal(f"elements of type {name} are not had")
     _spread(site)
-    return (site.type().with_dtype(BY_NAME[name]),)
+    return (site.type().with_dtype(ELEMENT_TYPES[name]),)
 
 
 def _dequantise(site: Site, build: Builder, x: str, scale: str, zero: str = "") -> str:
-    own = build.op("Cast", x, to="int64")
-    if zero:
-        own = build.op("Sub", own, build.op("Cast", _aligned(site, build, zero), to="int64"))
     numpy = site.type(1).numpy
+    exact = numpy.name if site.type().dtype.is_float else "int64"
+    own = build.op("Cast", x, to=exact)
+    if zero:
+        own = build.op("Sub", own, build.op("Cast", _aligned(site, build, zero), to=exact))
     result = build.op("Mul", build.op("Cast", own, to=numpy.name), _aligned(site, build, scale))
     return build.op("Cast", result, to=site.output.dtype.name)
 
 
 def _np_dequantise(site: Site, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> Any:
-    own = x.astype(np.int64) - (0 if zero is None else _np_aligned(site, zero).astype(np.int64))
-    name = site.attribute("output_dtype", scale.dtype.name)
-    return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(name)
+    exact = scale.dtype if site.type().dtype.is_float else np.dtype(np.int64)
+    own = x.astype(exact) - (0 if zero is None else _np_aligned(site, zero.astype(exact)))
+    return np.asarray(own.astype(scale.dtype) * _np_aligned(site, scale)).astype(_dequantise_types(site)[0].numpy)
 
 
 def _int_matmul_types(site: Site) -> tuple[TensorType, ...]:
@@ -323,9 +333,9 @@ OPERATORS = (
     Operator(name="QLinearConv", kind=Kind.OUTPUT_FUSABLE, types=_q_conv_types, reference=_np_q_conv,
              composition=_q_conv),
     Operator(name="QuantizeLinear", kind=Kind.BROADCAST, types=_quantise_types, reference=_np_quantise,
-             composition=_quantise),
+             composition=_quantise, narrow=True),
     Operator(name="DequantizeLinear", kind=Kind.BROADCAST, types=_dequantise_types, reference=_np_dequantise,
-             composition=_dequantise),
+             composition=_dequantise, narrow=True),
     Operator(name="MatMulInteger", kind=Kind.OUTPUT_FUSABLE, types=_int_matmul_types, reference=_np_int_matmul,
              composition=_int_matmul),
     Operator(name="QLinearMatMul", kind=Kind.OUTPUT_FUSABLE, types=_q_matmul_types, reference=_np_q_matmul,

@@ -25,13 +25,22 @@ from polysched.graph.operators import (
     spatial,
     windows,
 )
-from polysched.graph.operators.families import features, fourier, patches, sampling, sequences, training, transposed
+from polysched.graph.operators.families import (
+    features,
+    fourier,
+    narrow,
+    patches,
+    sampling,
+    sequences,
+    training,
+    transposed,
+)
 from polysched.graph.operators.operator import Operator
 from polysched.graph.values.graph import Node
 
 FAMILIES = (elementwise, broadcasting, movement, indexing, reductions, products, windows, normalisation, quantised,
             sequential, layers, layouts, spatial, approximations, contraction, resampling, recurrent, ordering,
-            control, generation, sequences, fourier, sampling, patches, training, features, transposed)
+            control, generation, sequences, fourier, sampling, patches, training, features, transposed, narrow)
 DOMAINS = {training.DOMAIN: frozenset((training.GRADIENT, *(operator.name for operator in training.OPERATORS))),
            features.DOMAIN: frozenset(operator.name for operator in features.OPERATORS)}
 """Operators of other domains of ONNX than the standard one."""

@@ -78,11 +78,36 @@ def windows(site: Site, size: Sequence[int]) -> Windows:
         free = extent + b + a - r
         if free.is_constant and free.constant < 0:
             raise site.refusal("the window is larger than the padded data", witness=str(site.type()))
-        count = free.divided_up(s) + 1 if site.attribute("ceil_mode", 0) else free // s + 1
-        if site.attribute("ceil_mode", 0) and int((count - 1) * s - extent - b) >= 0:
-            count = count - 1   # a window may not start in the padding behind (ONNX, AveragePool, since version 11)
-        places.append(count)
+        places.append(_rounded_up(site, extent + b, free, s) if _rounds_up(site) else free // s + 1)
     return Windows(tuple(size), strides, dilations, before, behind, tuple(places))
+
+
+def _rounds_up(site: Site) -> bool:
+    """Whether a last window may reach over the padded data; where these follow from the windows, none does."""
+    return bool(site.attribute("ceil_mode", 0)) and not str(site.attribute("auto_pad", "")).startswith("SAME")
+
+
+def _rounded_up(site: Site, start: Size, free: Size, stride: int) -> Size:
+    """How many windows there are where the last one may reach over the padded data.
+
+    None may start in the padding behind (ONNX, AveragePool, since version 11).
+
+    Parameters
+    ----------
+    start : where the padding behind begins.
+    free : elements of the padded data behind the first window.
+
+    Raises
+    ------
+    UnsupportedGraphError : the extent is open, and padding behind is as long as the window.
+    """
+    count, slack = free.divided_up(stride) + 1, free + stride - start   # the padding behind, less than a window further
+    if free.is_constant:
+        return count - 1 if int((count - 1) * stride - start) >= 0 else count
+    if not slack.is_constant or slack.constant >= stride:
+        raise site.refusal("with ceil_mode, how many windows start in the padding behind follows from an open size",
+                           witness=str(site.type()), hint="fix the size by sizes=, or pad by less than the window")
+    return count if slack.constant <= 0 else start.divided_up(stride)
 
 
 def room_in(first: int, last: int | None = None) -> Callable[[Site], tuple[Size, ...]]:
@@ -369,18 +394,26 @@ def _average_pool(site: Site, build: Builder, x: str) -> str:
 
 def _are_whole(site: Site, view: Windows) -> bool:
     """Whether every mean takes in all elements of its window."""
-    padded = site.attribute("count_include_pad", 0) and not site.attribute("ceil_mode", 0)
+    padded = site.attribute("count_include_pad", 0) and not _rounds_up(site)
     return bool(padded) or not any(_reaches_out(view, site.type().shape[2:]))
 
 
 def _counted_when_run(site: Site, build: Builder, x: str) -> str:
-    """How many elements each mean takes in, where extents are open: sums of windows over ones."""
-    if site.attribute("count_include_pad", 0):
-        raise site.refusal("a mean over padding whose number follows from an open size", hint="fix it by sizes=")
-    shape = build.op("Concat", build.constant([1, 1]), build.op("Shape", x, start=2), axis=0)
-    ones = build.op("Expand", build.constant(np.ones((), site.type().numpy)), shape)
+    """How many elements each mean takes in, where extents are open: sums of windows over ones, of padding, too."""
+    extents = build.op("Shape", x, start=2)
     attributes = {k: v for k, v in site.node.attributes if k != "count_include_pad"}
-    return build.op("SumPool", ones, **attributes)
+    if site.attribute("count_include_pad", 0):
+        view = windows(site, site.attribute("kernel_shape"))
+        extra = [b + a for b, a in zip(*view.padding, strict=True)]
+        whole = [(e + p, d * (k - 1) + 1) for e, p, d, k in zip(
+            site.type().shape[2:], extra, view.dilations, view.size, strict=True)]
+        counts = [_rounded_up(site, e, e - r, s) for (e, r), s in zip(whole, view.strides, strict=True)]
+        if tuple(counts) != view.places:   # some would start in the padding behind
+            raise site.refusal("a mean over padding whose number follows from an open size", hint="fix it by sizes=")
+        extents = build.op("Add", extents, build.constant(extra))
+        attributes = {k: v for k, v in attributes.items() if k not in ("pads", "auto_pad")}
+    shape = build.op("Concat", build.constant([1, 1]), extents, axis=0)
+    return build.op("SumPool", build.op("Expand", build.constant(np.ones((), site.type().numpy)), shape), **attributes)
 
 
 def _sum_pool(site: Site, x: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ def convert_layout(graph: Graph) -> Graph:
     return _carried(rewritten(graph, _channels_last))
 
 
-def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
+def alter_layout(graph: Graph, block: int = LIMITS.channel_block, *, wide: int = 0) -> Graph:
     """Let convolutions have their channels in blocks that lie last, and with them what stands between convolutions.
 
     Rewrite:  let c = Conv(x, w)  ->  [n, c, x...] as [n, c / b, x..., b]; BlockedConv; and back
@@ -36,6 +36,7 @@ def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
     Parameters
     ----------
     block : channels; a vector of float32 holds so many.
+    wide : of the blocks of channels that are a number of these; 0 for blocks of one width.
 
     Raises
     ------
@@ -43,7 +44,8 @@ def alter_layout(graph: Graph, block: int = LIMITS.channel_block) -> Graph:
     """
     if block < 2:
         raise UsageError("a block has at least 2 channels", witness=str(block))
-    return simplify_expression(fold_constants(rewritten(graph, Blocks(block).take)))
+    widths = (wide, block) if wide else (block,)
+    return simplify_expression(fold_constants(rewritten(graph, Blocks(widths).take)))
 
 
 def _carried(graph: Graph) -> Graph:

@@ -11,6 +11,7 @@ import numpy as np
 
 from polysched.graph.passes.rewriting import Rewriting, until_nothing_fits
 from polysched.graph.passes.simple import constant_shape
+from polysched.graph.values.element_types import is_narrow
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.scop.dtypes import BOOL, DType
@@ -127,6 +128,8 @@ def holds_all(wide: DType, narrow: DType) -> bool:
     """Whether every value of one element type is exactly one of another."""
     if narrow in (wide, BOOL):
         return True
+    if is_narrow(wide) or is_narrow(narrow):
+        return False   # as far as is asked here
     if wide == BOOL or (narrow.is_float and not wide.is_float):
         return False
     if wide.is_float:
@@ -142,7 +145,7 @@ def _cast(node: Node, rw: Rewriting) -> Sequence[str] | None:
     inner = rw.producer(node.inputs[0], "Cast") if node.op == "Cast" else None
     if inner is None or not holds_all(rw.type(node.inputs[0]).dtype, rw.type(inner.inputs[0]).dtype):
         return None
-    return (rw.op("Cast", inner.inputs[0], to=node.attribute("to")),)
+    return (rw.op("Cast", inner.inputs[0], **dict(node.attributes)),)
 
 
 def _neutral(node: Node, rw: Rewriting) -> Sequence[str] | None:

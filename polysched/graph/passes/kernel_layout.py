@@ -50,9 +50,10 @@ def _panel(node: Node, rw: Rewriting, lanes: Callable[[DType], int]) -> int | No
         return None
     if not x.dtype.is_float or 0 in w.extents:
         return None
-    rows = [e.constant if e.is_constant else LIMITS.most_rows_of_narrow_panels + 1 for e in x.shape[:-1]]
-    width = lanes(x.dtype) * (1 if int(np.prod(rows)) <= LIMITS.most_rows_of_narrow_panels else 2)
-    return width if width > 1 and int(w.shape[1]) % width == 0 else None
+    columns = int(w.shape[1])
+    rows = int(np.prod([e.constant if e.is_constant else LIMITS.most_rows_of_wide_panels + 1 for e in x.shape[:-1]]))
+    vectors = (1,) if rows <= 1 else (4, 2, 1) if rows <= LIMITS.most_rows_of_wide_panels else (2, 1)
+    return next((w for w in (count * lanes(x.dtype) for count in vectors) if w > 1 and columns % w == 0), None)
 
 
 def drop_unit_dimensions(graph: Graph) -> Graph:

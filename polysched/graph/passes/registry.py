@@ -26,6 +26,7 @@ from polysched.graph.passes.kernel_layout import (
     products_of_places,
     transposed_by_phases,
 )
+from polysched.graph.passes.narrow.carriers import in_carriers
 from polysched.graph.passes.parallel import combine_parallel
 from polysched.graph.passes.precision import mixed_precision
 from polysched.graph.passes.simple import fold_constants, with_types
@@ -61,13 +62,14 @@ class GraphPass:
         return self.run in STANDARD
 
 
-STANDARD = (resolve_control, integer_products, fold_constants, simplify_inference, expand_compositions,
+STANDARD = (resolve_control, in_carriers, integer_products, fold_constants, simplify_inference, expand_compositions,
             transposed_by_phases, fold_constants, simplify_expression, common_subexpressions, remove_dead_code,
             with_types)
 """What every model that is compiled goes through, in this order."""
 
 PASSES: dict[str, GraphPass] = {each.name: each for each in (
     GraphPass(resolve_control),
+    GraphPass(in_carriers, exact=False),
     GraphPass(inline_calls),
     GraphPass(integer_products, exact=False),
     GraphPass(fold_constants),

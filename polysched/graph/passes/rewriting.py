@@ -35,7 +35,8 @@ class Rewriting(TypedBuilder):
         self.before = graph
         self.producers: dict[str, Node] = {}
         self.names: dict[str, str] = {}
-        self.use_count = {name: len(nodes) for name, nodes in graph.users.items()}
+        self.users_before = graph.users
+        self.use_count = {name: len(nodes) for name, nodes in self.users_before.items()}
         self.applied = 0
 
     def run(self, rules: Sequence[Rule]) -> Graph:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.evaluation.given import given_array
 from polysched.graph.evaluation.inference import infer
-from polysched.graph.evaluation.interpreter import check_input, given_array
+from polysched.graph.evaluation.interpreter import check_input
 from polysched.graph.passes.dead_code import remove_dead_code
 from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.passes.names import fresh_names

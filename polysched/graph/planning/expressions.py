@@ -12,11 +12,12 @@ from polysched.graph.operators.extents import extent_of
 from polysched.graph.operators.moves import Place
 from polysched.graph.operators.operator import Site, Steps
 from polysched.graph.operators.registry import operator_of
-from polysched.graph.planning.partition import takes_epilogue
+from polysched.graph.planning.partition import PADDED, takes_epilogue
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.types import TensorType
 from polysched.scop.dtypes import BOOL
-from polysched.scop.expression import Expression, Tensor, build, compute, not_equal, placeholder
+from polysched.scop.expression import Expression, Tensor, axis, build, compute, not_equal, placeholder, update
+from polysched.scop.expression import loop as repeat
 from polysched.scop.expression.tensors import Constant, Convert, Read, as_expression
 from polysched.scop.scop import Scop
 
@@ -94,7 +95,19 @@ class _Fragment:
                          if p < len(node.outputs) and node.outputs[p])
         result = self.inferred.types[node.outputs[0]]
         shape = [extent_of(e) for e in result.shape]
+        if node.op == PADDED:
+            return self.inside(node, placeholder(f"y{first}", shape, result.dtype))
         return (compute(shape, lambda *i: self.element(node.outputs[0], i), name=f"y{first}", dtype=result.dtype),)
+
+    def inside(self, node: Node, padded: Tensor) -> Steps:
+        """The elements of a padded value that are the operand's; those around them are no matter of a kernel."""
+        moves = operator_of(node).moves
+        assert moves is not None
+        move = moves(self.site(node))[0][-1]
+        loops = tuple(axis(f"i{d}", extent_of(e)) for d, e in enumerate(move.loops))
+        target = padded[tuple(_place(place, loops) for place in move.target)]
+        written = update(target, self.element(node.inputs[0], loops))
+        return Steps(results=(padded,), steps=(repeat(*loops, written),))
 
     def site(self, node: Node) -> Site:
         """The use of an operator by a node."""
@@ -165,20 +178,25 @@ def has_stages(fragment: Graph) -> bool:
     if is_epilogue(fragment):
         return False
     uses = [name for node in fragment.nodes for name in node.inputs]
-    sums = [operator_of(n).expression is not None for n in fragment.nodes]
+    sums = [operator_of(n).expression is not None for n in unpadded(fragment)]
     return any(sums[:-1]) or (len(sums) > 1 and sums[-1]) or any(
         uses.count(o) > 1 or o in fragment.outputs for n in fragment.nodes[:-1] for o in n.outputs)
 
 
 def is_epilogue(fragment: Graph) -> bool:
-    """Whether a fragment is one sum of products of floats, and elementwise operators of its shape behind it."""
-    types = infer(fragment).types
-    sums = [n for n in fragment.nodes if operator_of(n).element is None]
+    """Whether a fragment is one sum of products of floats, elementwise operators of its shape, and padding of that."""
+    types, nodes = infer(fragment).types, unpadded(fragment)
+    sums = [n for n in nodes if operator_of(n).element is None]
     if len(sums) != 1 or not takes_epilogue(sums[0], types[sums[0].outputs[0]]) or len(fragment.nodes) < 2:
         return False
     inside = {o for n in fragment.nodes for o in n.outputs}
     return inside & set(fragment.outputs) == set(fragment.nodes[-1].outputs) and not inside & set(sums[0].inputs) and (
-        all(types[n.outputs[0]].shape == types[sums[0].outputs[0]].shape for n in fragment.nodes))
+        all(types[n.outputs[0]].shape == types[sums[0].outputs[0]].shape for n in nodes))
+
+
+def unpadded(fragment: Graph) -> tuple[Node, ...]:
+    """The nodes without a padding of the result."""
+    return fragment.nodes[:-1] if fragment.nodes[-1].op == PADDED else fragment.nodes
 
 
 def _is_of(expression: Expression, dtype: object) -> bool:

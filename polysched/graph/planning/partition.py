@@ -16,6 +16,9 @@ from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 
+PADDED = "PadConstant"
+"""The operator that a kernel may end with: it writes what is inside, and steps of their own what is around it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:

@@ -11,7 +11,8 @@ from polysched.graph.operators.control import CLOSED
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.planning.memory import Arena, Buffer, arena_of
 from polysched.graph.planning.nested import Nesting
-from polysched.graph.planning.partition import Beside, Group, fragment_of, partition, why_apart
+from polysched.graph.planning.padding import around, lasting_borders, padded_in_place
+from polysched.graph.planning.partition import PADDED, Beside, Group, fragment_of, partition, why_apart
 from polysched.graph.planning.steps import Copies, Either, Kernel, Part, Repetition, Sizes, Step, Together, walked
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
@@ -64,6 +65,13 @@ class Plan:
             own = self.graph.types[name].bound(sizes)
             found.append(Buffer(name=name, bytes=int(own.elements) * own.dtype.bytes, first=first, last=last))
         return arena_of(found)
+
+    @cached_property
+    def lasting(self) -> frozenset[Copies]:
+        """The steps that write around a kernel's result what stands there already."""
+        if self.graph.symbols:
+            return frozenset()
+        return frozenset(lasting_borders(self.graph, self.steps, self.roots, self.arena.offsets))
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -154,6 +162,7 @@ def plan(graph: Graph, groups: Sequence[Group | Beside] | None = None, *,
     if groups is None:
         alone = partition(graph, inferred)
         groups, refused = alone, why_apart(graph, alone, inferred)
+    groups = padded_in_place(graph, groups, inferred)
     nesting = Nesting(inferred, regions or _plan_of_region, graph.constants)
     steps = tuple(step for group in groups for step in _steps_of(graph, group, inferred, nesting))
     roots, copied = _storage(graph)
@@ -188,7 +197,8 @@ def _steps(graph: Graph, group: Group, inferred: Inferred, nesting: Nesting) -> 
         return [*sizes]
     if operator.moves is None or len(group.nodes) > 1:
         fragment, inputs, symbols = fragment_of(graph, group, inferred)
-        return [Kernel(fragment=fragment, inputs=inputs, outputs=group.results, symbols=symbols)]
+        kernel = Kernel(fragment=fragment, inputs=inputs, outputs=group.results, symbols=symbols)
+        return [around(node, inferred), kernel] if node.op == PADDED else [kernel]
     results = operator.moves(site_of(node, inferred.types, inferred.known, results=True))
     return [Copies(moves=moves, inputs=node.inputs, output=output)
             for moves, output in zip(results, node.outputs, strict=False) if output]

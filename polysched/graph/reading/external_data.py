@@ -9,6 +9,11 @@ import numpy as np
 
 from polysched.errors import ModelFileError, UnsupportedGraphError
 from polysched.graph.limits import LIMITS
+from polysched.graph.values.element_types import NarrowType, element_type
+
+NO_STRINGS = "compile the part of the model behind them, and make its numbers of the strings before"
+"""What to do with a model of strings."""
+
 
 
 def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
@@ -28,7 +33,7 @@ def tensor_array(tensor: Any, folder: Path | None) -> np.ndarray:
     if count * 8 > LIMITS.most_bytes:
         raise ModelFileError("the constant is larger than a model may have", where=where, witness=f"{count} elements")
     if tensor.data_type == onnx.TensorProto.STRING:
-        raise UnsupportedGraphError("strings are not had", where=where)
+        raise UnsupportedGraphError("strings are not had", where=where, hint=NO_STRINGS)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _external(tensor, folder, count, where)
     try:
@@ -52,14 +57,26 @@ def _external(tensor: Any, folder: Path | None, count: int, where: str) -> np.nd
                              witness=location[:200])
     try:
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
-        offset, size = int(entries.get("offset", 0)), count * dtype.itemsize
+        width = _width(dtype)
+        offset, size = int(entries.get("offset", 0)), -(-count * width // 8)
     except (KeyError, ValueError) as error:
         raise ModelFileError("the constant's place is not understood", where=where, witness=str(error)) from None
     if offset < 0 or offset + size > path.stat().st_size or int(entries.get("length", size)) != size:
         raise ModelFileError("the constant's data is not wholly in its file", where=where,
                              witness=f"{size} bytes from {offset} on")
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=tuple(tensor.dims)) if count else np.empty(
-        tuple(tensor.dims), dtype)
+    if not count:
+        return np.empty(tuple(tensor.dims), dtype)
+    if width < dtype.itemsize * 8:
+        packed = np.fromfile(path, np.uint8, size, offset=offset)
+        return onnx.numpy_helper.to_array(onnx.TensorProto(data_type=tensor.data_type, dims=tensor.dims,
+                                                           raw_data=packed.tobytes()))
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=tuple(tensor.dims))
+
+
+def _width(dtype: np.dtype) -> int:
+    """The bits of an element in a file: short ones lie close together."""
+    own = element_type(dtype)
+    return own.width if isinstance(own, NarrowType) else dtype.itemsize * 8
 
 
 def _inside(folder: Path, location: str) -> Path | None:

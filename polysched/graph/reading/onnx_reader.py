@@ -20,15 +20,14 @@ from polysched.graph.limits import LIMITS
 from polysched.graph.operators.registry import DOMAINS
 from polysched.graph.passes.differentiation.gradients import differentiated
 from polysched.graph.reading.checked_nodes import check_node
-from polysched.graph.reading.external_data import tensor_array
+from polysched.graph.reading.external_data import NO_STRINGS, tensor_array
 from polysched.graph.reading.functions import STANDARD, check_text, inlined
 from polysched.graph.reading.older_forms import modernised
+from polysched.graph.values.element_types import element_type
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.scop.box_points import MOST_DIMENSIONS
-from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.dtypes import BFLOAT16
 
 if TYPE_CHECKING:
     import onnx
@@ -177,9 +176,9 @@ class _Reader:
     def array(self, tensor: Any) -> np.ndarray:
         """A constant; refused where elements are of a type that is not had."""
         array = tensor_array(tensor, self.folder)
-        if from_numpy(array.dtype) in (None, BFLOAT16):
-            raise UnsupportedGraphError(f"elements of type {array.dtype} are not had",
-                                        where=f"constant {tensor.name!r}")
+        if element_type(array.dtype) is None:
+            import onnx
+            raise _other_elements(element_name(onnx, tensor.data_type), f"constant {tensor.name!r}")
         return array
 
     def type_of(self, value: Any) -> TensorType:
@@ -189,10 +188,9 @@ class _Reader:
             raise UnsupportedGraphError(f"the input is a {value.type.WhichOneof('value') or 'value without a type'}, "
                                         "not a tensor", where=f"input {value.name!r}")
         tensor = value.type.tensor_type
-        dtype = from_numpy(_numpy_type(onnx, tensor.elem_type))
-        if dtype is None or dtype == BFLOAT16:
-            raise UnsupportedGraphError(f"elements of type {element_name(onnx, tensor.elem_type)} are not had",
-                                        where=f"input {value.name!r}")
+        dtype = element_type(_numpy_type(onnx, tensor.elem_type))
+        if dtype is None:
+            raise _other_elements(element_name(onnx, tensor.elem_type), f"input {value.name!r}")
         if len(tensor.shape.dim) > MOST_DIMENSIONS:
             raise ModelFileError(f"a value has {len(tensor.shape.dim)} dimensions", where=f"input {value.name!r}",
                                  hint=f"at most {MOST_DIMENSIONS}")
@@ -248,7 +246,7 @@ class _Reader:
                 return np.array(a.f if a.name == "value_float" else list(a.floats), np.float32)
             if a.name in ("value_int", "value_ints"):
                 return np.array(a.i if a.name == "value_int" else list(a.ints), np.int64)
-        raise UnsupportedGraphError("a constant without a value of numbers is not had", where=where)
+        raise UnsupportedGraphError("a constant without a value of numbers is not had", where=where, hint=NO_STRINGS)
 
     def attribute(self, op: str, proto: Any, where: str) -> dict[str, Attribute]:
         """An attribute as plain values; a tensor as its only element and its type."""
@@ -280,6 +278,14 @@ class _Reader:
         raise UnsupportedGraphError(f"the attribute {proto.name} is of a kind that is not had", where=where)
 
 
+def _other_elements(name: str, where: str) -> UnsupportedGraphError:
+    """What to raise for elements of a type that no graph has."""
+    hint = {"string": NO_STRINGS,
+            "complex64": "give real and imaginary parts as a last dimension of 2, as DFT has them",
+            "complex128": "give real and imaginary parts as a last dimension of 2, as DFT has them"}.get(name)
+    return UnsupportedGraphError(f"elements of type {name} are not had", where=where, hint=hint)
+
+
 def _numpy_type(onnx: Any, element: int) -> np.dtype:
     """NumPy's type; that of objects where there is none."""
     if element in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
@@ -293,7 +299,7 @@ def _numpy_type(onnx: Any, element: int) -> np.dtype:
 
 def type_name(onnx: Any, element: int) -> str:
     """The name of an element type, NumPy's where it is one of ours."""
-    dtype = from_numpy(_numpy_type(onnx, element))
+    dtype = element_type(_numpy_type(onnx, element))
     if dtype is not None:
         return dtype.name
     return element_name(onnx, element)

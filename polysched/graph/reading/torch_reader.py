@@ -17,14 +17,14 @@ from polysched.graph.values.graph import Graph
 NO_TORCH = "the packages torch and onnxscript are wanted; install them: python -m pip install 'polysched[torch]'"
 
 
-def from_torch(module: Any, example_inputs: Sequence[Any], *, dynamic_shapes: Mapping[str, Any] | Sequence[Any] | None
+def from_torch(module: Any, example_inputs: Any, *, dynamic_shapes: Mapping[str, Any] | Sequence[Any] | None
                = None) -> Graph:
     """The graph of a module as it computes for inference.
 
     Parameters
     ----------
     module : a `torch.nn.Module`; its mode is put back afterwards.
-    example_inputs : tensors, in the order of the module's arguments.
+    example_inputs : tensors, in the order of the module's arguments; one alone may be given as it is.
     dynamic_shapes : as `torch.export` takes them: which extents stay symbols.
 
     Raises
@@ -37,10 +37,11 @@ def from_torch(module: Any, example_inputs: Sequence[Any], *, dynamic_shapes: Ma
         torch = importlib.import_module("torch")
     except ImportError as error:
         raise ModelFileError(NO_TORCH, witness=str(error)) from None
+    examples = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     was_training = module.training
     module.eval()
     try:
-        model = _exported(torch, module, tuple(example_inputs), dynamic_shapes)
+        model = _exported(torch, module, examples, dynamic_shapes)
     finally:
         module.train(was_training)
     return load(model)

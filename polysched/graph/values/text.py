@@ -23,10 +23,10 @@ from typing import TypeVar
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.values.element_types import ELEMENT_TYPES, is_narrow
 from polysched.graph.values.graph import Attribute, Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BY_NAME
 
 Item = TypeVar("Item")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w.]*")
@@ -101,6 +101,9 @@ def _array(array: np.ndarray, most: int | None) -> str:
         return f"<{digest(array)}>"
     if array.dtype == bool:
         return f"[{', '.join('true' if v else 'false' for v in array.ravel())}]"
+    dtype = TensorType.of_array(array).dtype
+    if is_narrow(dtype):
+        array = array.astype(np.float32 if dtype.is_float else np.int8)
     return f"[{', '.join(repr(v.item()) for v in array.ravel())}]"
 
 
@@ -221,10 +224,10 @@ class _Parser:
 
     def type(self) -> TensorType:
         dtype = self.name()
-        if dtype not in BY_NAME:
+        if dtype not in ELEMENT_TYPES:
             raise self.refuse("an element type")
         self.take("[")
-        return TensorType.of(BY_NAME[dtype], self.listed(self.size, "]"))
+        return TensorType.of(ELEMENT_TYPES[dtype], self.listed(self.size, "]"))
 
     def size(self) -> Size:
         result = self.term()

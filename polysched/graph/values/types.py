@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.values.element_types import array_type, element_type
 from polysched.graph.values.sizes import Size, SizeLike, product
-from polysched.scop.construction.promotion import from_numpy, to_numpy
-from polysched.scop.dtypes import BFLOAT16, LONGDOUBLE, DType
+from polysched.scop.dtypes import LONGDOUBLE, DType
 from polysched.target.one_line import OneLine
 
 
@@ -28,7 +28,7 @@ class TensorType(OneLine):
     shape: tuple[Size, ...]
 
     def __post_init__(self) -> None:
-        if self.dtype in (BFLOAT16, LONGDOUBLE):
+        if self.dtype == LONGDOUBLE:
             raise UnsupportedGraphError(f"elements of type {self.dtype} are not had")
 
     @staticmethod
@@ -39,7 +39,7 @@ class TensorType(OneLine):
     @staticmethod
     def of_array(array: np.ndarray) -> TensorType:
         """The type of a NumPy array."""
-        dtype = from_numpy(array.dtype)
+        dtype = element_type(array.dtype)
         if dtype is None:
             raise UnsupportedGraphError(f"elements of type {array.dtype} are not had")
         return TensorType.of(dtype, array.shape)
@@ -71,8 +71,8 @@ class TensorType(OneLine):
 
     @property
     def numpy(self) -> np.dtype:
-        """NumPy's element type."""
-        return to_numpy(self.dtype)
+        """NumPy's element type, or ml_dtypes'."""
+        return array_type(self.dtype)
 
     def with_shape(self, shape: Sequence[SizeLike]) -> TensorType:
         """The same elements in another shape."""

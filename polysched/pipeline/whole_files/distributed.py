@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.distribute import Distributed, Partition, distribute
+from polysched.emit_c.alternatives.guard import never_granted
 from polysched.emit_c.distributed.region import distributed_text, parts_for_emission
 from polysched.emit_c.distributed.runtime import RUNTIME
 from polysched.emit_c.splice import put_back
@@ -69,6 +70,7 @@ def distribute_file(path: str | Path, axis: str, *, partition: Partition | None 
         try:
             found = distribute(scop, axis, partition=partition, owners=owners, time_tile=time_tile, overlap=overlap)
             text, preamble = _region_text(found, options)
+            text = never_granted(text, scop)
         except (UsageError, UnsupportedScopError, IllegalScheduleError, BudgetExceededError) as error:
             refusals.append((scop.source, error))
         else:
@@ -108,5 +110,6 @@ def _refuse_own_names(scops: Sequence[Scop]) -> None:
 def _region_text(distributed: Distributed, options: PipelineOptions) -> tuple[str, str]:
     """The region as C, and what it needs outside of functions; a rank's parts of a step go all the way of a region."""
     chosen = replace(options.but(math="libm"), tensorize=None, guard=False, safe=False, database=None)
-    sources = [optimized_region(part, chosen, {}).source for part in parts_for_emission(distributed)]
+    parts = (replace(part, assumptions=()) for part in parts_for_emission(distributed))   # tested around all of them
+    sources = [optimized_region(part, chosen, {}).source for part in parts]
     return distributed_text(distributed, *sources), "".join(dict.fromkeys(s.preamble for s in sources))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.emit_c import CSource, emit
+from polysched.emit_c.alternatives.guard import never_granted
 from polysched.emit_c.scalar_code.preemption import STATE
 from polysched.emit_c.splice import splice
 from polysched.errors import UnsupportedScopError, UsageError
@@ -67,6 +68,9 @@ def preemptible_file(path: str | Path, options: PipelineOptions | None = None) -
     schedule = scheduled(analysed(scop, expand=False).dependences, options, parameters=assumed)
     tiled = tile(schedule, replace(options.tiling_options(), parameters=assumed))
     source = emit(tiled, options=replace(options.emission, preemptible=True))
+    tested = never_granted(source.text, scop)
+    if tested != source.text:   # the other branch is done at once
+        source = replace(source, text=f"{STATE}.stopped = 0;\n{tested}")
     if (line := told_promises(scop, options)) is not None:
         logger.warning("%s", line)
     return PreemptibleFile(path=Path(path), text=splice(scop.source.text, [source]), source=source)

@@ -27,6 +27,8 @@ def open_statement(x: Extraction) -> StatementBuilder:
 def close_statement(x: Extraction, builder: StatementBuilder, node: c_ast.Node, domain: isl.Set,
                     body: tuple[BodyStatement, ...]) -> Tree | None:
     """Enter a finished statement under the flags around it, unless no instance of it ever runs."""
+    if body:
+        x.holds_otherwise(domain)
     if not body or domain.intersect(x.context).is_empty():
         return None
     for guard in reversed(x.guards):

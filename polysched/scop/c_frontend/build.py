@@ -115,7 +115,9 @@ def _over_parameters(value: isl.PwAff, model: isl.Space) -> isl.PwAff:
 
 def _assumption(assumption: Assumption, model: isl.Space) -> Assumption:
     parameters = assumption.parameters
-    return replace(assumption, parameters=None if parameters is None else parameters.align_params(model))
+    otherwise = assumption.otherwise
+    return replace(assumption, parameters=None if parameters is None else parameters.align_params(model),
+                   otherwise=None if otherwise is None else otherwise.align_params(model))
 
 
 def _schedule(tree: Tree, statements: dict[str, Statement]) -> tuple[isl.Schedule, list[Statement]]:

@@ -25,19 +25,20 @@ from polysched.scop.body import (
     Select,
     Unary,
 )
-from polysched.scop.c_frontend.declarations.c_types import FunctionType, Scalar
+from polysched.scop.c_frontend.declarations.c_types import CType, FunctionType, Scalar
 from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.order import OpenAccess
 from polysched.scop.c_frontend.parse import is_step
+from polysched.scop.c_frontend.pointer_calls import CalledPointer, called_pointer
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.affine import affine, constant_symbol, enumerator, may_be, size_of
 from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.subscripts.places import Place, array_of, extent_value, is_place, resolve_place
 from polysched.scop.dtypes import DType, complex_of, part_of, promote, usual_conversion
-from polysched.scop.scop import AccessKind
+from polysched.scop.scop import INSIDE_ROWS, AccessKind
 
 SIDE_EFFECT_HINT = "write the change as a statement of its own, before or after this one"
 
@@ -102,7 +103,7 @@ class StatementBuilder:
             raise self.x.refuse("a pointer along a row of an array could leave the row", node,
                                 hint="subscript the array itself")
         inside = values[-1].ge_set(polyhedra.constant(0)).intersect(values[-1].lt_set(extent))
-        self.x.require(domain, inside, kind="in-bounds", text="a pointer along a row stays inside the row", node=node)
+        self.x.require(domain, inside, kind=INSIDE_ROWS, text="a pointer along a row stays inside the row", node=node)
 
 
 def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
@@ -225,10 +226,12 @@ def _chosen(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
 
 def _call(b: StatementBuilder, node: c_ast.FuncCall, domain: isl.Set) -> Expr:
     x = b.x
-    if not isinstance(node.name, c_ast.ID):
+    pointer = called_pointer(x, node.name)
+    if pointer is None and not isinstance(node.name, c_ast.ID):
         raise x.refuse("a call through a pointer", node, hint="call the function by its name")
-    name = node.name.name
-    function = None if name == OF_PARTS else _pure_function(b, node, name)
+    name = node.name.name if pointer is None else pointer.called
+    function = (_behind_pointer(x, node, pointer) if pointer is not None else
+                None if name == OF_PARTS else _pure_function(b, node, name))
     arguments = [expression(b, a, domain) for a in (node.args.exprs if node.args else ())]
     if function is None:
         function = _of_parts(b, node, arguments)
@@ -260,17 +263,35 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
     if name in MATH and name not in x.functions:
         return MATH[name]
     if name in x.pure:
-        return _declared(x, node, name)
+        symbol = x.bindings.visible.get(name)
+        return _declared(x, node, name, None if symbol is None else symbol.ctype)
     if name == "offsetof":
         raise x.refuse("the offset of a member is not known", node, hint="write the number")
-    raise x.refuse(f"`{name}` may have side effects", node,
-                   hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
-                        "region, or the option for pure functions")
+    raise _may_have_effects(x, node, name)
 
 
-def _declared(x: Extraction, node: c_ast.FuncCall, name: str) -> PureFunction:
-    symbol = x.bindings.visible.get(name)
-    ctype = symbol.ctype if symbol is not None else None
+def _may_have_effects(x: Extraction, node: c_ast.Node, name: str) -> UnsupportedScopError:
+    return x.refuse(f"`{name}` may have side effects", node,
+                    hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
+                         "region, or the option for pure functions")
+
+
+def _behind_pointer(x: Extraction, node: c_ast.FuncCall, pointer: CalledPointer) -> PureFunction:
+    """The signature of the functions that a pointer may lead to.
+
+    Raises
+    ------
+    UnsupportedScopError : nothing says that they are pure, or the region changes the pointer.
+    """
+    if not pointer.is_among(x.pure):
+        raise _may_have_effects(x, node, pointer.spelling)
+    if not pointer.kept:
+        raise x.refuse(f"the region changes `{pointer.spelling}`, which it calls", node,
+                       hint="set it in front of the region")
+    return _declared(x, node, pointer.spelling, pointer.ctype)
+
+
+def _declared(x: Extraction, node: c_ast.FuncCall, name: str, ctype: CType | None) -> PureFunction:
     if (isinstance(ctype, FunctionType) and ctype.parameters is None and not node.args
             and isinstance(ctype.result, Scalar)):
         return PureFunction(ctype.result.dtype, ())

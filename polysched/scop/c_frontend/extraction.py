@@ -24,7 +24,7 @@ from polysched.scop.c_frontend.order import OpenStatement
 from polysched.scop.c_frontend.parse import SyntaxRegion, place
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.dtypes import DType
-from polysched.scop.scop import Array, Assumption, Parameter
+from polysched.scop.scop import NEVER_GRANTED, Array, Assumption, Parameter
 
 ISL_KEYWORDS = frozenset({
     "exists", "and", "or", "not", "implies", "mod", "floor", "floord", "ceild", "ceil", "min", "max", "rat", "infty",
@@ -126,6 +126,9 @@ class Extraction:
     steps: set[str] = field(default_factory=set)  # the parameters that loops are stepped by
     readable: set[str] = field(default_factory=set)  # objects behind pointers that the region reads in any case
     context: isl.Set = field(default_factory=polyhedra.universe)
+    elements: isl.Set = field(default_factory=polyhedra.universe)  # what extents of parameters are positive for
+    otherwise: isl.Set | None = None  # the parameter values that only extents without elements exclude
+    runs_otherwise: bool = False  # whether something may run for these values
     assumptions: list[Assumption] = field(default_factory=list)
     open_statements: list[OpenStatement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -224,6 +227,7 @@ class Extraction:
         if self.deferred is not None:
             self.deferred.append(Requirement(good, kind, text, node))
             return
+        self.holds_otherwise(domain, good, stated=kind == "stated")
         bad = domain.intersect(self.context).subtract(good)
         if bad.is_empty():
             return
@@ -243,13 +247,31 @@ class Extraction:
         if kind == "no-wrap" and domain.intersect(context).is_empty():
             raise self.refuse(f"{text}: this holds for no parameter value at which the code runs", node,
                               hint="use a signed type that holds every value, or begin where nothing wraps around")
-        simplified = allowed.gist(self.context).coalesce()
+        simplified, before = allowed.gist(self.context).coalesce(), self.context
         self.context = context.coalesce()
         spelling = {p.name: polyhedra.widened(p) for p in self.parameters.values()}
         where = place(self.path, node)
         self.assumptions.append(Assumption(
             kind=kind, text=f"{where}: {text}", condition=polyhedra.c_condition(simplified, spelling),
-            parameters=allowed.intersect(self.context_of_types()).coalesce().params()))
+            parameters=allowed.intersect(self.context_of_types()).coalesce().params(),
+            otherwise=before.subtract(allowed).params() if kind in NEVER_GRANTED else None))
+
+    def holds_otherwise(self, domain: isl.Set, good: isl.Set | None = None, *, stated: bool = False) -> None:
+        """Take in that something runs on a domain, or is read so that it is right only where a condition holds.
+
+        What is read is read for arrays that have elements; for others it tells whether the region does nothing.
+
+        Parameters
+        ----------
+        stated : the program says that the condition holds.
+        """
+        if stated and self.otherwise is not None and good is not None:
+            broken = polyhedra.project_out(domain.subtract(good), [loop.isl_name for loop in self.loops])
+            self.otherwise = self.otherwise.subtract(broken)
+        if self.otherwise is None or self.runs_otherwise:
+            return
+        at = domain.intersect(self.otherwise)
+        self.runs_otherwise = not (at if good is None else at.subtract(good)).is_empty()
 
     def context_of_types(self) -> isl.Set:
         """What the types of the parameters alone say."""

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
@@ -25,7 +24,7 @@ from polysched.scop.c_frontend.declarations.bindings import (
     function_parameters,
     scope_at,
 )
-from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, element_type
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.declarations.changes import changed_before
 from polysched.scop.c_frontend.declarations.heads import names_itself, signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
@@ -52,9 +51,9 @@ from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, c
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.rewrites.structures import Structures
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
+from polysched.scop.c_frontend.some_elements import assume_elements, tested_elements
 from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.c_frontend.subscripts.members import check_amounts
-from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.text.regions import HINT, active_pragmas, find_regions
@@ -287,7 +286,8 @@ def _read(source: SourceFile, x: Extraction, scope: Scope, kept: tuple[c_ast.Dec
                          changed=changed_before(region, bindings), keeps_state=_has_static(region.function),
                          names_itself=names_itself(region.function),
                          stepped=tuple(inductions.stepped), bare=text.bare)
-    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
+    assumptions = (*no_alias(x), *tested_elements(x, where))
+    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=assumptions,
                       dead_after=_dead_after(x, inductions.liveness))
 
 
@@ -337,7 +337,7 @@ def _rewritten(written: SyntaxRegion, items: Sequence[c_ast.Node], scope: Scope,
     made = inductions.statements(made)
     made = LocalPointers(written, scope, inliner.fresh).statements(made)
     steps = ParameterSteps(scope, changed_names(made), inliner.fresh, declarations(made))
-    return replace(written, items=steps.statements(made)), inductions
+    return replace(written, items=steps.statements(made, written.before)), inductions
 
 
 def _plain_names(region: SyntaxRegion, scope: Scope, items: Sequence[c_ast.Node]) -> frozenset[str]:
@@ -355,18 +355,5 @@ def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, 
     for symbol in sorted(bindings.affine, key=lambda s: (order.get(s.name, len(order)), s.name)):
         if not symbol.is_enumerator:   # a constant, wherever it is declared
             x.parameter(symbol)
-    for name in order:
-        if name in bindings.visible:
-            _extents_are_positive(x, bindings.visible[name])
-
-
-def _extents_are_positive(x: Extraction, symbol: Symbol) -> None:
-    """An array has at least one element per dimension (C11 6.7.6.2); the first of a parameter is only a hint."""
-    ctype: CType | None = symbol.ctype
-    while isinstance(ctype, ArrayOf | Pointer):
-        if isinstance(ctype, ArrayOf):
-            extent = extent_value(x, ctype.extent)
-            if extent is not None:
-                positive: isl.Set = extent.ge_set(polyhedra.constant(1))
-                x.context = x.context.intersect(positive)
-        ctype = element_type(ctype)
+    named = set(bindings.meaning.values())
+    assume_elements(x, [s for name in order if (s := bindings.visible.get(name)) is not None and s in named])

@@ -114,17 +114,20 @@ class OuterNames:
         inner = getattr(function, "__wrapped__", function)
         code = getattr(inner, "__code__", None)
         free = code.co_freevars if code is not None else ()
-        plain = {name for name in captured if "." not in name and name not in free}
+        split = {path: path.split(".") for path in captured}
         self._function = function
         self._globals: Mapping[str, Any] = getattr(inner, "__globals__", {})
-        self._plain = tuple((name, value) for name, value in captured.items() if name in plain)
-        self._others = tuple((name, value) for name, value in captured.items() if name not in plain)
+        self._of_globals = tuple((name, tuple(parts), captured[path]) for path, (name, *parts) in split.items()
+                                 if name not in free)
+        self._others = tuple((path, captured[path]) for path, (name, *_) in split.items() if name in free)
 
     def are_unchanged(self) -> bool:
         """Whether all of them mean what they meant."""
         names = self._globals
-        for name, before in self._plain:
+        for name, parts, before in self._of_globals:
             now = names[name] if name in names else BUILTINS.get(name)
+            for part in parts:
+                now = getattr(now, part, None)
             if now is not before and not is_unchanged(before, now):
                 return False
         return not self._others or all(

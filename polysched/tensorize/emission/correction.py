@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
+from polysched.scop.dtypes import UINT8
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
 from polysched.tensorize.emission.team import SHARED, in_team, worth_from
 from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import same
 from polysched.tensorize.software.zero_points import Correction, reduction_loops
 
 STRIP = LIMITS.correction_strip
@@ -201,8 +203,31 @@ def _sums(match: Match, label: str, value: Expr, *, parallel: bool) -> Iterator[
     yield from team
     yield from _nest(match, [n for n in loops if n in kept], "{")
     yield f"    {kind} ps_sum = 0;"
-    yield from _nest(match, inner, f"ps_sum += {added};", lanes="#pragma omp simd reduction(+:ps_sum)")
+    yield from _narrow_sum(match, inner, value, kind) if _sums_bytes(match, inner, value) else _nest(
+        match, inner, f"ps_sum += {added};", lanes="#pragma omp simd reduction(+:ps_sum)")
     yield f"    ps_{label}[{_position(match, kept)}] += ps_sum;"
+    yield "}"
+
+
+def _sums_bytes(match: Match, inner: list[str], value: Expr) -> bool:
+    """Whether a sum goes along neighbouring bytes, of which twice as many fit in a vector of 16-bit sums."""
+    if not inner or not isinstance(value, Load) or value.dtype.bits != UINT8.bits or not value.dtype.is_integer:
+        return False
+    steps = match.fragment.memory_steps[value.reference]
+    return steps is not None and same(steps.get(inner[-1], 0), 1)
+
+
+def _narrow_sum(match: Match, inner: list[str], value: Expr, kind: str) -> Iterator[str]:
+    """The loops of a sum of bytes: strips of 256, the sum of which 16 bits hold, are added in these."""
+    loop, narrow = match.fragment.loop(inner[-1]), "int16_t" if value.dtype.is_signed else "uint16_t"
+    end, strip = loop.lower + loop.extent, 1 << UINT8.bits
+    yield from _nest(match, inner[:-1], f"for (long ps_from = {loop.lower}; ps_from < {end}; ps_from += {strip}) {{")
+    yield f"    const long ps_end = ps_from + {strip} < {end} ? ps_from + {strip} : {end};"
+    yield f"    {narrow} ps_narrow = 0;"
+    yield "    #pragma omp simd reduction(+:ps_narrow)"
+    yield f"    for (long {loop.name} = ps_from; {loop.name} < ps_end; {loop.name}++)"
+    yield f"        ps_narrow += {value_c(match, value, value.dtype)};"
+    yield f"    ps_sum += ({kind})(int32_t)ps_narrow;"
     yield "}"
 
 

@@ -51,8 +51,8 @@ ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 {{
     char *memory = aligned_alloc({alignment}, (bytes + {rest}) / {alignment} * {alignment});
     if (!memory) abort();
-    (void)threads;
-    #pragma omp parallel for if(threads && bytes >= {least})
+    if (!threads || bytes < {least}) return memset(memory, 0, bytes);
+    #pragma omp parallel for
     for (size_t page = 0; page < bytes; page += 4096)   /* pages belong to the threads that touch them first */
         memset(memory + page, 0, bytes - page < 4096 ? bytes - page : 4096);
     return memory;

@@ -8,6 +8,7 @@ from functools import lru_cache
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import uniform_step
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.sizes import argument_of, is_general, may_exceed
 
 
@@ -73,8 +74,20 @@ def _moved(match: Match, group: int, source: str) -> frozenset[str]:
     """The operands that change with a loop over the tiles of a group, or with a loop of the program."""
     if group >= 0:
         accumulated = {match.intrinsic.output.name} if match.is_partial(group) else set()
-        return frozenset(match.groups[group].indexes) - accumulated
+        return frozenset(o for o in match.groups[group].indexes if not _is_repeated(match, o, group)) - accumulated
     return frozenset(o for o, held in match.contents.items() if source in match.fragment.loops_of(held))
+
+
+def _is_repeated(match: Match, operand: str, group: int) -> bool:
+    """Whether an input holds the same in every tile of a group, so that one copy serves all: `x[k]` in lanes along i.
+
+    Lanes behind the last iteration hold it, too, which does no harm where the group tells elements of the result
+    apart: these are not stored.
+    """
+    loops, told = match.loops[group], match.intrinsic.output.name in match.groups[group].indexes
+    return told and not match.is_partial(group) and operand not in match.written \
+        and not match.fragment.loops_of(content_of(match, operand)) & {*loops} \
+        and not is_shared(match.intrinsic, operand) and match.holds_box(operand)
 
 
 def content_of(match: Match, operand: str) -> Expr:

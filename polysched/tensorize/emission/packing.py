@@ -28,6 +28,7 @@ from polysched.tensorize.emission.nest import (
     kept_parameters,
     uses,
 )
+from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emission.table import table_copy
 from polysched.tensorize.emission.team import NEVER, SHARED, in_team, worth_from
@@ -214,7 +215,7 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
     for g in groups:
         put(f"for (long c{g} = 0; c{g} < {match.extent(g)}; c{g}++) {{")
         depth += 1
-    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};"):
+    for text in _address(match, element, mine, place, groups, used="ps_at" in inside + outside):
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
     decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))
@@ -233,6 +234,12 @@ def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: 
         depth -= 1
         put("}")
     return lines
+
+
+def _address(match: Match, element: Element, mine: list[NestLoop], place: Place, groups: list[int], *,
+             used: bool) -> list[str]:
+    """Declarations of where an element lies in its operand's buffer; none where that is not used."""
+    return [*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};"] if used else []
 
 
 def _partial_groups(match: Match, operand: str) -> list[int]:

@@ -17,7 +17,7 @@ from functools import cached_property
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import IteratorRef, Load, ParameterRef, walk
+from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Storage
 from polysched.tensorize.description.contraction import Kind
@@ -25,10 +25,12 @@ from polysched.tensorize.matching.grouping import are_one_at_all_sizes
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.matching.parametric_proofs import at_all_sizes, changed_order, several_elements
+from polysched.tensorize.preparing.ordering import leading_back
 from polysched.tensorize.proofs.body_proofs import fits
 from polysched.tensorize.proofs.contents import parts_of
 from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.proofs.isl_check import IslCheck
+from polysched.tensorize.software.elements import subscripts_of
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop, are_one
 from polysched.tensorize.software.polynomials import Polynomial, Quotient, affine_text, of_affine
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, is_general, run_time_sizes, same
@@ -46,12 +48,19 @@ class GeneralFragment(Fragment):
     inner_extents : per array its extents without the outermost.
     whole_extents : per array all of them, where the outermost is affine in the sizes, too.
     points, around : the domain, and the box of all loops, over the parameters.
+    linearised : per access that is written with fewer subscripts than its array has dimensions, one per dimension.
     """
 
     inner_extents: Mapping[str, tuple[int, ...]]
     whole_extents: Mapping[str, tuple[int, ...]]
     points: isl.Set
     around: isl.Set
+    linearised: Mapping[str, tuple[Expr, ...]]
+
+    @cached_property
+    def subscripts(self) -> dict[str, tuple[Expr, ...]]:
+        """Per access reference one subscript per dimension of its array, over iterators and parameters."""
+        return {a.reference: self.linearised.get(a.reference, a.subscripts) for a in self.statement.accesses}
 
     @cached_property
     def is_box(self) -> bool:
@@ -105,7 +114,8 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     Parameters
     ----------
     gone : statements that the match makes superfluous: they clear its result.
-    given : the program in which statements that are computed at once are still several.
+    given : the program before statements that are computed at once became one, and one that adds several products
+        became several.
 
     Raises
     ------
@@ -117,24 +127,26 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     context = _context(scop, fragment.sizes, unknown)
     domain = over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     _prove_merged(fragment, given or scop, context, unknown)
+    _prove_separated(fragment, given or scop)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
-    loops, around = _loops(fragment, domain, values)
-    _prove_whole_sums(match, loops)
+    loops, around, lowers = _loops(fragment, domain, values)
+    _require_whole_sums(match, loops, conditions)
     _require_iterations(loops, conditions)
     extents = _Extents(fragment, unknown, context, values)
     inner = extents.of_all(1) | {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
     temporaries = _temporaries(scop, extents, conditions)
     tables = _tables(match, extents)
-    _prove_subscripts(fragment, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
+    _prove_subscripts(match, domain, unknown, tables, {loop.name for loop in loops if same(loop.extent, 1)})
     _prove_values(match, loops, conditions)
     _prove_order(match, dependences, context, unknown)
-    _prove_places(match, dependences, loops, domain, context, unknown)
+    _prove_places(match, dependences, loops, lowers, domain, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
     general = GeneralFragment(
         scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
         target=fragment.target, update=fragment.update, others=fragment.others, kept=(), inner_extents=inner,
-        points=domain, around=around, whole_extents=extents.of_all(0))
+        points=domain, around=around, whole_extents=extents.of_all(0),
+        linearised=_linearised(fragment, domain, unknown, tables))
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
@@ -152,12 +164,31 @@ def _prove_merged(fragment: Fragment, given: Scop, context: isl.Set, unknown: Se
         raise NotGeneralError("statements that are computed at once would change their order at some sizes")
 
 
-def _prove_whole_sums(match: Match, loops: Sequence[SoftwareLoop]) -> None:
-    """An execution that sums from zero holds the whole sum."""
-    told = match.fragment.loops_of(match.result)
-    added = [loop.name for loop in loops if is_general(loop.extent) and loop.name not in told]
-    if added and sums_from_zero(match.intrinsic):
-        raise NotGeneralError(f"one execution holds a whole sum, and the length of {added[0]} is not known")
+def _prove_separated(fragment: Fragment, given: Scop) -> None:
+    """Of a statement that was one per product no part reads what another one adds to, but to add to it."""
+    if fragment.others or fragment.scop is given:
+        return
+    known = {s.name: s for s in given.statements}
+    for part in fragment.scop.statements:
+        if known.get(part.name) is part:
+            continue
+        (target,) = {a.array for a in part.writes}
+        if any(a.array == target and not any(are_one(a, w) for w in part.writes) for a in part.reads):
+            raise NotGeneralError(f"a statement that adds several products reads other elements of {target}")
+
+
+def _require_whole_sums(match: Match, loops: Sequence[SoftwareLoop], conditions: Conditions) -> None:
+    """An execution that sums from zero holds the whole sum: longer sums are left to ordinary code."""
+    if not sums_from_zero(match.intrinsic):
+        return
+    extents, told = {loop.name: loop.extent for loop in loops}, match.fragment.loops_of(match.result)
+    for name in match.outer:
+        if name not in told and is_general(extents[name]):
+            conditions.require(f"{extents[name]} == 1")
+    for group, members in enumerate(match.loops):
+        if {*members} - told and is_general(*(extents[n] for n in members)):
+            whole = " * ".join(f"(double){extents[n]}" for n in members)
+            conditions.require(f"{whole} <= {match.extent(group)}")
 
 
 def _temporaries(scop: Scop, extents: _Extents, conditions: Conditions) -> dict[str, tuple[int, ...]]:
@@ -173,7 +204,6 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
     for found, why in (
             (bool(fragment.kept), LOOPS_STAY),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
-            (match.overlapping, "several lanes add to one element of the result"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (_reads_results_elsewhere(fragment), "the result's array is read elsewhere")):
         if found:
@@ -209,21 +239,22 @@ def _affine(value: isl.PwAff, context: isl.Set) -> Polynomial | None:
 
 
 def _loops(fragment: Fragment, domain: isl.Set,
-           values: Mapping[str, int]) -> tuple[tuple[SoftwareLoop, ...], isl.Set]:
-    """The loops, their least and last values over the parameters, and the box of these."""
-    loops, bounds = [], []
+           values: Mapping[str, int]) -> tuple[tuple[SoftwareLoop, ...], isl.Set, dict[str, str]]:
+    """The loops, the box of their least and last values over the parameters, and the least ones in isl's words."""
+    loops, bounds, lowers = [], [], {}
     for at, name in enumerate(fragment.statement.iterators):
         low, high = (_end(domain, at, last=last) for last in (False, True))
         if low is None or high is None:
             raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
-        bounds.append(f"{affine_text(low)} <= {name} <= {affine_text(high)}")
+        lowers[name] = affine_text(low)
+        bounds.append(f"{lowers[name]} <= {name} <= {affine_text(high)}")
         first, last = (_number(form, values) for form in (low, high))
         loops.append(SoftwareLoop(name, first, last - first + 1))
     names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
     iterators = f"{fragment.statement.name}[{', '.join(fragment.statement.iterators)}]"
     box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT,
                                 f"[{names}] -> {{ {iterators} : {' and '.join(bounds) or 'true'} }}")
-    return tuple(loops), box.intersect_params(domain.params())
+    return tuple(loops), box.intersect_params(domain.params()), lowers
 
 
 def _end(domain: isl.Set, at: int, *, last: bool) -> Polynomial | None:
@@ -314,37 +345,65 @@ class _Extents:
 
 
 def _tables(match: Match, extents: _Extents) -> set[str]:
-    """The accesses of the instruction's tables, whose extents are known, since tables are copied whole."""
+    """The accesses of the instruction's tables, whose extents are affine.
+
+    Of a longer array what the instruction's own subscripts reach is copied, and zeros behind a shorter one.
+    """
     found = set()
     for operand in match.intrinsic.contraction.tables:
         for held in walk(match.contents[operand]):
             if isinstance(held, Load):
-                access = match.fragment.statement.access(held.reference)
+                extents.of(match.fragment.statement.access(held.reference).array, 0)
                 found.add(held.reference)
-                if is_general(*extents.of(access.array, 0)):
-                    raise NotGeneralError(f"the size of the table {access.array} is not known")
     return found
 
 
-def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str], tables: Collection[str],
+def _prove_subscripts(match: Match, domain: isl.Set, unknown: Sequence[str], tables: Collection[str],
                       still: Collection[str]) -> None:
-    """Every subscript is the same sum of loops times numbers at all sizes; of what is written, one loop of its own.
+    """Every subscript is the same sum of loops times numbers at all sizes; what is written tells the loops in it.
+
+    Where every iteration that meets others in an element has a sum of its own, those are added, wherever they meet.
 
     Parameters
     ----------
     tables : references of accesses that data decide.
     still : loops of one iteration, which move nothing.
     """
+    fragment = match.fragment
     for access in (a for a in fragment.statement.accesses if a.reference not in tables):
-        if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
-            raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
         indices = fragment.indices[access.reference]
         names = [n for index in indices for n, _ in index.coefficients]
         several = any(len(index.coefficients) > 1 for index in indices) or len(names) != len({*names})
-        if not all(index.affine for index in indices) or (several and access.kind is not AccessKind.READ):
-            raise NotGeneralError(f"subscripts of {access.array} are moved by several loops")
+        if not all(index.affine for index in indices):
+            raise NotGeneralError(f"subscripts of {access.array} are no sums of multiples of the loops")
         if not _moves_as(access, fragment, domain, unknown, still):
             raise NotGeneralError(f"subscripts of {access.array} depend on the sizes")
+        if several and access.kind is not AccessKind.READ and not match.overlapping and not _tells_loops(
+                over(access.relation, fragment.sizes, unknown).intersect_domain(domain), fragment, {*names}):
+            raise NotGeneralError(f"iterations of several loops may meet in one element of {access.array}")
+
+
+def _tells_loops(relation: isl.Map, fragment: Fragment, loops: Collection[str]) -> bool:
+    """Whether iterations that reach one element have the same values of some loops."""
+    met = relation.apply_range(relation.reverse())
+    alike = met
+    for at, name in enumerate(fragment.statement.iterators):
+        alike = alike.equate(isl.dim_type.in_, at, isl.dim_type.out, at) if name in loops else alike
+    return bool(met.is_subset(alike))
+
+
+def _linearised(fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
+                tables: Collection[str]) -> dict[str, tuple[Expr, ...]]:
+    """Subscripts per dimension of what is written as one sum for several: `A[i * n + j]` of rows of n elements."""
+    found = {}
+    for access in fragment.statement.accesses:
+        if len(access.subscripts) != access.relation.dim(isl.dim_type.out) and access.reference not in tables:
+            told = subscripts_of(over(access.relation, fragment.sizes, unknown).intersect_domain(domain),
+                                 fragment.statement.iterators)
+            if told is None:   # `_prove_subscripts` has seen that it has this form
+                raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
+            found[access.reference] = told
+    return found
 
 
 def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str],
@@ -369,17 +428,14 @@ def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequ
 
 
 def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unknown: Sequence[str]) -> None:
-    """No dependence leads from the statement, or one behind it, back to it or ahead of it, at any size."""
-    scop, sizes = match.fragment.scop, match.fragment.sizes
-    names = [s.name for s in scop.statements]
-    own, statement = match.fragment.statement.name, match.fragment.statement
+    """No dependence leads from the statement, or one behind it, back to it or ahead of it, at any size.
+
+    Updates of one sum may change places where its order does not matter.
+    """
+    statement, sizes = match.fragment.statement, match.fragment.sizes
     results = {statement.access(r.target).array for r in match.fragment.results}
-    at = names.index(own)
-    for pair in dependences.pairs:
-        if not names.index(pair.source) >= at >= names.index(pair.sink):
-            continue
-        if pair.source == pair.sink == own and pair.array in results:
-            continue   # updates of one sum, whose order does not matter
+    itself = [p for p in dependences.pairs if p.source == p.sink == statement.name and p.array not in results]
+    for pair in (*itself, *leading_back(match.fragment, dependences, sums=not match.ordered)):
         if not over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
             raise NotGeneralError(f"{pair.source} and {pair.sink} {TIED} on {pair.array}")
 
@@ -399,13 +455,13 @@ def _prove_values(match: Match, loops: Sequence[SoftwareLoop], conditions: Condi
             conditions.require(f"{loop.lower} >= {low} && {loop.lower + loop.extent - 1} <= {high}")
 
 
-def _prove_places(match: Match, dependences: Dependences, loops: tuple[SoftwareLoop, ...], domain: isl.Set,
-                  context: isl.Set, unknown: Sequence[str]) -> None:
+def _prove_places(match: Match, dependences: Dependences, loops: tuple[SoftwareLoop, ...], lowers: Mapping[str, str],
+                  domain: isl.Set, context: isl.Set, unknown: Sequence[str]) -> None:
     """Elements that instances share are one element at every size, and sums that keep their order keep it."""
     fragment, sizes = match.fragment, match.fragment.sizes
     relations = {a.reference: over(a.relation, sizes, unknown).intersect_domain(domain)
                  for a in fragment.statement.accesses}
-    there = at_all_sizes(fragment, loops, domain, relations)
+    there = at_all_sizes(fragment, loops, domain, relations, lowers=lowers, unknown=unknown)
     own = [over(p.relation, sizes, unknown).intersect_params(context) for p in dependences.pairs
            if p.source == p.sink == fragment.statement.name]
     if why := several_elements(match, there) or changed_order(match, there, own):

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import islpy as isl
@@ -175,7 +176,8 @@ def _matches(scop: Scop, intrinsic: Intrinsic, chosen: MatchOptions, dependences
     started = time.perf_counter()
     found: list[Match] = []
     refused: list[str] = []
-    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes, tables=bool(intrinsic.contraction.tables)))
+    wanted = None if sizes is None else tuple(sorted(sizes.items()))
+    read = tuple(f.inside(kept) for f in _fragments(scop, wanted, tables=bool(intrinsic.contraction.tables)))
     explanations = _unread(scop, intrinsic, read)
     if strange := unhandled_kinds(intrinsic):
         explanations, read = explanations + [not_handled(f.statement.name, intrinsic, strange) for f in read], ()
@@ -197,6 +199,12 @@ def _matches(scop: Scop, intrinsic: Intrinsic, chosen: MatchOptions, dependences
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
+
+
+@lru_cache(maxsize=2)
+def _fragments(scop: Scop, sizes: tuple[tuple[str, int], ...] | None, *, tables: bool) -> tuple[Fragment, ...]:
+    """The statements of a program, which many instructions are compared with one after the other."""
+    return fragments(scop, sizes=None if sizes is None else dict(sizes), tables=tables)
 
 
 def _unread(scop: Scop, intrinsic: Intrinsic, read: Iterable[Fragment]) -> list[Explanation]:

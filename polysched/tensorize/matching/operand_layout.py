@@ -281,8 +281,13 @@ class DescribedOperand:
         described = self.described
         if self.table.intrinsic.library:
             return described if strides and None not in strides else LoadMode.PACKED   # or transposed by a flag
-        fits = strides == self.natural or (described is LoadMode.TILE and None not in strides
-                                            and strides[1:] == self.natural[1:])
+        fits = _are_same(strides, self.natural) or (described is LoadMode.TILE and None not in strides
+                                                    and _are_same(strides[1:], self.natural[1:]))
         if (full or self._ragged) and fits:
             return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
         return LoadMode.PACKED
+
+
+def _are_same(left: Sequence[int | None], right: Sequence[int]) -> bool:
+    """Whether strides are these at all sizes."""
+    return len(left) == len(right) and all(a is not None and same(a, b) for a, b in zip(left, right, strict=True))

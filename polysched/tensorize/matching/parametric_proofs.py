@@ -1,7 +1,7 @@
 """What isl is asked about the elements of operands and the order of sums, with the sizes as parameters.
 
-The maps are those of the proofs at sample sizes.  They are affine with parameters as well where the first iterations of
-loops are numbers, and so are the extents of loops that share a group with one around them.
+The maps are those of the proofs at sample sizes.  They are affine with parameters as well, where the extents of loops
+that share a group with one around them are numbers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,23 @@ class ParametricFragment(Fragment):
     ----------
     given : the loops, whose least values and extents may be known at run time only; `loops` has those of the samples.
     relations : of its accesses, on this domain.
+    lowers : per loop that begins at a size its least value in isl's words.
+    unknown : the parameters in these.
     """
 
     given: tuple[SoftwareLoop, ...]
     relations: Mapping[str, isl.Map]
+    lowers: Mapping[str, str]
+    unknown: Sequence[str]
+
+    @property
+    def parameters_text(self) -> str:
+        """In front of a map that names the sizes."""
+        return f"[{', '.join(self.unknown)}] -> "
+
+    def first_text(self, name: str) -> str:
+        """The least value of a loop over the sizes."""
+        return self.lowers.get(name) or super().first_text(name)
 
     @property
     def is_box(self) -> bool:
@@ -43,11 +56,13 @@ class ParametricFragment(Fragment):
 
 
 def at_all_sizes(fragment: Fragment, given: tuple[SoftwareLoop, ...], domain: isl.Set,
-                 relations: Mapping[str, isl.Map]) -> ParametricFragment:
+                 relations: Mapping[str, isl.Map], *, lowers: Mapping[str, str],
+                 unknown: Sequence[str]) -> ParametricFragment:
     """The fragment of a match for all sizes, as isl is asked about it."""
     return ParametricFragment(
         scop=fragment.scop, statement=fragment.statement, sizes=fragment.sizes, domain=domain, loops=fragment.loops,
-        target=fragment.target, update=fragment.update, others=fragment.others, given=given, relations=relations)
+        target=fragment.target, update=fragment.update, others=fragment.others, given=given, relations=relations,
+        lowers={loop.name: lowers[loop.name] for loop in given if is_general(loop.lower)}, unknown=unknown)
 
 
 def unknown_digits(match: Match, fragment: ParametricFragment) -> str:
@@ -55,9 +70,8 @@ def unknown_digits(match: Match, fragment: ParametricFragment) -> str:
     loops = {loop.name: loop for loop in fragment.given}
     for members in match.loops:
         for at, name in enumerate(members):
-            loop = loops[name]
-            if is_general(loop.lower) or (at and is_general(loop.extent)):
-                return f"where loop {name} begins, or how long it is, tells lanes apart and is not known"
+            if at and is_general(loops[name].extent):
+                return f"how long loop {name} is tells lanes apart and is not known"
     return ""
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import islpy as isl
 
-from polysched.dependence.dependences import Dependence, Dependences
+from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tensorize.proofs.body_proofs import adds_to
@@ -38,7 +38,7 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
     loops and reasons; and why there is no legal place at all, or "".
     """
     name, first = fragment.statement.name, len(fragment.kept)
-    pairs = _leading_back(fragment, dependences, sums=sums)
+    pairs = leading_back(fragment, dependences, sums=sums)
     lost = _read_ahead(fragment, dependences) if ahead else []
     if not pairs and not lost:
         return {}, ""
@@ -62,7 +62,18 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
     return reasons, f"{pair.source} and {pair.sink} depend on each other on {pair.array} inside one iteration"
 
 
-def _leading_back(fragment: Fragment, dependences: Dependences, *, sums: bool) -> list[Dependence]:
+def keeps_temporaries_inside(dependences: Dependences) -> bool:
+    """Whether no iteration of the loop around all statements reads from a temporary what another iteration wrote."""
+    for pair in dependences.pairs:
+        if pair.kind is DependenceKind.FLOW and dependences.scop.array(pair.array).is_temporary:
+            depths = [pair.relation.dim(end) for end in (isl.dim_type.in_, isl.dim_type.out)]
+            if 0 in depths or not pair.relation.is_subset(
+                    pair.relation.equate(isl.dim_type.in_, 0, isl.dim_type.out, 0)):
+                return False
+    return True
+
+
+def leading_back(fragment: Fragment, dependences: Dependences, *, sums: bool) -> list[Dependence]:
     """The dependences from the statement, or one written behind it, to it or one written ahead of it.
 
     Where sums may be reordered, not those between updates of one sum. These hide others from value-based dependences,

@@ -257,8 +257,8 @@ class Correspondence:
                        *(f"ps_s{at}" for at in range(len(subscripts)))]
         bound = f"exists {', '.join(digits)}: " if digits else ""
         statement = self.fragment.statement
-        text = f"{{ {statement.name}[{', '.join(statement.iterators)}] -> P[{', '.join(coordinates)}] : " \
-               f"{bound}{' and '.join(where) or 'true'} }}"
+        text = f"{self.fragment.parameters_text}{{ {statement.name}[{', '.join(statement.iterators)}] -> " \
+               f"P[{', '.join(coordinates)}] : {bound}{' and '.join(where) or 'true'} }}"
         return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(self.fragment.domain)
 
     def _elements(self, content: Expr) -> isl.Map:

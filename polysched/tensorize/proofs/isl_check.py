@@ -42,7 +42,7 @@ def fused_index(fragment: Fragment, loops: Sequence[str]) -> str:
     text = "0"
     for name in loops:
         loop = fragment.loop(name)
-        text = f"({text}) * {loop.extent} + ({name} - ({loop.lower}))"
+        text = f"({text}) * {loop.extent} + ({name} - ({fragment.first_text(name)}))"
     return text
 
 
@@ -255,7 +255,7 @@ def _projected(fragment: Fragment, relation: isl.Map, hidden: frozenset[str]) ->
 def iteration_map(fragment: Fragment, coordinates: Sequence[str]) -> isl.Map:
     """From the statement's iterations to coordinates, given as text over the iterators."""
     iterators = ", ".join(fragment.statement.iterators)
-    text = f"{{ {fragment.statement.name}[{iterators}] -> P[{', '.join(coordinates)}] }}"
+    text = f"{fragment.parameters_text}{{ {fragment.statement.name}[{iterators}] -> P[{', '.join(coordinates)}] }}"
     return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(fragment.domain)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import islpy as isl
 
@@ -30,7 +30,12 @@ def subscripts_per_dimension(access: Access, domain: isl.Set, sizes: Mapping[str
     """
     if len(access.subscripts) == access.relation.dim(isl.dim_type.out):
         return access.subscripts
-    relation = fix_parameters(access.relation, sizes).intersect_domain(domain)
+    names = [domain.get_dim_name(isl.dim_type.set, at) or "" for at in range(domain.dim(isl.dim_type.set))]
+    return subscripts_of(fix_parameters(access.relation, sizes).intersect_domain(domain), names)
+
+
+def subscripts_of(relation: isl.Map, iterators: Sequence[str]) -> tuple[Expr, ...] | None:
+    """The element that an iteration reaches, as sums of iterators and parameters; None where it has no such form."""
     if not relation.is_single_valued():
         return None
     reached = isl.PwMultiAff.from_map(relation).coalesce().gist(relation.domain())
@@ -40,8 +45,7 @@ def subscripts_per_dimension(access: Access, domain: isl.Set, sizes: Mapping[str
     affs = [elements.get_aff(at) for at in range(relation.dim(isl.dim_type.out))]
     if any(a.dim(isl.dim_type.div) or not a.get_denominator_val().is_one() for a in affs):
         return None
-    names = [domain.get_dim_name(isl.dim_type.set, at) or "" for at in range(domain.dim(isl.dim_type.set))]
-    return tuple([_sum_of(a, names) for a in affs])
+    return tuple([_sum_of(a, iterators) for a in affs])
 
 
 def scattered(array: Array, accesses: Iterable[Access]) -> str | None:
@@ -73,11 +77,17 @@ def leading_zeros(array: Array, accesses: Iterable[Access]) -> int:
     return len(array.extents)
 
 
-def _sum_of(aff: isl.Aff, iterators: list[str]) -> Expr:
+def _sum_of(aff: isl.Aff, iterators: Sequence[str]) -> Expr:
     total: Expr = _number(int(aff.get_constant_val().get_num_si()))
+    terms: list[tuple[Expr, int]] = []
     for at, name in enumerate(iterators):
-        if factor := int(aff.get_coefficient_val(isl.dim_type.in_, at).get_num_si()):
-            total = Binary("+", total, Binary("*", IteratorRef(name, INT64), _number(factor), INT64), INT64)
+        terms.append((IteratorRef(name, INT64), int(aff.get_coefficient_val(isl.dim_type.in_, at).get_num_si())))
+    for at in range(aff.dim(isl.dim_type.param)):
+        name = aff.get_dim_name(isl.dim_type.param, at) or ""
+        terms.append((ParameterRef(name, INT64), int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si())))
+    for term, factor in terms:
+        if factor:
+            total = Binary("+", total, Binary("*", term, _number(factor), INT64), INT64)
     return total
 
 

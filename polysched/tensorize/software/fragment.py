@@ -204,6 +204,15 @@ class Fragment:
         """The loop of this name."""
         return self._loop[name]
 
+    def first_text(self, name: str) -> str:
+        """The least value of a loop in isl's words."""
+        return str(self.loop(name).lower)
+
+    @property
+    def parameters_text(self) -> str:
+        """What stands in front of a map in isl's words: the sizes, where it names any."""
+        return ""
+
     @cached_property
     def result(self) -> Load:
         """The element that the statement writes, as an expression."""

@@ -41,7 +41,7 @@ from polysched.scop.dtypes import INT32, DType
 from polysched.scop.plain_c import expression_in_c
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Parameter, Scop, Statement, union_map, union_set
-from polysched.tensorize.software.polynomials import of_affine
+from polysched.tensorize.software.polynomials import affine_text, of_affine
 from polysched.tensorize.software.renaming import named_set
 
 
@@ -281,7 +281,8 @@ class SharedLoop:
 def shared_loop(scop: Scop) -> SharedLoop | None:
     """The outermost loop where all statements share it; None where they do not, or its ends are no sums of parameters.
 
-    In some iterations there may be nothing to do: domains inside have the iterator as a parameter.
+    A loop in steps begins with such a sum, and takes the same steps up to another one.  In some iterations there may be
+    nothing to do: domains inside have the iterator as a parameter.
 
     Rewrite:  S[t, i] : 0 <= t < T and 0 <= i < n  ->  for (t = 0; t < T; t++)  [t, T, n] -> S[i] : 0 <= i < n
     """
@@ -292,14 +293,10 @@ def shared_loop(scop: Scop) -> SharedLoop | None:
     if scop.source is not None and (scop.source.declarations or scop.source.stepped):
         return None
     values = functools.reduce(isl.Set.union, map(_outermost, scop.statements)).coalesce()
-    ends = [_bound(values, scop, last=last) for last in (False, True)]
-    if None in ends:
-        return None
     loop = _loop_of_all(scop, descending=around[0].descending)
-    low, high = ends
-    v, kind = loop.name, "int" if loop.dtype == INT32 else "long"
-    head = f"for ({kind} {v} = {high}; {v} >= {low}; {v}--) {{" if loop.descending else \
-        f"for ({kind} {v} = {low}; {v} <= {high}; {v}++) {{"
+    head = _head(loop, values, scop)
+    if head is None:
+        return None
     place = values.dim(isl.dim_type.param)
     moved = values.move_dims(isl.dim_type.param, place, isl.dim_type.set, 0, 1).set_dim_name(
         isl.dim_type.param, place, loop.name).params()
@@ -322,9 +319,27 @@ def _outermost(statement: Statement) -> isl.Set:
     return domain.project_out(isl.dim_type.set, 1, domain.dim(isl.dim_type.set) - 1).reset_tuple_id()
 
 
-def _bound(values: isl.Set, scop: Scop, *, last: bool) -> str | None:
-    """The least or last one as C; None where it is no sum of parameters."""
-    end = (values.dim_max(0) if last else values.dim_min(0)).gist(scop.context.params()).coalesce()
-    if of_affine(end) is None:
+def _head(loop: KeptLoop, values: isl.Set, scop: Scop) -> str | None:
+    """The head of the loop over all values of the iterator; None where these are not steps between two sums."""
+    context, step = scop.context.params(), int(values.get_stride(0).get_num_si())
+    around = isl.Set.from_basic_set(values.remove_divs().polyhedral_hull()) if step > 1 else values
+    sums, ends = [], []
+    for end in (around.dim_min(0), around.dim_max(0)):
+        end = end.gist(context).coalesce()
+        form = of_affine(end)
+        if form is None:
+            return None
+        sums.append(affine_text(form))
+        ends.append(expression_in_c(isl.AstBuild.from_context(context).expr_from_pw_aff(end)))
+    names = ", ".join(p.name for p in scop.parameters)
+    first = sums[-1] if loop.descending else sums[0]
+    counted = isl.Set.read_from_str(values.get_ctx(), f"[{names}] -> {{ [v] : ({sums[0]}) <= v <= ({sums[1]}) and "
+                                    f"(v - ({first})) mod {step} = 0 }}")
+    if not counted.intersect_params(context).is_equal(values.intersect_params(context)):
         return None
-    return expression_in_c(isl.AstBuild.from_context(scop.context.params()).expr_from_pw_aff(end))
+    v, kind = loop.name, "int" if loop.dtype == INT32 else "long"
+    by = (f"{v}{2 * '-' if loop.descending else 2 * '+'}" if step == 1
+          else f"{v} {'-' if loop.descending else '+'}= {step}")
+    low, high = ends
+    return f"for ({kind} {v} = {high}; {v} >= {low}; {by}) {{" if loop.descending else \
+        f"for ({kind} {v} = {low}; {v} <= {high}; {by}) {{"

@@ -24,6 +24,7 @@ from polysched.tiling.planning.read_in_place import (
     edges_within_pages,
     lies_well,
     read_by_few_rows,
+    reads_once,
     stays_near,
     waits_for_rows,
 )
@@ -51,6 +52,8 @@ WAVEFRONT_EDGE = LIMITS.wavefront_edge
 MOST_UNEVEN = LIMITS.most_uneven_share
 LEAST_GAIN = LIMITS.least_gain_share
 LARGER = LIMITS.larger_sizes
+PAGES = ("pages",)
+"""What binds edges with which tiles walk no more rows than there are pages at hand."""
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
@@ -449,7 +452,7 @@ def _within_pages(choice: TileChoice, problem: TileProblem, shape: RegisterShape
     if edges is None or choice.order[:1] not in ((shape.columns,), ()):
         return choice
     inside = tuple(loop for loop in choice.order if loop not in (shape.columns, shape.inner[-1]))
-    return replace(choice, edges=edges, order=(shape.columns, shape.inner[-1], *inside), binding=("pages",))
+    return replace(choice, edges=edges, order=(shape.columns, shape.inner[-1], *inside), binding=PAGES)
 
 
 def free_members(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
@@ -487,7 +490,8 @@ def _saves_traffic(plan: BandPlan, bare: BandPlan | None, problem: TileProblem) 
     ----------
     bare : the plan without tiles, where there is one.
     """
-    if plan.shape is not None and plan.nest.is_box:
+    paged = plan.choice is not None and plan.choice.binding == PAGES
+    if plan.shape is not None and plan.nest.is_box and (paged or not reads_once(plan.nest, plan.shape)):
         return True    # panels need a tile around the loop that reads them again
     sets = problem.cache if problem.shape is None else None
     before = _traffic(bare or BandPlan(nest=plan.nest, edges=(None,) * plan.nest.depth, order=()), problem, sets)

@@ -68,6 +68,12 @@ def read_by_few_rows(nest: Nest, shape: RegisterShape, target: Target) -> bool:
         and 0 < _known_reads(r, nest, shape) < FEWEST_PANEL_READS for r in operands)
 
 
+def reads_once(nest: Nest, shape: RegisterShape) -> bool:
+    """Whether blocks read every operand in lanes where it lies, each element once: no tile has anything of it again."""
+    operands = read_in_lanes(nest, shape)
+    return shape.in_place and bool(operands) and all(_known_reads(r, nest, shape) == 1 for r in operands)
+
+
 def waits_for_rows(nest: Nest, shape: RegisterShape, target: Target) -> bool:
     """Whether steps are too short for what they read again from beyond the second cache, row by row."""
     def waits(reference: Reference) -> bool:

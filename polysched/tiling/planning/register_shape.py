@@ -195,7 +195,9 @@ def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> li
 def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target: Target) -> float:
     """How many times longer the blocks of one tile take than whole blocks for as many points would."""
     whole = _step_cycles(shape.row_count, shape.column_count // lanes, target) / (shape.row_count * shape.column_count)
-    taken = sum(_step_cycles(r, v, target) for r, v in block_parts(shape, rows, columns, lanes))
+    parts = block_parts(shape, rows, columns, lanes)
+    cycles = {part: _step_cycles(*part, target) for part in set(parts)}
+    taken = sum(cycles[part] for part in parts)
     return taken / (rows * columns) / whole
 
 
@@ -225,6 +227,15 @@ def row_loss(vectors: int, target: Target) -> float:
     if not cycles:
         return 1.0
     return min(-(-vectors // count) * count / vectors * each for count, each in cycles.items()) / min(cycles.values())
+
+
+def short_row(target: Target) -> int:
+    """The fewest vectors of a row along which blocks take hardly longer than along one without an end.
+
+    Fewer vectors leave more rows to a block, which fit more numbers of rows.
+    """
+    counts = range(1, MOST_VECTORS + 1)
+    return next((count for count in counts if row_loss(count, target) <= LIMITS.most_row_loss), 1)
 
 
 def _is_column(reference: Reference, rows: int, columns: int) -> bool:
@@ -266,7 +277,10 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
         return None
     # a vector whose elements lie apart is gathered element by element
     loads = partial(_loads, operands, rows, columns, vectors, 1 if packs_columns else lanes)
-    step = partial(_block_cycles, sums * vectors, target=target)
+    again = _cycles_to_read_again(roles, vectors, lanes, target)
+
+    def step(count: int, loads: int) -> float:
+        return max(_block_cycles(sums * vectors, count, loads, target=target), again * count)
     whole_step = step(row_count, loads(row_count, row_count if row_count <= MOST_FOLDED else 1))
     operations = row_count * vectors * sums
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
@@ -280,6 +294,20 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
     return waste * (whole_step / operations + target.costs.byte_cycles * loaded / (operations * lanes))
+
+
+def _cycles_to_read_again(roles: _Roles, vectors: int, lanes: int, target: Target) -> float:
+    """Cycles per row and step in which vectors arrive that no other row uses, but later blocks read again.
+
+    They come from the cache that keeps the whole operand.
+    """
+    cycles = 0.0
+    for r in roles.operands:
+        if r.moves_with(roles.rows) and r.moves_with(roles.columns) and not all(map(r.moves_with, roles.outer)):
+            kept = [c.level for c in target.caches if prod(r.reach) * r.element_bytes <= target.kept_bytes(c.level)]
+            rate = target.bandwidth(min(kept, default=0)) / target.frequency_hz
+            cycles += vectors * lanes * r.element_bytes / rate
+    return cycles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,13 +14,14 @@ def parsed(*words: str) -> argparse.Namespace:
 
 def test_what_is_given_is_taken() -> None:
     made = measure_options(parsed("--threads", "3", "--cflags", "-O1 -g", "--memory", "100", "--timeout", "7",
-                                  "--pairs", "5", "--pin"))
+                                  "--pairs", "5", "--pin", "--tolerance", "0.01"))
     assert made.threads == 3
     assert made.flags == ("-O1", "-g")
     assert made.limits.memory_bytes == 100 << 20
     assert made.limits.seconds == 7
     assert made.pairs == 5
     assert made.pin
+    assert made.tolerance == 0.01
 
 
 def test_the_default_leaves_memory_to_others() -> None:
@@ -28,3 +29,4 @@ def test_the_default_leaves_memory_to_others() -> None:
     assert made.flags, "the compiler optimises"
     assert made.limits.memory_bytes >= 64 << 20
     assert not made.pin
+    assert made.tolerance is None, "that of each type"

@@ -1,6 +1,7 @@
 """A guarded region takes the original code exactly where an assumption of the extraction fails."""
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from polysched.pipeline import source_to_source
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.expression import build, compute, placeholder
 from polysched.target import find_compiler
+from tests.scop.c_frontend.same_output import SANITIZED, same_output
 
 SHIFT = """\
 void shift(int n, unsigned m, double *A, double *B)
@@ -194,3 +196,35 @@ def test_a_scop_without_c_has_no_other_branch():
     a = placeholder("A", (8,), "float64")
     with pytest.raises(UsageError, match="a guard needs the original code"):
         polysched.optimize(build(compute((8,), lambda i: a[i] + 1.0, name="B")), PipelineOptions(guard=True))
+
+
+WINDOWS = """void f(int n, int s, int k, double *restrict d, double c[n][k])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < k; j++)
+      d[i * s + j] = d[i * s + j] * 0.5 + c[i][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"guard": False}, {"guard": True}, {"safe": True}])
+def test_windows_that_overlap_are_looked_at_with_any_options(tmp_path: Path, options: dict[str, object]) -> None:
+    made = same_output(tmp_path, WINDOWS, """
+      for (int n = 0; n < 30; n += 7) for (int s = -2; s < 20; s += 3) for (int k = 0; k < 30; k += 7) {
+        if (s < 0 && n > 1) continue;
+        double *d = calloc(30 * 20 + 30, 8), *c = calloc(30 * 30, 8);
+        filled(d, 30 * 20 + 30), filled(c, n * k); f(n, s, k, d, (void *)c);
+        shown("d", d, 30 * 20 + 30); free(d); free(c); }""", SANITIZED, **options)
+    assert "(long)s >= (long)k" in made.text
+    assert made.text.count("d[i * s + j] = d[i * s + j] * 0.5") >= 1
+
+
+def test_no_other_branch_for_sizes_for_which_nothing_runs(tmp_path: Path) -> None:
+    body = "for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      A[i][j] += 1;"
+    text = f"void f(int n, double A[n][n])\n{{\n#pragma scop\n  {body}\n#pragma endscop\n}}\n"
+    (tmp_path / "f.c").write_text(text)
+    made = source_to_source(tmp_path / "f.c", PipelineOptions(vector_bits=128))
+    assert made.count("if (n >= 1) {") == 1
+    assert body not in made

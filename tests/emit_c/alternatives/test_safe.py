@@ -30,7 +30,7 @@ SAFE = polysched.PipelineOptions(safe=True)
 def test_the_test_counts_iterations_and_starts_of_loops() -> None:
     region = polysched.optimize(from_c_text(TEXT), SAFE)
     work, rows = r"\(double\)\(\(long\)n - 2\) \* \(\(long\)m\)", r"\(double\)\(\(long\)n - 2\)"
-    assert re.match(rf"if \({work} >= \d+ \* {rows}", region.text)
+    assert re.match(rf"if \(\(m >= 1 && n >= 1\) && \({work} >= \d+ \* {rows}", region.text)
     assert "} else {\n    for (int i = 1; i < n - 1; i++)" in region.text
     assert region.pays is not None
     assert any(f"safe: the original code runs unless {region.pays.conditions[0]}" in step for step in region.steps())

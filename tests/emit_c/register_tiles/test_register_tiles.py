@@ -42,6 +42,16 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, MATRIX_PRODUCT),
+    "blocks of more rows": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", (("floor(i/13)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 13)),
+      ("j", edge(1, 16, simd=True)))),
     "lower triangle of a product": ("""void f(int n, int m, int p, float C[n][n], float A[n][p], float B[p][n]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -376,6 +386,12 @@ def test_one_piece_of_code_serves_all_tiles_that_are_cut_off() -> None:
     assert "const long i_3 = polysched_min(i + 3, i_end - 1);" in text
     assert "A[i_3][k]" in text
     assert not on_a_copy(emitted("matrix product").loops), "B is read in place, and ends with its last column"
+
+
+def test_rows_that_are_left_go_four_at_a_time() -> None:
+    source = emitted("blocks of more rows")
+    assert [rows for rows, columns in map(shape, blocks(source.loops)) if columns == 16] == [13, 4, 1]
+    assert {rows for rows, _ in map(shape, blocks(emitted("matrix product").loops))} == {4, 1}
 
 
 def test_a_scaled_operand_is_computed_once_where_it_is_packed() -> None:

@@ -118,7 +118,7 @@ def test_an_element_that_only_an_inner_loop_reads_is_not_read_behind_it(tmp_path
                       "for (int i = 1; i < n; i++) for (int j = 1; j < m; j++)\n"
                       "  if (x[3]) A[i][j] = 0.5 * A[i - 1][j] + A[i - 1][j - 1];\n#pragma endscop\n}\n")
     text = transform_file(source, PipelineOptions(scheduler="original", tile="off", vector_bits=0)).text
-    assert "if (m > 1 && !x[3])\n    break;" in text
+    assert "if (m > 1 && !x[3])\n      break;" in text
     A = np.ones((3, 1))
     load(text, tmp_path).f(3, 1, A.ctypes.data_as(ctypes.c_void_p), None, None)
     assert A.tolist() == [[1], [1], [1]]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import islpy as isl
 import pytest
 
 from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.heap import (
+    FEW_BYTES,
     STACK_BYTES,
     constant_elements,
     constant_extents,
+    declared,
     ends,
     extent_texts,
     fits_stack,
@@ -26,6 +29,7 @@ from polysched.emit_c.scalar_code.heap import (
 )
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
+from tests.scop.c_frontend.same_output import SANITIZED, same_output
 
 TEXT = """void f(int n, double y[n])
 {{
@@ -123,3 +127,38 @@ def test_without_memory_the_original_code_runs() -> None:
     assert "if (m && k) {" in text
     assert text.index("BODY;") < text.index("else") < text.index("y[i] = s * s;") < text.index("free(m);")
     assert text.count("free(") == 3, "the prototype, and one for each"
+
+
+def test_a_call_that_needs_few_bytes_has_them_on_the_stack() -> None:
+    scop = program("n + 1][4", "i][3")
+    made = whole_array(scop, "t", "m", "few")
+    assert declared([made]) == [
+        f"double few[{FEW_BYTES // 8}] __attribute__((aligned(64)));",
+        f"double (*m)[4] = (unsigned long)((n + 1) * (4) * sizeof(double)) <= {FEW_BYTES} ? (void *)few : "
+        "aligned_alloc(64, ((unsigned long)((n + 1) * (4) * sizeof(double)) + 127) / 64 * 64);"]
+    assert made.released == "if ((void *)m != (void *)few) free(m);"
+    row = Temporary("t", "t_row", kept=(1,), memory="t_parts")
+    parts = parts_of_threads(scop, row, line_bytes=64, few="few_parts")
+    assert f"<= {FEW_BYTES} ? (void *)few_parts : aligned_alloc(" in parts.declaration
+    assert whole_array(scop, "t", "m").released == "free(m);"
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, FEW_BYTES // 8 - 1, FEW_BYTES // 8, FEW_BYTES // 8 + 1, 3000])
+def test_memory_of_any_size(tmp_path: Path, n: int) -> None:
+    """Sizes at which the temporary array stands on the stack, just fits it, and comes from the heap."""
+    text = """void f(int n, double *restrict a, double *restrict b, double *restrict c) {
+  double t;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    t = a[i] * 2 + b[i];
+    b[i] = t * t;
+    c[i + 1] = c[i] * t + b[i];
+  }
+#pragma endscop
+}
+"""
+    made = same_output(tmp_path, text, f"""
+      int n = {n}; double *a = calloc(n + 1, 8), *b = calloc(n + 1, 8), *c = calloc(n + 1, 8);
+      filled(a, n + 1), filled(b, n + 1), filled(c, n + 1); f(n, a, b, c);
+      shown("b", b, n + 1); shown("c", c, n + 1); free(a); free(b); free(c);""", SANITIZED)
+    assert f"<= {FEW_BYTES} ? (void *)" in made.text

@@ -13,9 +13,11 @@ from polysched.errors import NoIntrinsicMatchError, PolyschedError
 from polysched.fuzz.affine import Affine
 from polysched.fuzz.matches.attempt import MOST_EMITTED, emissions, load, some_of
 from polysched.fuzz.matches.c_tree import Assign, Binary, Element, Function, Loop
+from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.pairs import SAME, Pair, program_text
 from polysched.fuzz.matches.units import Unit
 from polysched.scop import from_c_text
+from polysched.target import find_compiler
 from polysched.tensorize.matching.match import Matches
 
 AT = Affine((("i", 1),))
@@ -80,3 +82,20 @@ def test_the_cheapest_match_is_the_first_and_all_differ(count: int) -> None:
     assert len({c.number for c in chosen}) == len(chosen) == min(count, MOST_EMITTED)
     assert [c.cost_cycles for c in chosen[:1]] == sorted(m.cost_cycles for m in matches)[:1]
     assert some_of(found, 3) == chosen
+
+
+def test_a_program_with_parameters_is_also_computed_by_one_function_for_all_sizes(
+        squares: tuple[Pair, Any], tmp_path: Path) -> None:
+    """Found at the sizes of the other program; both run at both."""
+    _, unit = squares
+    body = (Loop("i", Affine(), Affine((("n", 1),)), sums("*", 8).body[0].body),)
+    programs = tuple(replace(sums("*", 8), body=body, sizes=(("n", size),)) for size in (13, 30))
+    own = replace(of(sums("*", 4), sums("*", 8)), programs=programs)
+    versions = []
+    for size in (0, 1):
+        made = emissions(from_c_text(program_text(own.programs[size])), unit, own, size)
+        general = [e for e in made if e.mapping.endswith("at all sizes")]
+        assert len(general) == 1
+        assert f"any_5_{size}_0_fits(" in general[0].region
+        versions += [Version(own, size, number, e) for number, e in enumerate(made)]
+    assert set(compared(versions, tmp_path, find_compiler()).values()) == {""}

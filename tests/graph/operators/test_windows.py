@@ -8,6 +8,7 @@ from polysched.errors import UnsupportedGraphError
 from polysched.graph import from_text, interpret
 from polysched.graph.evaluation.inference import infer
 from polysched.graph.operators.registry import OPERATORS
+from polysched.graph.passes.expansion import expand_compositions
 from polysched.graph.passes.simple import bind
 from tests.graph.samples import Sample, floats, graph_of, ints, sample
 
@@ -28,6 +29,58 @@ def test_it_is_refused(case: Sample, problem: str) -> None:
     with pytest.raises(UnsupportedGraphError, match=problem) as refusal:
         infer(graph)
     assert f"node 'y0' ({case[0]})" in str(refusal.value)
+
+
+@pytest.mark.parametrize(("op", "attributes"), [
+    ("MaxPool", "kernel_shape=[3], strides=[2]"), ("MaxPool", "kernel_shape=[2], strides=[3], pads=[1, 1]"),
+    ("AveragePool", "kernel_shape=[3], strides=[2], pads=[1, 1]"),
+    ("MaxPool", "kernel_shape=[2], strides=[2], dilations=[3], pads=[0, 2]"),
+    ("SumPool", 'kernel_shape=[3], strides=[2], auto_pad="SAME_LOWER"')])
+def test_the_last_window_may_reach_out_over_an_open_size(op: str, attributes: str) -> None:
+    graph = from_text(f"""graph g(x: float32[1, 1, N]) {{
+  let y = {op}(x; ceil_mode=1, {attributes})
+  return y
+}}""")
+    extent = infer(graph).types["y"].shape[2]
+    for size in range(4, 14):
+        x = np.arange(size, dtype=np.float32).reshape(1, 1, -1)
+        fixed = interpret(bind(graph, {"N": size}), {"x": x})["y"]
+        assert fixed.shape[2] == int(extent.bound({"N": size}))
+
+
+@pytest.mark.parametrize("attributes", [
+    "kernel_shape=[3], strides=[2], pads=[1, 1]", "kernel_shape=[3], strides=[1], pads=[1, 0]",
+    'kernel_shape=[3], strides=[2], auto_pad="SAME_UPPER"', "kernel_shape=[3], strides=[2], pads=[2, 0]"])
+@pytest.mark.parametrize("with_padding", [0, 1])
+def test_a_mean_counts_its_elements_over_an_open_size(attributes: str, with_padding: int) -> None:
+    graph = from_text(f"""graph g(x: float32[1, 1, N]) {{
+  let y = AveragePool(x; ceil_mode=1, count_include_pad={with_padding}, {attributes})
+  return y
+}}""")
+    made = expand_compositions(graph)
+    for size in range(3, 9):
+        x = {"x": np.arange(1, size + 1, dtype=np.float32).reshape(1, 1, -1)}
+        np.testing.assert_allclose(interpret(made, x)["y"], interpret(graph, x)["y"], rtol=1e-6)
+
+
+def test_a_mean_over_padding_of_an_open_number_asks_for_the_size() -> None:
+    graph = from_text("""graph g(x: float32[1, 1, N]) {
+  let y = AveragePool(x; ceil_mode=1, count_include_pad=1, kernel_shape=[2], strides=[3], pads=[1, 1])
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="a mean over padding whose number follows from an open size"):
+        expand_compositions(graph)
+
+
+def test_windows_that_may_start_in_the_padding_behind_ask_for_the_size() -> None:
+    graph = from_text("""graph g(x: float32[1, 1, N]) {
+  let y = MaxPool(x; ceil_mode=1, kernel_shape=[2], strides=[3], pads=[0, 2])
+  return y
+}""")
+    with pytest.raises(UnsupportedGraphError, match="how many windows start in the padding behind") as refusal:
+        infer(graph)
+    assert "node 'y' (MaxPool)" in str(refusal.value)
+    assert "fix the size by sizes=" in str(refusal.value)
 
 
 def test_no_image_has_no_places_of_largest_elements() -> None:

@@ -1,5 +1,8 @@
 """Simplify expression: before and after, and rules that must not fit."""
 
+import pytest
+
+from polysched.graph import from_text
 from polysched.graph.passes.expressions import simplify_expression
 from tests.graph.passes.golden import behind
 
@@ -23,3 +26,14 @@ def test_simplify_expression() -> None:
   let y = Reshape(x, c_0)
   return y
 """
+
+
+@pytest.mark.parametrize(("first", "between", "last"), [
+    ("float16", "bfloat16", "float32"), ("float8_e5m2", "float16", "float8_e4m3fn"), ("int8", "int4", "int32")])
+def test_conversions_through_narrow_types_stay(first: str, between: str, last: str) -> None:
+    graph = from_text(f"""graph f(x: {first}[3]) {{
+  let a = Cast(x; to="{between}")
+  let y = Cast(a; saturate=0, to="{last}")
+  return y
+}}""")
+    assert simplify_expression(graph).nodes == graph.nodes

@@ -123,8 +123,8 @@ def test_other_transposed_convolutions_stay(x: str, attributes: str) -> None:
     assert [n.op for n in transposed_by_phases(before).nodes] == ["ConvTranspose"]
 
 
-@pytest.mark.parametrize(("rows", "panel"), [(5, 4), (64, 4), (65, 8), ("N", 8)])
-def test_panels_are_wider_for_many_rows(rows: object, panel: int) -> None:
+@pytest.mark.parametrize(("rows", "panel"), [(1, 4), (2, 16), (4, 16), (5, 8), (65, 8), ("N", 8)])
+def test_panels_are_wider_for_few_rows_that_are_several(rows: object, panel: int) -> None:
     before = product(rows, 16)
     after = pack_weights(before, lanes=lambda _: 4)
     x = np.random.default_rng(0).integers(-3, 3, (rows if isinstance(rows, int) else 7, 3)).astype(np.float32)
@@ -143,6 +143,11 @@ def test_weights_of_two_products_are_packed_once() -> None:
     after = pack_weights(before, lanes=lambda _: 4)
     assert same(before, after, x=np.ones((2, 2), np.float32), z=np.full((3, 2), 2, np.float32)).count("Einsum") == 2
     assert sum(a.ndim == 3 for a in after.constants.values()) == 1
+
+
+def test_panels_are_as_narrow_as_the_columns_want() -> None:
+    after = pack_weights(product(4, 12), lanes=lambda _: 4)
+    assert [a.shape for a in after.constants.values() if a.ndim == 3] == [(3, 3, 4)]
 
 
 def test_columns_that_do_not_fill_panels_stay() -> None:

@@ -8,6 +8,7 @@ from onnx import TensorProto, numpy_helper
 
 from polysched.errors import ModelFileError
 from polysched.graph.reading.external_data import tensor_array
+from polysched.graph.values.element_types import ELEMENT_TYPES, array_type
 
 
 def external(location: str, dims: tuple[int, ...] = (3,), **entries: int) -> TensorProto:
@@ -36,6 +37,21 @@ def test_what_lies_elsewhere_or_does_not_fit_is_refused(tensor: TensorProto, pro
         np.arange(5, dtype=np.float32).tofile(place / "w.bin")
     with pytest.raises(ModelFileError, match=problem):
         tensor_array(tensor, folder)
+
+
+@pytest.mark.parametrize(("name", "size"), [("int4", 3), ("uint2", 2), ("float8_e5m2", 5), ("bfloat16", 10),
+                                            ("float4_e2m1fn", 3), ("float6_e2m3fn", 4)])
+def test_short_elements_lie_close_together(name: str, size: int, tmp_path: Path) -> None:
+    own = array_type(ELEMENT_TYPES[name])
+    values = np.array([1, 0, 1, 2 if name == "uint2" else -2, 1]).astype(np.int8).astype(own)
+    proto = numpy_helper.from_array(values, "w")
+    (tmp_path / "w.bin").write_bytes(proto.raw_data)
+    assert len(proto.raw_data) == size
+    other = external("w.bin", (5,), length=size)
+    other.data_type = proto.data_type
+    found = tensor_array(other, tmp_path)
+    assert found.dtype == own
+    assert found.astype(np.float32).tolist() == values.astype(np.float32).tolist()
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:

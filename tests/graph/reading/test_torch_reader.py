@@ -35,6 +35,28 @@ def test_a_network_is_the_module(torch: Any) -> None:
     np.testing.assert_allclose(compile_graph(graph).run({name: x.numpy()})[output], wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_tensors_that_record_gradients_are_taken(torch: Any) -> None:
+    module = torch.nn.Linear(3, 2)
+    x = torch.randn(4, 3, requires_grad=True)
+    graph = from_torch(module, x)
+    wanted = module(x).detach().numpy()
+    name, output = graph.inputs[0][0], graph.outputs[0]
+    np.testing.assert_allclose(interpret(graph, {name: x})[output], wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(compile_graph(graph).run({name: x})[output], wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_module_of_bfloat16(torch: Any) -> None:
+    pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    module = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.GELU()).to(torch.bfloat16)
+    x = torch.randn(3, 8).to(torch.bfloat16)
+    graph = from_torch(module, (x,))
+    wanted = module(x).detach().float().numpy()
+    name, output = graph.inputs[0][0], graph.outputs[0]
+    for found in (interpret(graph, {name: x}), compile_graph(graph).run({name: x})):
+        assert found[output].dtype.name == "bfloat16"
+        np.testing.assert_allclose(found[output].astype(np.float32), wanted, rtol=2.0 ** -6, atol=2.0 ** -7)
+
+
 def test_an_extent_stays_a_symbol(torch: Any) -> None:
     module = torch.nn.Linear(3, 2)
     graph = from_torch(module, (torch.randn(4, 3),), dynamic_shapes=({0: torch.export.Dim("batch")},))

@@ -63,3 +63,14 @@ def test_detected_regions_are_refused(tmp_path: Path) -> None:
     file.write_text(TWO)
     with pytest.raises(UsageError, match="regions over ranks are marked by pragmas"):
         distribute_file(file, "i", options=PipelineOptions(autodetect=True))
+
+
+def test_what_is_always_tested_stands_around_all_ranks_do(tmp_path: Path) -> None:
+    file = tmp_path / "one.c"
+    file.write_text("void f(int n, int s, double A[n], double *restrict d) {\n#pragma scop\n"
+                    "  for (int i = 0; i < n; i++)\n    for (int k = 0; k < 4; k++)\n      d[i * s + k] += A[i];\n"
+                    "#pragma endscop\n}\n")
+    made = distribute_file(file, "i").text
+    assert "if ((n >= 1) && ((long)s >= 4)) {\n  { /* f along i" in made
+    original = "    for (int i = 0; i < n; i++)\n      for (int k = 0; k < 4; k++)\n        d[i * s + k] += A[i];\n"
+    assert f"}} else {{\n{original}}}" in made

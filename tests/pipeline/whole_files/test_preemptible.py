@@ -84,3 +84,24 @@ def test_what_the_region_takes_for_granted_is_told(tmp_path: Path, caplog: pytes
     preemptible_file(file(tmp_path, text=text))
     assert "takes for granted: " in caplog.text
     assert "fits the type unsigned char" in caplog.text
+
+
+PRODUCT = """void f(int n, double a[n][n], double b[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        a[i][j] += b[i][k] * b[j][k];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, -5])
+def test_a_file_without_elements_is_done_at_once(tmp_path: Path, n: int) -> None:
+    library = load(preemptible_file(file(tmp_path, text=PRODUCT)).text, tmp_path, strict=False)
+    state = State.in_dll(library, "polysched_preemption")
+    state.stopped = 1
+    library.f(ctypes.c_int(n), None, None)
+    assert not state.stopped

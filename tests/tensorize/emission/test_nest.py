@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from polysched.scop import from_c_text
 from polysched.scop.body import Load, walk
 from polysched.scop.points import points_of
+from polysched.target import host
+from polysched.tensorize import match
 from polysched.tensorize.emission.nest import (
     NestLoop,
     argument_name,
@@ -24,7 +27,8 @@ from polysched.tensorize.emission.nest import (
     tile_loop,
     uses,
 )
-from tests.tensorize.described import matched, programs_of
+from polysched.tensorize.emission.plan import make_plan
+from tests.tensorize.described import matched, programs_of, unit
 from tests.tensorize.emission.packed import MMA, Packed, planned
 
 
@@ -108,3 +112,22 @@ def test_kept_loops_are_handed_over_as_arguments(tmp_path_factory: pytest.TempPa
     assert kept_parameters(found) == ["long ps_in_t"]
     assert moving_terms(found, found.result) == ("(ps_in_t - 1) * 8",)
     assert first_element(found, found.result) == 8
+
+
+@pytest.mark.parametrize(("body", "operand", "elements"), [
+    ("for (int i = 0; i < 37; i++) for (int k = 0; k < 7; k++) C[i] += A[k] * B[i][k];", "X", 4 * 7),
+    ("for (int i = 0; i < 37; i++) for (int k = 0; k < 7; k++) C[i] += B[i][k] * A[k];", "W", 4 * 7),
+    ("for (int i = 0; i < 37; i++) for (int k = 0; k < 7; k++) C[i] += A[i] * B[i][k];", "X", 4 * 10),
+    ("for (int i = 0; i < 37; i++) for (int k = 0; k <= i && k < 7; k++) C[i] += A[k] * B[i][k];", "X", 4 * 10 * 7)])
+def test_what_all_tiles_hold_is_copied_once(body: str, operand: str, elements: int) -> None:
+    """Lanes along a loop that an operand does not know hold one element in every tile; not where iterations end it."""
+    row = unit("row", "int32_t Y[4], const int16_t X[4], const int16_t W[4]",
+               "for (int i = 0; i < 4; i++) Y[i] += X[i] * W[i];")
+    scop = from_c_text(f"void f(int C[37], short A[37], short B[37][7]) {{\n#pragma scop\n{body}\n"
+                       "#pragma endscop\n}\n")
+    found = next(m for m in match(scop, row).matches if len(m.loops[0]) == 1 and
+                 {x.reference for x in walk(m.contents[operand]) if isinstance(x, Load)} & {
+                     a.reference for a in m.fragment.statement.reads if a.array == "A"})
+    place = make_plan(found, emulated=True, target=host()).place(operand)
+    assert place.packed
+    assert place.elements == elements

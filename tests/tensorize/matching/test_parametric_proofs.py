@@ -9,7 +9,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
 from polysched.tensorize import Intrinsic, MatchOptions, match
-from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes, over
+from polysched.tensorize.matching.any_size import for_all_sizes, over
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.parametric_proofs import (
@@ -42,7 +42,7 @@ def test_the_domain_and_the_accesses_have_parameters() -> None:
                              "for (int i = 0; i < n; i++) for (int k = 0; k < 2; k++) C[i] += A[i + k] * B[k];", WINDOW)
     domain = over(found.fragment.statement.domain, found.fragment.sizes, ["n"])
     relations = {a.reference: over(a.relation, found.fragment.sizes, ["n"]) for a in found.fragment.statement.accesses}
-    there = at_all_sizes(found.fragment, found.fragment.loops, domain, relations)
+    there = at_all_sizes(found.fragment, found.fragment.loops, domain, relations, lowers={}, unknown=["n"])
     assert there.domain.dim(isl.dim_type.param) == 1
     assert not there.is_box
     assert all(there.relation(r) is relation for r, relation in relations.items())
@@ -51,7 +51,8 @@ def test_the_domain_and_the_accesses_have_parameters() -> None:
     reference = next(a.reference for a in found.fragment.statement.reads if a.array == "A")
     name = found.fragment.statement.name
     wrong[reference] = isl.Map(f"[n] -> {{ {name}[i, k] -> A[2 * i + k] }}").intersect_domain(domain)
-    assert "one element of X for" in several_elements(found, at_all_sizes(found.fragment, there.given, domain, wrong))
+    assert "one element of X for" in several_elements(found, at_all_sizes(
+        found.fragment, there.given, domain, wrong, lowers={}, unknown=["n"]))
 
 
 @pytest.mark.parametrize("loop", ["for (int k = 0; k < n; k++)", "for (int k = n - 1; k >= 0; k--)"])
@@ -67,7 +68,7 @@ def test_sums_keep_the_order_of_upward_loops(loop: str) -> None:
     for one in ordered:
         loops = for_all_sizes(one, dependences, ("m", "n")).match.fragment.loops
         domain = over(one.fragment.statement.domain, one.fragment.sizes, ("m", "n"))
-        there = at_all_sizes(one.fragment, loops, domain, {})
+        there = at_all_sizes(one.fragment, loops, domain, {}, lowers={}, unknown=("m", "n"))
         name = one.fragment.statement.name
         later = isl.Map(f"[m, n] -> {{ {name}[i, k] -> {name}[i, l] : l > k }}")
         assert changed_order(one, there, [later]) == ""
@@ -81,14 +82,17 @@ def test_loops_that_share_a_group_need_their_lengths() -> None:
     assert together
     for one in together:
         fragment, domain = one.fragment, over(one.fragment.statement.domain, one.fragment.sizes, ("m", "n"))
-        assert unknown_digits(one, at_all_sizes(fragment, fragment.loops, domain, {})) == ""
+        fixed = at_all_sizes(fragment, fragment.loops, domain, {}, lowers={}, unknown=("m", "n"))
+        assert unknown_digits(one, fixed) == ""
         loops = for_all_sizes(one, dependences, ("m", "n")).match.fragment.loops
-        assert "how long it is, tells lanes apart and is not known" in unknown_digits(
-            one, at_all_sizes(fragment, loops, domain, {}))
+        assert "is tells lanes apart and is not known" in unknown_digits(
+            one, at_all_sizes(fragment, loops, domain, {}, lowers={}, unknown=("m", "n")))
 
 
-def test_windows_that_begin_at_a_size_are_refused() -> None:
-    found, dependences = matches("int m, int n, int C[n], short A[n + 1], short B[2]", "for (int i = m; i < n; i++) "
-                                 "for (int k = 0; k < 2; k++) C[i] += A[i + k] * B[k];", WINDOW)
-    with pytest.raises(NotGeneralError, match="where loop i begins"):
-        for_all_sizes(found[0], dependences, ("m", "n"))
+def test_windows_may_begin_at_a_size() -> None:
+    """As they move with the loop, they may move with a size."""
+    head, loops = "int m, int n, int C[n], short A[2 * n + 2], short B[2]", "for (int i = m; i < n; i++) "
+    found, dependences = matches(head, loops + "for (int k = 0; k < 2; k++) C[i] += A[i + k + m] * B[k];", WINDOW)
+    made = for_all_sizes(found[0], dependences, ("m", "n"))
+    assert made.match.fragment.loop("i").lower.text.endswith("m")
+    assert made.match.loops == found[0].loops

@@ -9,6 +9,7 @@ from polysched.dependence import analyse
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
 from polysched.tensorize.preparing.ordering import (
+    keeps_temporaries_inside,
     loops_kept_outside,
     order_that_is_lost,
     own_dependences,
@@ -93,3 +94,12 @@ def test_one_execution_holds_no_dependent_iterations(body: str, extents: tuple[i
     if refusal is not None:
         assert refusal.loops <= {n for m in loops for n in m}
         assert "one execution would hold dependent iterations of S0" in refusal.reason
+
+
+@pytest.mark.parametrize(("body", "inside"), [
+    ("for (int t = 0; t < 6; t++) { int s[6]; for (int i = 0; i < 6; i++) s[i] = A[t][i]; "
+     "for (int i = 0; i < 6; i++) C[i] += s[i]; }", True),
+    ("int s = 0; for (int t = 0; t < 6; t++) { B[t] = s; s = A[t][0]; }", False),
+    ("for (int t = 0; t < 6; t++) { C[t] = B[t]; B[5 - t] = C[t]; }", True)])
+def test_temporaries_may_carry_values_from_one_iteration_to_another(body: str, inside: bool) -> None:
+    assert keeps_temporaries_inside(analyse(program(ARRAYS, body))) is inside

@@ -14,12 +14,16 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.balance import first_share
+from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.planning.band_plan import BandPlan
-from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, stays_near
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, reads_once, stays_near
+from polysched.tiling.planning.register_shape import register_shapes
 from polysched.tiling.rewriting import copies
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.emit_c.compiled import load
 from tests.schedules import pluto_of
+from tests.tiling.footprints.test_traffic import product_nest, reference
+from tests.tiling.planning.test_tile_search import SMALL
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
     CacheLevel(level=1, size_bytes=1 << 15, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
@@ -204,3 +208,15 @@ def test_rows_beside_an_operand_in_place_are_copied_where_they_leave_the_first_c
     text = emit(tiled_product(16, 1024, 1024)[1], options=EmitOptions(vector_bits=512)).text
     assert "B_panel" not in text
     assert ("A_panel" in text) == (share == 0)
+
+
+def test_rows_that_one_block_reads_are_no_reason_for_tiles() -> None:
+    """One row times a matrix in panels: every element of the matrix serves one multiply-add."""
+    y = reference("y", ((1, 0, 0), (0, 1, 0)), writes=True)
+    x, w = reference("x", ((0, 0, 1),)), reference("w", ((1, 0, 0), (0, 0, 1), (0, 1, 0)))
+    nest = Nest(loops=("q", "r", "k"), extents=(64, 16, 256), references=(y, x, w), parameters={}, constant=(True,) * 3)
+    shape = replace(register_shapes(nest, "S", SMALL)[0], in_place=True)
+    assert reads_once(nest, shape)
+    assert not reads_once(nest, replace(shape, in_place=False))
+    again = product_nest(64)
+    assert not reads_once(again, replace(register_shapes(again, "S", SMALL)[0], in_place=True))

@@ -85,3 +85,31 @@ def test_panels_are_of_operands_that_nobody_writes() -> None:
     assert {r.array for r in shapes.panel_operands(nest, replace(shape, packed=frozenset({"B"})))} == {"B"}
     written = replace(nest, references=(C, A, replace(B, writes=True)))
     assert {r.array for r in shapes.panel_operands(written, shape)} == {"A"}
+
+
+def test_a_few_vectors_are_enough_for_a_row() -> None:
+    wide = replace(SMALL, vector_bits=512, vector_registers=32)
+    assert shapes.short_row(wide) == 2
+    assert shapes.row_loss(2, wide) <= shapes.LIMITS.most_row_loss < shapes.row_loss(1, wide)
+
+
+def blocked_convolution(places: int) -> Nest:
+    """`y[k][i][j][b] += x[c][i][j] * w[k][c][b]`: rows of the block are places, or blocks of channels."""
+    def own(array: str, *loops: str, writes: bool = False) -> object:
+        names = "kijcb"
+        return reference(array, tuple(tuple(int(n == loop) for n in names) for loop in loops), writes=writes,
+                         reach=tuple({"k": 16, "i": 13, "j": places, "c": 256, "b": 8}[loop] for loop in loops))
+    nest = Nest(loops=tuple("kijcb"), extents=(16, 13, places, 256, 8), references=(
+        own("y", "k", "i", "j", "b", writes=True), own("x", "c", "i", "j"), own("w", "k", "c", "b")), parameters={},
+        constant=(True,) * 5)
+    return replace(nest)
+
+
+def test_vectors_that_no_row_shares_come_from_the_cache_that_keeps_them_all() -> None:
+    nest = blocked_convolution(13)
+    target = replace(SMALL, vector_bits=512, vector_registers=32)
+    found = register_shapes(nest, "S", target)
+    assert nest.loops[found[0].rows] == "j", "rows of places share the weights"
+    by_channels = min(s.cycles for s in found if nest.loops[s.rows] == "k")
+    roomy = replace(target, caches=(replace(target.caches[0], size_bytes=1 << 24), *target.caches[1:]))
+    assert min(s.cycles for s in register_shapes(nest, "S", roomy) if nest.loops[s.rows] == "k") < by_channels

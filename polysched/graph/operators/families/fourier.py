@@ -16,7 +16,7 @@ import numpy as np
 from polysched.graph.operators.builder import Builder
 from polysched.graph.operators.operator import Kind, Operator, Site
 from polysched.graph.values.types import TensorType
-from polysched.scop.dtypes import BOOL, BY_NAME
+from polysched.scop.dtypes import BFLOAT16, BOOL, BY_NAME
 
 STEP, WINDOW, FRAME = 1, 2, 3
 
@@ -197,7 +197,7 @@ def _mel_types(site: Site) -> tuple[TensorType, ...]:
                            witness=f"{bins}, {length}, {rate}, {low}, {high}")
     site.check_table(bins * length)
     wanted = BY_NAME.get(site.attribute("output_datatype", "float32"))
-    if wanted is None or wanted == BOOL:
+    if wanted is None or wanted in (BOOL, BFLOAT16):
         raise site.refusal(f"elements of type {site.attribute('output_datatype')} are not had")
     return (TensorType.of(wanted, (length // 2 + 1, bins)),)
 

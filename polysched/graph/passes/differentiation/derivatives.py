@@ -85,9 +85,9 @@ def refusal(node: Node, problem: str) -> UnsupportedGraphError:
     return UnsupportedGraphError(problem, where=node.where)
 
 
-def _slope(slope: Callable[[Back, str, str], str]) -> Rule:
+def slope(of: Callable[[Back, str, str], str]) -> Rule:
     """The rule of an elementwise function, from operand and result."""
-    return lambda node, back, g: (back.op("Mul", g, slope(back, node.inputs[0], node.outputs[0])),)
+    return lambda node, back, g: (back.op("Mul", g, of(back, node.inputs[0], node.outputs[0])),)
 
 
 def _leaky(node: Node, back: Back, g: str) -> Gradients:
@@ -123,17 +123,6 @@ def _root(back: Back, square: str, sign: float, offset: float) -> str:
     return back.op("Reciprocal", back.op("Sqrt", back.op("Add", back.op("Mul", square, sign), offset)))
 
 
-def _gelu(node: Node, back: Back, g: str) -> Gradients:
-    if node.attribute("approximate", "none") != "none":
-        raise refusal(node, "the derivative of an approximated GELU is not had")
-    x = node.inputs[0]
-    share = back.op("Mul", back.op("Add", back.op("Erf", back.op("Mul", x, math.sqrt(0.5))),
-                                   1), 0.5)
-    bell = back.op("Exp", back.op("Mul", back.op("Mul", x, x), -0.5))
-    slope = back.op("Add", share, back.op("Mul", back.op("Mul", x, bell), 1 / math.sqrt(2 * math.pi)))
-    return (back.op("Mul", g, slope),)
-
-
 def _divided(node: Node, back: Back, g: str) -> Gradients:
     share = back.op("Div", g, node.inputs[1])
     return share, back.op("Neg", back.op("Mul", share, node.outputs[0]))
@@ -152,22 +141,18 @@ def _power(node: Node, back: Back, g: str) -> Gradients:
     return by_base, back.op("Mul", g, back.op("Mul", node.outputs[0], log))
 
 
-def _extreme(first: str) -> Rule:
-    """The larger or smaller of two operands has the gradient; equal ones share it."""
-    def rule(node: Node, back: Back, g: str) -> Gradients:
-        if len(node.inputs) != 2:
-            raise refusal(node, f"{node.op} of {len(node.inputs)} operands has no derivative here")
-        a, b = node.inputs
-        half = back.op("Where", back.op("Equal", a, b), back.op("Mul", g, 0.5), g)
-        return tuple(back.op("Where", back.op(first, y, x), 0, half) for x, y in ((a, b), (b, a)))
-    return rule
-
-
 def _clipped(node: Node, back: Back, g: str) -> Gradients:
-    for place, beyond in ((1, "Less"), (2, "Greater")):
-        if len(node.inputs) > place and node.inputs[place]:
-            g = back.op("Where", back.op(beyond, node.inputs[0], node.inputs[place]), 0, g)
-    return (g, None, None)[:len(node.inputs)]
+    """A bound has the gradients of the elements that became it: the larger one where the bounds cross."""
+    own = node.inputs[0]
+    found: list[str | None] = [None, None]
+    least, most = (node.inputs[p] if len(node.inputs) > p else "" for p in (1, 2))
+    raised = back.op("Max", own, back.op("Reshape", least, back.whole())) if least else own
+    for place, bound, beyond, value in ((1, most, "Greater", raised), (0, least, "Less", own)):
+        if bound:
+            outside = back.op(beyond, value, bound)
+            found[place] = back.in_shape_of(back.op("ReduceSum", back.chosen(outside, g), keepdims=0), bound)
+            g = back.op("Where", outside, 0, g)
+    return (g, *found)[:len(node.inputs)]
 
 
 def _product(node: Node, back: Back, g: str) -> Gradients:
@@ -183,7 +168,7 @@ def _product(node: Node, back: Back, g: str) -> Gradients:
                                                                                       strict=True))
 
 
-def _axes(node: Node, back: Back) -> tuple[int, ...]:
+def axes_of(node: Node, back: Back) -> tuple[int, ...]:
     """The axes of a reduction."""
     rank = back.type(node.inputs[0]).rank
     if len(node.inputs) < 2 or not node.inputs[1]:
@@ -195,40 +180,46 @@ def _axes(node: Node, back: Back) -> tuple[int, ...]:
     return found or (() if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank)))
 
 
-def _kept(node: Node, back: Back, name: str, axes: Sequence[int]) -> str:
+def kept(node: Node, back: Back, name: str, axes: Sequence[int]) -> str:
     """A value of the shape of a reduction's result, with the dimensions that it was reduced over."""
     return name if node.attribute("keepdims", 1) or not axes else back.op("Unsqueeze", name, back.whole(*axes))
 
 
 def _sum(node: Node, back: Back, g: str) -> Gradients:
-    return back.spread_like(_kept(node, back, g, _axes(node, back)), node.inputs[0]), None
+    return back.spread_like(kept(node, back, g, axes_of(node, back)), node.inputs[0]), None
 
 
 def _open_mean(node: Node, back: Back, g: str) -> Gradients:
     """The mean of as many elements as are known when the model runs."""
-    x, axes = node.inputs[0], _axes(node, back)
+    x, axes = node.inputs[0], axes_of(node, back)
     for axis in axes:
         extent = back.op("Squeeze", back.op("Shape", x, start=axis, end=axis + 1), back.whole(0))
         g = back.op("Div", g, back.op("Cast", extent, to=back.type(x).numpy.name))
-    return back.spread_like(_kept(node, back, g, axes), x), None
+    return back.spread_like(kept(node, back, g, axes), x), None
 
 
 def _largest(node: Node, back: Back, g: str) -> Gradients:
     """Equal elements share the gradient."""
-    axes, x = _axes(node, back), node.inputs[0]
-    found = back.op("Cast", back.op("Equal", x, _kept(node, back, node.outputs[0], axes)), to=back.type(x).numpy.name)
+    axes, x = axes_of(node, back), node.inputs[0]
+    found = back.op("Cast", back.op("Equal", x, kept(node, back, node.outputs[0], axes)), to=back.type(x).numpy.name)
     count = back.op("ReduceSum", found, back.whole(*axes), keepdims=1) if axes else found
-    return back.op("Mul", _kept(node, back, g, axes), back.op("Div", found, count)), None
+    return back.op("Mul", kept(node, back, g, axes), back.op("Div", found, count)), None
+
+
+def _summed_axes(node: Node, back: Back) -> str:
+    """The axes whose elements a softmax divides by their sum: one, or in older operator sets all from there on."""
+    axis, rank = node.attribute("axis", -1), back.type(node.inputs[0]).rank
+    return back.whole(*range(axis % rank, rank)) if node.attribute("flatten", 0) and rank else back.whole(axis)
 
 
 def _softmax(node: Node, back: Back, g: str) -> Gradients:
-    y, axis = node.outputs[0], back.whole(node.attribute("axis", -1))
+    y, axis = node.outputs[0], _summed_axes(node, back)
     own = back.op("Mul", g, y)
     return (back.op("Sub", own, back.op("Mul", y, back.op("ReduceSum", own, axis, keepdims=1))),)
 
 
 def _log_softmax(node: Node, back: Back, g: str) -> Gradients:
-    total = back.op("ReduceSum", g, back.whole(node.attribute("axis", -1)), keepdims=1)
+    total = back.op("ReduceSum", g, _summed_axes(node, back), keepdims=1)
     return (back.op("Sub", g, back.op("Mul", back.op("Exp", node.outputs[0]), total)),)
 
 
@@ -246,29 +237,6 @@ def _joined(node: Node, back: Back, g: str) -> Gradients:
     axis = node.attribute("axis")
     sizes = [int(back.type(name).shape[axis]) for name in node.inputs]
     return back.build.ops("Split", len(sizes), g, back.whole(*sizes), axis=axis)
-
-
-def _bounds(node: Node, back: Back) -> list[np.ndarray]:
-    """The operands behind the data of a slice of steps 1: starts, ends, and axes where they are given."""
-    known = back.build.inference.known
-    found = [known[name] for name in node.inputs[1:] if name in known and known[name].dtype != object]
-    steps = found[3] if len(found) > 3 else np.ones(1)
-    if len(found) < len(node.inputs) - 1 or not back.type(node.inputs[0]).is_static or (steps != 1).any():
-        raise refusal(node, "the derivative of a slice with steps, or of unknown bounds, is not had")
-    return found
-
-
-def _cut(node: Node, back: Back, g: str) -> Gradients:
-    """The gradient of a slice of steps 1, with zeros around it."""
-    operands = _bounds(node, back)
-    extents = back.type(node.inputs[0]).extents
-    axes = [int(a) for a in operands[2]] if len(operands) > 2 else range(len(extents))
-    before = [0] * len(extents)
-    for axis, start in zip(axes, operands[0], strict=False):
-        extent = extents[axis]
-        before[axis] = min(max(int(start) + (extent if start < 0 else 0), 0), extent)
-    behind = [e - b - n for e, b, n in zip(extents, before, back.type(g).extents, strict=True)]
-    return (back.op("Pad", g, back.whole(*before, *behind)), *(None,) * (len(node.inputs) - 1))
 
 
 def _gathered(node: Node, back: Back, g: str) -> Gradients:
@@ -292,7 +260,7 @@ def _converted(node: Node, back: Back, g: str) -> Gradients:
     return (back.op("Cast", g, to=back.type(node.inputs[0]).numpy.name), *(None,) * (len(node.inputs) - 1))
 
 
-def _convolution(node: Node, back: Back, g: str) -> Gradients:
+def convolution(node: Node, back: Back, g: str) -> Gradients:
     x, w = node.inputs[:2]
     own, weights, rank = back.type(x), back.type(w), back.type(x).rank - 2
     view, groups = windows(back.build.inference.site(node), weights.extents[2:]), node.attribute("group", 1)
@@ -322,16 +290,14 @@ def _by_grouped_weights(node: Node, back: Back, g: str) -> str:
     ends = [back.build.ops("Split", groups, name, axis=axis, num_outputs=groups) for name, axis in ((x, 1), (g, 1),
                                                                                                   (w, 0))]
     plain = tuple((k, v) for k, v in node.attributes if k != "group")
-    found = [_convolution(Node(op="Conv", inputs=(a, c), outputs=node.outputs, attributes=plain), back, b)[1]
+    found = [convolution(Node(op="Conv", inputs=(a, c), outputs=node.outputs, attributes=plain), back, b)[1]
              for a, b, c in zip(*ends, strict=True)]
     return back.op("Concat", *(f for f in found if f), axis=0)
 
 
-def _pooled(mode: str) -> Rule:
-    def rule(node: Node, back: Back, g: str) -> Gradients:
-        kept: dict[str, Any] = {k: v for k, v in node.attributes if k != "storage_order"}
-        return (back.op("PoolGrad", g, node.inputs[0], mode=mode, **kept),)
-    return rule
+def _pooled(node: Node, back: Back, g: str) -> Gradients:
+    kept: dict[str, Any] = {k: v for k, v in node.attributes if k != "storage_order"}
+    return (back.op("PoolGrad", g, node.inputs[0], mode="max", **kept),)
 
 
 RULES: dict[str, Rule] = {
@@ -341,35 +307,35 @@ RULES: dict[str, Rule] = {
     "Sum": lambda node, back, g: (g,) * len(node.inputs),
     "Sub": lambda node, back, g: (g, back.op("Neg", g)),
     "Mul": lambda node, back, g: (back.op("Mul", g, node.inputs[1]), back.op("Mul", g, node.inputs[0])),
-    "Div": _divided, "Pow": _power, "Max": _extreme("Greater"), "Min": _extreme("Less"), "Clip": _clipped,
+    "Div": _divided, "Pow": _power, "Clip": _clipped,
     "Where": _selected, "Cast": _converted, "CastLike": _converted,
-    "Exp": _slope(lambda back, x, y: y),
-    "Log": _slope(lambda back, x, y: back.op("Reciprocal", x)),
-    "Sqrt": _slope(lambda back, x, y: back.op("Div", 0.5, y)),
-    "Reciprocal": _slope(lambda back, x, y: back.op("Neg", back.op("Mul", y, y))),
-    "Sin": _slope(lambda back, x, y: back.op("Cos", x)),
-    "Cos": _slope(lambda back, x, y: back.op("Neg", back.op("Sin", x))),
-    "Tanh": _slope(lambda back, x, y: back.op("Sub", 1, back.op("Mul", y, y))),
-    "Sigmoid": _slope(lambda back, x, y: back.op("Mul", y, back.op("Sub", 1, y))),
-    "Softplus": _slope(lambda back, x, y: back.op("Sigmoid", x)),
-    "Erf": _slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
+    "Exp": slope(lambda back, x, y: y),
+    "Log": slope(lambda back, x, y: back.op("Reciprocal", x)),
+    "Sqrt": slope(lambda back, x, y: back.op("Div", 0.5, y)),
+    "Reciprocal": slope(lambda back, x, y: back.op("Neg", back.op("Mul", y, y))),
+    "Sin": slope(lambda back, x, y: back.op("Cos", x)),
+    "Cos": slope(lambda back, x, y: back.op("Neg", back.op("Sin", x))),
+    "Tanh": slope(lambda back, x, y: back.op("Sub", 1, back.op("Mul", y, y))),
+    "Sigmoid": slope(lambda back, x, y: back.op("Mul", y, back.op("Sub", 1, y))),
+    "Softplus": slope(lambda back, x, y: back.op("Sigmoid", x)),
+    "Erf": slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
                                              2 / math.sqrt(math.pi))),
-    "Abs": _slope(lambda back, x, y: back.op("Sign", x)),
+    "Abs": slope(lambda back, x, y: back.op("Sign", x)),
     "Relu": lambda node, back, g: (back.chosen(back.op("Greater", node.inputs[0], 0), g),),
-    "Tan": _slope(lambda back, x, y: back.op("Add", back.op("Mul", y, y), 1)),
-    "Sinh": _slope(lambda back, x, y: back.op("Cosh", x)),
-    "Cosh": _slope(lambda back, x, y: back.op("Sinh", x)),
-    "Atan": _slope(lambda back, x, y: back.op("Reciprocal", back.op("Add", back.op("Mul", x, x), 1))),
-    "Atanh": _slope(lambda back, x, y: back.op("Reciprocal", back.op("Sub", 1, back.op("Mul", x, x)))),
-    "Asin": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), -1, 1)),
-    "Acos": _slope(lambda back, x, y: back.op("Neg", _root(back, back.op("Mul", x, x), -1, 1))),
-    "Asinh": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, 1)),
-    "Acosh": _slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, -1)),
-    "Celu": _celu, "HardSigmoid": _hard_sigmoid, "Swish": _swish, "LeakyRelu": _leaky, "Elu": _elu, "Gelu": _gelu,
-    "MatMul": _product, "Conv": _convolution, "MaxPool": _pooled("max"), "AveragePool": _pooled("avg"),
+    "Tan": slope(lambda back, x, y: back.op("Add", back.op("Mul", y, y), 1)),
+    "Sinh": slope(lambda back, x, y: back.op("Cosh", x)),
+    "Cosh": slope(lambda back, x, y: back.op("Sinh", x)),
+    "Atan": slope(lambda back, x, y: back.op("Reciprocal", back.op("Add", back.op("Mul", x, x), 1))),
+    "Atanh": slope(lambda back, x, y: back.op("Reciprocal", back.op("Sub", 1, back.op("Mul", x, x)))),
+    "Asin": slope(lambda back, x, y: _root(back, back.op("Mul", x, x), -1, 1)),
+    "Acos": slope(lambda back, x, y: back.op("Neg", _root(back, back.op("Mul", x, x), -1, 1))),
+    "Asinh": slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, 1)),
+    "Acosh": slope(lambda back, x, y: _root(back, back.op("Mul", x, x), 1, -1)),
+    "Celu": _celu, "HardSigmoid": _hard_sigmoid, "Swish": _swish, "LeakyRelu": _leaky, "Elu": _elu,
+    "MatMul": _product, "Conv": convolution, "MaxPool": _pooled,
     "ReduceSum": _sum, "OpenMean": _open_mean, "ReduceMax": _largest, "ReduceMin": _largest,
     "Softmax": _softmax, "LogSoftmax": _log_softmax,
     "Reshape": _other_shape, "Squeeze": _other_shape, "Unsqueeze": _other_shape, "Flatten": _other_shape,
-    "Expand": lambda node, back, g: (g, None), "Transpose": _transposed, "Concat": _joined, "Slice": _cut,
+    "Expand": lambda node, back, g: (g, None), "Transpose": _transposed, "Concat": _joined,
     "Gather": _gathered}
-"""By the operator; one without a rule is differentiated as its composition."""
+"""By the operator; `rules` has those of all families."""

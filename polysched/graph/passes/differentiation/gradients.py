@@ -14,7 +14,8 @@ from polysched.graph.evaluation.typed_builder import TypedBuilder
 from polysched.graph.operators.families.training import GRADIENT
 from polysched.graph.operators.registry import operator_of
 from polysched.graph.passes.dead_code import remove_dead_code
-from polysched.graph.passes.differentiation.derivatives import RULES, Back, Gradients, refusal
+from polysched.graph.passes.differentiation.derivatives import Back, Gradients, refusal
+from polysched.graph.passes.differentiation.rules import RULES
 from polysched.graph.passes.names import fresh_names
 from polysched.graph.values.graph import Graph, Node
 
@@ -133,6 +134,8 @@ class _Differentiating(TypedBuilder):
     def step(self, node: Node, back: Back, found: dict[str, str], wanted: set[str], by: set[str]) -> None:
         """Add what the gradient of a node's result says about those of its operands."""
         given = [o for o in node.outputs if o in found and o not in by]
+        if len(given) > 1 and node.op != "Split":
+            raise refusal(node, f"the derivative of several results of {node.op} is not had")
         if not given or not wanted & set(node.inputs):
             return
         for name, gradient in zip(node.inputs, self._of_operands(node, back, found, given[0]), strict=False):
@@ -144,7 +147,7 @@ class _Differentiating(TypedBuilder):
         """The gradients of a node's operands, by the rule of its operator."""
         if node.op == "Split":
             return [self._joined(node, back, found)]
-        if node.op not in RULES or len([o for o in node.outputs if o]) > 1:
+        if node.op not in RULES or given != node.outputs[0]:
             raise refusal(node, f"the derivative of {node.op} is not had")
         return RULES[node.op](node, back, found[given])
 

@@ -164,7 +164,11 @@ def _do(node: c_ast.DoWhile, before: Sequence[c_ast.Node]) -> c_ast.Node | None:
 
 def _start(before: Sequence[c_ast.Node]) -> tuple[str, c_ast.Node | None]:
     """The variable that the last statement in front sets, and its value; None for other statements."""
-    last = before[-1] if before else None
+    return set_by(before[-1] if before else None)
+
+
+def set_by(last: c_ast.Node | None) -> tuple[str, c_ast.Node | None]:
+    """The variable that a statement sets, and its value; none and None for other statements."""
     if isinstance(last, c_ast.Decl) and last.name:
         return last.name, last.init
     if isinstance(last, c_ast.Assignment) and last.op == "=" and isinstance(last.lvalue, c_ast.ID):

@@ -15,6 +15,7 @@ from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.remarks import POSITIVE_STEP
 from polysched.scop.c_frontend.rewrites.bodies import rewrite_bodies
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
+from polysched.scop.c_frontend.rewrites.counted_while import set_by
 from polysched.scop.dtypes import INT32
 
 PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp)
@@ -45,19 +46,25 @@ class ParameterSteps:
     fresh: Callable[[str], str]
     declared: Mapping[str, Sequence[c_ast.Decl]] = field(default_factory=dict)
 
-    def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
-        """Block items with their loops rewritten, in place below."""
-        return tuple(map(self._rewritten, nodes))
+    def statements(self, nodes: Sequence[c_ast.Node], before: Sequence[c_ast.Node] = ()) -> tuple[c_ast.Node, ...]:
+        """Block items with their loops rewritten, in place below.
 
-    def _rewritten(self, node: c_ast.Node) -> c_ast.Node:
+        Parameters
+        ----------
+        before : the statements of the block in front of the items; the last may say where a counter starts.
+        """
+        ahead = (before[-1] if before else None, *nodes)
+        return tuple(self._rewritten(node, before) for node, before in zip(nodes, ahead, strict=False))
+
+    def _rewritten(self, node: c_ast.Node, before: c_ast.Node | None = None) -> c_ast.Node:
         if isinstance(node, c_ast.Compound):
-            node.block_items = [self._rewritten(item) for item in node.block_items or ()]
+            node.block_items = list(self.statements(node.block_items or ()))
             return node
         rewrite_bodies(node, lambda below: (self._rewritten(below),))
-        return (self._counted(node) or node) if isinstance(node, c_ast.For) else node
+        return (self._counted(node, before) or node) if isinstance(node, c_ast.For) else node
 
-    def _counted(self, node: c_ast.For) -> c_ast.Node | None:
-        declaration, name, first = self._start(node)
+    def _counted(self, node: c_ast.For, before: c_ast.Node | None) -> c_ast.Node | None:
+        declaration, name, first = self._start(node) if node.init is not None else self._set_ahead(before)
         step = node.next
         if (name is None or first is None or not isinstance(step, c_ast.Assignment) or stepped_name(step) != name
                 or step.op not in ("+=", "-=") or isinstance(step.rvalue, c_ast.Constant) or touches(node.stmt, name)):
@@ -78,6 +85,11 @@ class ParameterSteps:
         if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
             return None, init.lvalue.name if self._is_int(init.lvalue.name) else None, init.rvalue
         return None, None, None
+
+    def _set_ahead(self, before: c_ast.Node | None) -> tuple[None, str | None, c_ast.Node | None]:
+        """The counter that the statement in front of a loop sets, an `int`, and its value there."""
+        name, first = set_by(before)
+        return None, name if name and self._is_int(name) else None, first
 
     def _is_int(self, name: str) -> bool:
         """Whether every variable of a name is an `int`, wherever it is declared."""

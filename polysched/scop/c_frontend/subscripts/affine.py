@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polysched.scop import dtypes
 from polysched.scop.c_frontend.declarations.bindings import describe
-from polysched.scop.c_frontend.declarations.c_types import CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.c_types import CType, Pointer, Scalar, StructType
 from polysched.scop.c_frontend.declarations.literals import integer_constant, literal
 from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
@@ -327,9 +327,10 @@ def _rounded_down(x: Extraction, node: c_ast.BinaryOp, left: isl.PwAff, divisor:
     """
     if divisor is None or divisor <= 0:
         return None
-    value = isl_value(divisor)
-    if not domain.intersect(x.context).subtract(left.ge_set(polyhedra.constant(0))).is_empty():
+    value, good = isl_value(divisor), left.ge_set(polyhedra.constant(0))
+    if not domain.intersect(x.context).subtract(good).is_empty():
         return None
+    x.holds_otherwise(domain, good)
     return left.mod_val(value) if node.op == "%" else left.scale_down_val(value).floor()
 
 
@@ -403,9 +404,17 @@ def _ternary(x: Extraction, node: c_ast.TernaryOp, domain: isl.Set) -> Affine:
     return Affine(polyhedra.select(test, then.value, otherwise.value), dtype)
 
 
+def _called(x: Extraction, node: c_ast.Node) -> str:
+    """The name of the function that is called; empty for a variable, which points to any function."""
+    if not isinstance(node, c_ast.ID):
+        return ""
+    symbol = x.bindings.meaning.get(node) or x.bindings.visible.get(node.name)
+    return "" if symbol is not None and isinstance(symbol.ctype, Pointer) else str(node.name)
+
+
 def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
     """`abs`, and `min`, `max`, `floord`, `ceild` under their customary names when the file does not define them."""
-    called = node.name.name if isinstance(node.name, c_ast.ID) else ""
+    called = _called(x, node.name)
     name = called if called in x.functions else ALSO_NAMED.get(called, called)
     arguments = [affine(x, a, domain) for a in (node.args.exprs if node.args else ())] if name in BY_NAME else []
     if name not in BY_NAME or name in x.functions or len(arguments) != (1 if "abs" in name else 2):

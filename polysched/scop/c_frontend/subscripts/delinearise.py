@@ -41,7 +41,7 @@ from polysched.scop.c_frontend.subscripts.polynomials import (
     to_affine,
 )
 from polysched.scop.limits import LIMITS
-from polysched.scop.scop import STEP_ROWS, Array, Assumption
+from polysched.scop.scop import INSIDE_ROWS, STEP_ROWS, Array, Assumption
 
 Offsets: TypeAlias = Mapping[str, int]     # what rows have beyond a parameter, by its name
 
@@ -227,7 +227,7 @@ def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, su
     if not all(_unbounded(kept, p.name, p.dtype.value_range()[1]) for p in x.parameters.values()):
         raise NotAffine(access.node, "the subscript leaves its row")
     rows = ", ".join(s.removeprefix("(long)") for s in spelt)
-    kind = "in-bounds" if x.steps.isdisjoint(sizes) else STEP_ROWS
+    kind = INSIDE_ROWS if x.steps.isdisjoint(sizes) else STEP_ROWS
     x.require(access.domain, good, kind=kind, node=access.node, iterators=[n for n, _ in statement.iterators],
               text=f"`{describe(access.node)}` stays inside rows of {rows} elements")
 

@@ -158,6 +158,11 @@ def _fixed_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
     return path if is_integer and not _changes(x, path.base, path.members) else None
 
 
+def keeps_value(x: Extraction, path: MemoryPath) -> bool:
+    """Whether the region visibly writes nothing that a way leads to, or over."""
+    return not _changes(x, path.base, path.members)
+
+
 def _changes(x: Extraction, symbol: Symbol, members: tuple[str, ...]) -> bool:
     """Whether the region could write what a way leads to, or move a pointer on it."""
     return (symbol in x.bindings.written or symbol.origin is Origin.REGION

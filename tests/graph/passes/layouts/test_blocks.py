@@ -1,11 +1,15 @@
 """Values with channels in blocks: which nodes follow a convolution, and that results stay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polysched.graph import from_text, interpret
 from polysched.graph.passes.channel_layout import alter_layout
+from polysched.graph.passes.layouts import blocks
 from polysched.graph.passes.registry import standard
+from polysched.graph.passes.simple import with_types
 from polysched.graph.values.graph import Graph
 from polysched.model.verification import differences, random_inputs
 
@@ -15,10 +19,11 @@ START = """graph f(x: float32[2, 3, 6, 5], other: float32[2, 4, 6, 5]) {{
   return y
 }}"""
 CONSTANTS = {"w": (4, 3, 3, 3), "b": (4,), "d": (4, 1, 3, 2), "p": (8, 4, 1, 1), "c": (1, 4, 1, 1), "i": (1, 1, 6, 5),
-             "e": (4, 6, 5), "g": (4, 2, 1, 1), "o": (1,)}
+             "e": (4, 6, 5), "g": (4, 2, 1, 1), "o": (1,), "q": (6, 4, 1, 1), "v": (4, 6, 1, 1), "h": (2, 4, 1, 1),
+             "k": (4, 4, 1, 1)}
 
 
-def blocked(*lines: str) -> Graph:
+def blocked(*lines: str, wide: int = 0) -> Graph:
     """A graph behind a convolution, in blocks of 2 channels, compared with itself before."""
     graph = from_text(START.format("\n  ".join(lines)))
     rng = np.random.default_rng(3)
@@ -26,7 +31,7 @@ def blocked(*lines: str) -> Graph:
     constants |= {"i2": np.array([2, 3]), "i3": np.array([-1]), "i1": np.array([2, 1])}
     before = standard(graph.but(constants={n: a for n, a in constants.items() if any(n in k.inputs
                                                                                     for k in graph.nodes)}))
-    after = alter_layout(before, 2)
+    after = alter_layout(before, 2, wide=wide)
     arrays = random_inputs(graph)
     found = differences(interpret(after, arrays), interpret(before, arrays))
     assert all(d.place is None for d in found)
@@ -41,7 +46,8 @@ def ops(graph: Graph) -> list[str]:
     "let y = Relu(a)", "let y = Add(a, c)", "let y = Mul(a, i)", "let y = Sub(e, a)", "let y = Div(a, o)",
     "let y = MaxPool(a; kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])",
     "let y = AveragePool(a; kernel_shape=[2, 2], pads=[1, 0, 0, 0])", "let y = Concat(a, a; axis=1)",
-    "let y = Concat(a, a; axis=-1)", "let y = ReduceSum(a, i3)",
+    "let y = Concat(a, a; axis=-1)", "let y = ReduceSum(a, i3)", "let y = Gather(a, i2; axis=2)",
+    "let y = Gather(a, i2; axis=-1)",
     "let y = Conv(a, d; group=4, strides=[2, 1], dilations=[1, 2])"])
 def test_one_node_follows(line: str) -> None:
     graph = blocked(line)
@@ -91,3 +97,48 @@ def test_few_or_odd_channels_and_single_places_stay() -> None:
   return a, b
 }""")
     assert ops(alter_layout(graph, 2)) == ["Conv", "Conv"]
+
+
+def test_blocks_are_wide_where_the_channels_allow_it() -> None:
+    graph = with_types(blocked("let r = Relu(a)", "let s = Conv(r, d; group=4)", "let t = Conv(s, q)",
+                               "let u = Conv(t, v)", "let y = ReduceMean(u, i2)", wide=4))
+    widths = [graph.type_of(n.outputs[0]).extents[-1] for n in graph.nodes if n.op.startswith("Blocked")]
+    assert widths == [4, 4, 2, 4], "6 channels are no number of blocks of 4"
+
+
+def test_values_in_different_blocks_are_joined_and_added_in_the_plain_form() -> None:
+    joined = blocked("let s = Conv(a, q)", "let y = Concat(a, s; axis=1)", wide=4)
+    assert ops(joined)[-1] == "Concat"
+    added = blocked("let s = Conv(a, h)", "let t = Concat(s, s; axis=1)", "let y = Add(a, t)", wide=4)
+    assert ops(added)[-1] == "Add"
+
+
+@pytest.mark.parametrize(("lines", "image"), [
+    (("let u = Relu(t)", "let y = Conv(u, d; group=4, pads=[1, 0, 1, 1])"), True),
+    (("let u = Sigmoid(t)", "let m = Mul(t, u)", "let y = Conv(m, d; group=4, pads=[1, 0, 1, 1])"), True),
+    (("let u = Sigmoid(t)", "let m = Conv(u, d; group=4, pads=[1, 0, 1, 1])", "let y = Add(m, t)"), False),
+    (("let y = Conv(t, d; group=4, auto_pad=\"SAME_UPPER\")",), True),
+    (("let u = Relu(t)", "let y = Conv(u, d; group=4)"), False),
+    (("let u = Conv(t, d; group=4, pads=[1, 0, 1, 1])", "let y = Add(u, t)"), False),
+    (("let y = Concat(t, t; axis=1)",), False)])
+def test_an_image_is_made_where_it_is_only_padded(lines: tuple[str, ...], image: bool,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LIMITS", replace(blocks.LIMITS, shortest_padded_row=5))
+    graph = with_types(blocked("let t = Conv(a, k)", *lines))
+    (points,) = [n for n in graph.nodes if n.op == "BlockedConv" and graph.constants[n.inputs[1]].shape[2:-2] in (
+        (1,), (1, 1))]
+    assert graph.type_of(points.outputs[0]).rank == (5 if image else 4)
+    monkeypatch.setattr(blocks, "LIMITS", replace(blocks.LIMITS, shortest_padded_row=6))
+    rows = with_types(blocked("let t = Conv(a, k)", *lines))
+    assert any(rows.type_of(n.outputs[0]).rank == 4 for n in rows.nodes if n.op == "BlockedConv"), "rows are too short"
+
+
+@pytest.mark.parametrize(("attributes", "pools"), [
+    ("kernel_shape=[5, 5], pads=[2, 2, 2, 2]", 2), ("kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]", 1),
+    ("kernel_shape=[3, 4], strides=[1, 2], pads=[1, 3, 2, 0], dilations=[2, 1]", 1),
+    ("kernel_shape=[6, 5], strides=[1, 2], pads=[4, 1, 0, 4]", 2),
+    ("kernel_shape=[3, 3], ceil_mode=1, strides=[2, 2]", 1)])
+def test_large_windows_have_their_largest_elements_dimension_by_dimension(attributes: str, pools: int) -> None:
+    graph = blocked(f"let y = MaxPool(a; {attributes})")
+    assert ops(graph).count("MaxPool") == pools
+    assert all(not any(n.attribute("pads", ())) for n in graph.nodes if n.op == "MaxPool")

@@ -26,6 +26,10 @@ STEPPED = {
     "twice the step": "for (int j = 0; j < n; j += 2 * s) a[j] = b[j] + n; return 0;",
     "sum of a group": "double t = 0; for (int j = 0; j <= n - s; j += s) { double u = 0; "
                       "for (int k = 0; k < s; k++) u += a[j + k] * b[j + k]; t += u; } return (int)t;",
+    "a while loop": "int j = 0; while (j < n) { a[j] = b[j] + j; j += s; } return j;",
+    "a while loop down": "int j; j = n - 1; while (j >= 0) { a[j] += b[j]; j -= s; } return j;",
+    "a while loop inside another": "for (int i = 0; i < 4; i++) { int j = 1; "
+                                   "while (j < n) { a[j] += b[j + i]; j += s; } } return 0;",
     "inside another": "for (int i = 0; i < 4; i++) for (int j = 0; j < n; j += s) a[j + i] += b[j]; return 0;",
 }
 

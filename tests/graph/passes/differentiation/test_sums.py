@@ -1,0 +1,71 @@
+"""Derivatives of sums and products of many elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polysched.errors import UnsupportedGraphError
+from polysched.graph import from_text, interpret
+from polysched.graph.passes.differentiation.gradients import differentiated
+from tests.graph.passes.differentiation.test_derivatives import check
+
+
+@pytest.mark.parametrize("line", [
+    "CumSum(x, one)", "CumSum(x, zero; reverse=1)", "CumSum(x, one; exclusive=1)", "ReduceProd(x, one)",
+    "ReduceProd(x)", "ReduceProd(x, zero; keepdims=0)", 'Einsum(x, t; equation="ij,jk->ik")',
+    'Einsum(x, t; equation="ij,jk->")', 'Einsum(x, v; equation="ij,j->ji")', 'Einsum(x, v; equation="...j,j")',
+    'Einsum(x, t, v; equation="ij,jk,j->k")', 'Einsum(x, t; equation="ij,ab->a")'])
+def test_rows_and_equations(line: str) -> None:
+    check(f"""graph g(x: float64[2, 3], t: float64[3, 2], v: float64[3]) {{
+  const one: int64[1] = [1]
+  const zero: int64[1] = [0]
+  let f = {line.replace("(x, one", "(x, own" if "CumSum" in line else "(x, one").replace(
+      "(x, zero", "(x, first" if "CumSum" in line else "(x, zero")}
+  let y = Mul(f, f)
+  return y
+}}""".replace("  let f", "  const own: int64[] = [1]\n  const first: int64[] = [0]\n  let f"))
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_a_product_with_zeros(zeros: int) -> None:
+    graph = differentiated(from_text("""graph g(x: float64[2, 2]) {
+  let y = ReduceProd(x)
+  let d = Gradient(x; xs=["x"], y="y")
+  return d
+}"""))
+    x = np.array([[0.0 if p < zeros else p + 2.0 for p in range(4)]]).reshape(2, 2)
+    wanted = [[np.prod(np.delete(x.ravel(), p)) for p in row] for row in ((0, 1), (2, 3))]
+    assert interpret(graph, {"x": x})["d"].tolist() == wanted
+
+
+@pytest.mark.parametrize("attributes", [
+    "group=1", "strides=[2, 1], pads=[1, 0, 0, 1]", "strides=[2, 3], output_padding=[1, 2]", "dilations=[2, 1]",
+    "group=2, strides=[1, 2]", 'auto_pad="SAME_UPPER", strides=[2, 2]'])
+def test_transposed_convolutions(attributes: str) -> None:
+    channels = 4 if "group=2" in attributes else 2
+    check(f"""graph g(x: float64[2, 4, 3, 2], w: float64[4, 2, 2, 3], b: float64[{channels}]) {{
+  let c = ConvTranspose(x, w, b; {attributes})
+  let y = Sin(c)
+  return y
+}}""")
+
+
+@pytest.mark.parametrize("line", [
+    "LpPool(x; kernel_shape=[2, 2])", "LpPool(x; kernel_shape=[2, 3], p=3, strides=[2, 1], pads=[0, 1, 1, 1])",
+    "AveragePool(x; kernel_shape=[2, 3], strides=[2, 2], ceil_mode=1)", "LRN(x; size=2)", "LRN(x; size=3, alpha=0.5)",
+    "AveragePool(x; kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1], ceil_mode=1, count_include_pad=1)"])
+def test_windows_and_channels(line: str) -> None:
+    check(f"""graph g(x: float64[1, 3, 4, 5]) {{
+  let c = {line}
+  let y = Mul(c, c)
+  return y
+}}""")
+
+
+def test_a_diagonal_is_refused() -> None:
+    with pytest.raises(UnsupportedGraphError, match="the derivative of a diagonal"):
+        check("""graph g(x: float64[2, 2]) {
+  let y = Einsum(x; equation="ii")
+  return y
+}""")
