@@ -58,6 +58,7 @@ class BlockSearch:
     gpu : whose model weighs, and whose registers bound a block.
     sizes : values of all parameters.
     blocks, points : whether these may change.
+    known : the sizes are those of the calls, so that blocks may suit them to the last multiprocessor.
     """
 
     scop: Scop
@@ -67,6 +68,7 @@ class BlockSearch:
     sizes: Mapping[str, int]
     blocks: bool
     points: bool
+    known: bool = True
 
     def best(self) -> Launch:
         """The launch that the model expects to be the fastest, with what it was chosen from."""
@@ -113,7 +115,8 @@ class BlockSearch:
     def cost(self, launch: Launch) -> Cost:
         """What the model expects."""
         registers = registers_of(self.scop, launch)
-        model = LaunchModel(scop=self.scop, launch=launch, gpu=self.gpu, sizes=self.sizes, registers=registers)
+        model = LaunchModel(scop=self.scop, launch=launch, gpu=self.gpu, sizes=self.sizes, registers=registers,
+                            whole_waves=self.known)
         seconds = model.seconds().values()
         return Cost(max(seconds), sum(seconds))
 

@@ -74,7 +74,7 @@ class _Chooser:
         search = BlockSearch(
             scop=scop, start=one, sized=partial(self._with_phases, launch), gpu=WEIGHED_FOR,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
-            points=points)
+            points=points, known=all(own.name in self.sizes for own in scop.parameters))
         return with_budget(LIMITS.points_operations, search.best) or one
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:
