@@ -32,8 +32,9 @@ def test_a_large_product_is_bound_by_its_arithmetic() -> None:
     launch, one = chosen(PRODUCT, n=4096), chosen(PRODUCT, GpuOptions(points=(1,)), n=4096)
     assert one.points == ()
     assert launch.points_of_item >= 16
-    assert 1 <= seconds(launch, PRODUCT, 4096) / (4096**3 / (64 * 108 * 1.41e9)) <= 1.06   # 1024 blocks on 108 multiprocessors
-    assert seconds(one, PRODUCT, 4096) > 3.9 * seconds(launch, PRODUCT, 4096)
+    bound = 4096**3 / (64 * 108 * 1.41e9)   # 1024 blocks on 108 multiprocessors: some have a tenth
+    assert bound <= seconds(launch, PRODUCT, 4096) <= 1.06 * bound
+    assert seconds(one, PRODUCT, 4096) > 3.7 * seconds(launch, PRODUCT, 4096)
 
 
 def test_a_small_product_rather_has_more_blocks() -> None:
