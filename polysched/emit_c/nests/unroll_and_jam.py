@@ -56,14 +56,19 @@ class Site:
     ----------
     loop : the loop over rows.
     facts : what holds around it.
-    depth : how many variables are set around it.
+    around : the variables that are set around it.
     nest : the loops that it stands in.
     """
 
     loop: For
     facts: Facts
-    depth: int
+    around: tuple[str, ...]
     nest: Nest
+
+    @property
+    def depth(self) -> int:
+        """How many variables are set around the loop."""
+        return len(self.around)
 
     @property
     def inside(self) -> Facts:
@@ -71,9 +76,10 @@ class Site:
         return self.facts.inside(self.loop)
 
     def leaves(self, node: Node) -> list[Leaf]:
-        """The places of the statements below a node of the loop."""
-        below = list(instances(node))
-        return [leaf for leaf in self.nest.leaves if any(leaf.instance is i for i in below)]
+        """The places of the statements below a node of the loop; an instance may have others, outside of it."""
+        below, own = list(instances(node)), (*self.around, self.loop.variable)
+        return [leaf for leaf in self.nest.leaves
+                if leaf.around[:len(own)] == own and any(leaf.instance is i for i in below)]
 
 
 class Policy(Protocol):
@@ -85,17 +91,17 @@ class Policy(Protocol):
 
 def unroll_and_jam(node: Node, facts: Facts, policy: Policy) -> Node:
     """Rewrite every outermost loop that the policy takes."""
-    return _rewritten(node, facts, policy, 0, Nest(node, facts))
+    return _rewritten(node, facts, policy, (), Nest(node, facts))
 
 
-def _rewritten(node: Node, facts: Facts, policy: Policy, depth: int, nest: Nest) -> Node:
-    changed = policy.jam(Site(loop=node, facts=facts, depth=depth, nest=nest)) if isinstance(node, For) else None
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, partial(_child, policy=policy, depth=below, nest=nest))
+def _rewritten(node: Node, facts: Facts, policy: Policy, around: tuple[str, ...], nest: Nest) -> Node:
+    changed = policy.jam(Site(loop=node, facts=facts, around=around, nest=nest)) if isinstance(node, For) else None
+    below = (*around, *variables_set_by(node))
+    return changed or map_inside(node, facts, partial(_child, policy=policy, around=below, nest=nest))
 
 
-def _child(node: Node, facts: Facts, *, policy: Policy, depth: int, nest: Nest) -> Node:
-    return _rewritten(node, facts, policy, depth, nest)
+def _child(node: Node, facts: Facts, *, policy: Policy, around: tuple[str, ...], nest: Nest) -> Node:
+    return _rewritten(node, facts, policy, around, nest)
 
 
 def in_blocks(loop: For, bounds: NamedBounds, together: Node, count: int, *, variable: str | None = None,
