@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, prod
+from statistics import geometric_mean
 from typing import NamedTuple
 
 import islpy as isl
@@ -55,18 +56,20 @@ class BlockSearch:
     scop : the program.
     start : with the usual block and one point, or with what was asked for.
     sized : the launch with other sizes, and the phases that follow from them.
-    gpu : whose model weighs, and whose registers bound a block.
+    gpus : whose models weigh, each as much as any other, and whose registers bound a block.
     sizes : values of all parameters.
     blocks, points : whether these may change.
+    known : the sizes are those of the calls, so that blocks may suit them to the last multiprocessor.
     """
 
     scop: Scop
     start: Launch
     sized: Callable[[Sizes], Launch]
-    gpu: Gpu
+    gpus: tuple[Gpu, ...]
     sizes: Mapping[str, int]
     blocks: bool
     points: bool
+    known: bool = True
 
     def best(self) -> Launch:
         """The launch that the model expects to be the fastest, with what it was chosen from."""
@@ -85,8 +88,9 @@ class BlockSearch:
             if not costs[better].is_less(costs[at]):
                 break
             at = better
-        choice = BlockChoice(gpu=self.gpu.name, tried=len(launches), rejected=dict(rejected), usual=first.block,
-                             usual_points=first.points, seconds=costs[at].limiter, usual_seconds=costs[first].limiter)
+        choice = BlockChoice(gpus=tuple(gpu.name for gpu in self.gpus), tried=len(launches), usual=first.block,
+                             rejected=dict(rejected), usual_points=first.points, seconds=costs[at].limiter,
+                             usual_seconds=costs[first].limiter)
         return replace(launches[at], choice=choice)
 
     def steps(self, at: Sizes) -> Iterator[Sizes]:
@@ -104,18 +108,19 @@ class BlockSearch:
         registers = registers_of(self.scop, launch)
         if registers > LIMITS.most_registers:
             return "registers of a work item"
-        if registers * launch.items > self.gpu.registers:
+        if registers * launch.items > min(gpu.registers for gpu in self.gpus):
             return "registers of a multiprocessor"
         if _stages(self.start) and not _stages(launch):
             return "room in shared memory, or reuse there"
         return None
 
     def cost(self, launch: Launch) -> Cost:
-        """What the model expects."""
+        """What the model expects, in the geometric mean over the GPUs."""
         registers = registers_of(self.scop, launch)
-        model = LaunchModel(scop=self.scop, launch=launch, gpu=self.gpu, sizes=self.sizes, registers=registers)
-        seconds = model.seconds().values()
-        return Cost(max(seconds), sum(seconds))
+        models = (LaunchModel(scop=self.scop, launch=launch, gpu=gpu, sizes=self.sizes, registers=registers,
+                              whole_waves=self.known) for gpu in self.gpus)
+        seconds = [model.seconds().values() for model in models]
+        return Cost(geometric_mean(map(max, seconds)), geometric_mean(map(sum, seconds)))
 
     def _is_block(self, sizes: Sizes) -> bool:
         """Whether a block has a warp at least, no more work items than all devices run, and a grid that all have."""

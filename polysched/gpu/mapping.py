@@ -136,14 +136,14 @@ class BlockChoice(OneLine):
 
     Parameters
     ----------
-    gpu : whose model weighed them, and whose registers bound them.
+    gpus : whose models weighed them, and whose registers bound them.
     tried : sizes that were looked at.
     rejected : how many of them by what there is not enough of for them.
-    seconds : that the model expects of the chosen ones, at the sizes that were assumed.
+    seconds : that the models expect of the chosen ones, in the geometric mean, at the sizes that were assumed.
     usual, usual_points, usual_seconds : where the search began, and what is expected there.
     """
 
-    gpu: str
+    gpus: tuple[str, ...]
     tried: int
     rejected: Mapping[str, int]
     seconds: float
@@ -156,7 +156,7 @@ class BlockChoice(OneLine):
         usual = "does not fit" if isinf(self.usual_seconds) else f"{self.usual_seconds * 1e3:.3g} ms"
         points = f" with {'x'.join(map(str, self.usual_points))} points" if prod(self.usual_points) > 1 else ""
         gain = "" if self.seconds >= self.usual_seconds else f"; {'x'.join(map(str, self.usual))}{points} {usual}"
-        return (f"best of {self.tried} sizes on {self.gpu}, {self.seconds * 1e3:.3g} ms"
+        return (f"best of {self.tried} sizes on {' and '.join(self.gpus)}, {self.seconds * 1e3:.3g} ms"
                 f"{f' ({refused})' if refused else ''}{gain}")
 
 

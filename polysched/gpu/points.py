@@ -23,11 +23,11 @@ from polysched.gpu.teams import with_team
 from polysched.gpu.tensor_cores import with_tensor_cores
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import with_budget
-from polysched.target.gpus import SM_80, Gpu
+from polysched.target.gpus import SM_80, SM_90, Gpu
 from polysched.tiling.footprints.nest import assumed_parameters
 
-WEIGHED_FOR: Gpu = SM_80
-"""The GPU whose model chooses: of those with CUDA, the one with the fewest multiprocessors and the slowest memory."""
+WEIGHED_FOR: tuple[Gpu, ...] = (SM_80, SM_90)
+"""The GPUs whose models choose: those with CUDA."""
 
 
 def with_points(schedule: Schedule, node: HostNode, *, options: GpuOptions, sizes: Mapping[str, int]) -> HostNode:
@@ -72,9 +72,9 @@ class _Chooser:
         if not launch.coordinates or not (points or not options.block):
             return one
         search = BlockSearch(
-            scop=scop, start=one, sized=partial(self._with_phases, launch), gpu=WEIGHED_FOR,
+            scop=scop, start=one, sized=partial(self._with_phases, launch), gpus=WEIGHED_FOR,
             sizes=assumed_parameters(scop, self.sizes), blocks=not options.block,
-            points=points)
+            points=points, known=all(own.name in self.sizes for own in scop.parameters))
         return with_budget(LIMITS.points_operations, search.best) or one
 
     def _asked(self, launch: Launch) -> tuple[int, ...]:

@@ -116,13 +116,19 @@ def lacking(mapping: GpuMapping, gpu: Gpu, sizes: Mapping[str, int]) -> tuple[st
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LaunchModel:
-    """What one kernel is expected to do, step by step."""
+    """What one kernel is expected to do, step by step.
+
+    Parameters
+    ----------
+    whole_waves : the busiest multiprocessor counts; where the sizes are only assumed, all have as much to do.
+    """
 
     scop: Scop
     launch: Launch
     gpu: Gpu
     sizes: Mapping[str, int]
     registers: int
+    whole_waves: bool = True
 
     def figures(self) -> Figures:
         """All of it."""
@@ -135,7 +141,10 @@ class LaunchModel:
     def seconds(self) -> dict[str, float]:
         """By pipe, memory and latency."""
         gpu, (launches, blocks) = self.gpu, self._counts
-        rate = blocks / ceil(blocks / gpu.multiprocessors) * gpu.gigahertz * 1e9   # the busiest one's blocks
+        busy: float = min(gpu.multiprocessors, blocks)
+        if self.whole_waves:
+            busy = blocks / ceil(blocks / gpu.multiprocessors)
+        rate = busy * gpu.gigahertz * 1e9
         seconds = {name: count / gpu.per_cycle[name] / rate for name, count in self._operations().items()}
         seconds["memory"] = self._global_bytes(launches * blocks) / gpu.memory_bytes_per_second
         seconds["latency"] = self._latency(launches, blocks, self._held()[0])

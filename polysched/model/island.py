@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import UnsupportedGraphError
+from polysched.graph.values.element_types import ELEMENT_TYPES, array_type, element_type
 from polysched.graph.values.graph import Graph, Node
 from polysched.graph.values.sizes import Size
 from polysched.graph.values.types import TensorType
 from polysched.model.limits import LIMITS
-from polysched.scop.construction.promotion import from_numpy
 from polysched.scop.dtypes import BOOL, INT64
 
 BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",),
@@ -142,7 +142,7 @@ def _type_of(value: Any, symbols: Mapping[str, Size], island: Island) -> TensorT
     tensor = value.type.tensor_type
     element = tensor.elem_type
     known = element not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING)
-    dtype = from_numpy(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element))) if known else None
+    dtype = element_type(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element))) if known else None
     if dtype is None or not tensor.HasField("shape"):
         return None
     extents: list[Size] = []
@@ -198,7 +198,7 @@ def _node(node: Node) -> Any:
     made = helper.make_node(node.op, node.inputs, node.outputs, name=node.name)
     given: dict[str, Any] = dict(node.attributes)
     if node.op == "ConstantOfShape" and "value" in given:
-        given["value"] = helper.make_tensor("value", helper.np_dtype_to_tensor_dtype(np.dtype(given.pop("dtype"))), [1],
+        given["value"] = helper.make_tensor("value", _element_number(str(given.pop("dtype"))), [1],
                                             [given["value"]])
     for name, value in given.items():
         if name not in schema.attributes:
@@ -215,8 +215,24 @@ def _attribute(name: str, value: Any, kind: Any) -> Any:
     from onnx import helper
     kinds = onnx.AttributeProto
     if int(kind.value) == kinds.INT and isinstance(value, str):
-        value = helper.np_dtype_to_tensor_dtype(np.dtype(value))
+        value = _element_number(value)
     return helper.make_attribute(name, list(value) if isinstance(value, tuple) else value, attr_type=int(kind.value))
+
+
+def _element_number(name: str) -> int:
+    """ONNX's number of an element type, by NumPy's name of it, or by ONNX's where no graph has such elements.
+
+    Raises
+    ------
+    UnsupportedGraphError : there is none of that name.
+    """
+    import onnx
+    if name in ELEMENT_TYPES:
+        return int(onnx.helper.np_dtype_to_tensor_dtype(array_type(ELEMENT_TYPES[name])))
+    numbers: dict[str, int] = dict(onnx.TensorProto.DataType.items())
+    if name.upper() not in numbers:
+        raise UnsupportedGraphError(f"ONNX has no elements of type {name}")
+    return numbers[name.upper()]
 
 
 def _region(region: Graph, op: str) -> Any:

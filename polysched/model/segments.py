@@ -97,7 +97,7 @@ class _Cutting(Resolving):
         for name in node.used:
             if name in self.untyped:
                 raise UnsupportedGraphError("the number of dimensions of an operand follows from data, or it is no "
-                                            "tensor", where=node.where, witness=name)
+                                            "tensor of numbers", where=node.where, witness=name)
 
     def _probe(self, node: Node) -> None:
         """Refuse a node that has no plan alone, or a kernel that is not affine."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from polysched.graph.evaluation.interpreter import interpret
 from polysched.graph.evaluation.sequences import tensors_of
 from polysched.graph.operators.families.narrow import codes_of
 from polysched.graph.passes.widening import widened, widened_array
-from polysched.graph.values.element_types import is_narrow
+from polysched.graph.values.element_types import NARROW, array_type, is_narrow
 from polysched.graph.values.graph import Graph
 from polysched.graph.values.types import TensorType
 from polysched.model.island import runtime_failures
@@ -67,6 +68,7 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
     except failures as failure:
         raise _refused(model, failure) from None
     names = [o.name for o in session.get_outputs()]
+    declared = {o.name: o.type for o in session.get_outputs()}
     wanted = {i.name for i in session.get_inputs()}
 
     def run(arrays: Arrays) -> dict[str, np.ndarray]:
@@ -74,9 +76,21 @@ def by_onnxruntime(model: str | Path, threads: int) -> Run:
             results = session.run(names, {n: a for n, a in arrays.items() if n in wanted})
         except failures as failure:
             raise _refused(model, failure) from None
-        return {name: value for output, result in zip(names, results, strict=True)
+        return {name: _of_bytes(value, declared[output]) for output, result in zip(names, results, strict=True)
                 for name, value in tensors_of(output, result)}
     return run
+
+
+def _of_bytes(value: Any, declared: str) -> Any:
+    """A result whose elements are short floats, which ONNX Runtime gives as bytes.
+
+    Parameters
+    ----------
+    declared : ONNX Runtime's name of its type.
+    """
+    own = next((t for t in NARROW if declared == f"tensor({t.name.replace('_', '')})"), None)
+    as_bytes = isinstance(value, np.ndarray) and value.dtype == np.uint8
+    return value.view(array_type(own)) if own is not None and own.is_float and as_bytes else value
 
 
 def _refused(model: str | Path, failure: Exception) -> UsageError:

@@ -142,6 +142,9 @@ class _Facts:
                     told.setdefault(words, set()).update(found)
 
     def of_loop(self, loop: ProgramLoop) -> ExplainedLoop:
+        if len(loop.statements) > 1 and not any(map(_counts, loop.values.values())):
+            return ExplainedLoop(loop=loop.name, statements=loop.statements, line=loop.line, not_more=(),
+                                 done=("written out, a statement per iteration",))
         counted = self.counted[loop.number]
         done = _by_statements(loop, (told for band, member in counted for told in self._done(band, member)))
         return ExplainedLoop(
@@ -299,6 +302,11 @@ def _counted(loops: tuple[ProgramLoop, ...], members: list[tuple[int, ProgramLoo
                 if fitting[0] not in found[loop.number]:
                     found[loop.number].append(fitting[0])
     return found
+
+
+def _counts(values: isl.PwAff) -> bool:
+    """Whether the iterations of a loop are those of an iterator of a statement."""
+    return bool(values.involves_dims(isl.dim_type.in_, 0, values.dim(isl.dim_type.in_)))
 
 
 def _share(first: isl.PwAff, second: isl.PwAff) -> bool:

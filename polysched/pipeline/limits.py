@@ -29,6 +29,7 @@ class PipelineLimits:
     # recipe.py
     recipe_entries: int = constant(4096, unit="values", source="of the JSON of a recipe that is read")
     recipe_depth: int = constant(12, unit="levels", source="of the JSON of a recipe that is read")
+    kept_checks: int = constant(4096, unit="recipes", source="whose values were found good; one is made per choice")
 
 
 LIMITS = PipelineLimits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Literal, NoReturn
@@ -14,7 +14,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.primitives.step import LARGEST, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.strategy import Strategy
-from polysched.target.one_line import shortened
+from polysched.target.one_line import shortened, whole
 from polysched.tensorize.instruction_choice import InstructionChoice
 from polysched.tensorize.options import DEFAULT, NONE, TensorizeOptions
 from polysched.tiling.options import BandOptions
@@ -73,7 +73,7 @@ class Recipe:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bands", dict(sorted(self.bands.items())))
         object.__setattr__(self, "instructions", dict(sorted(self.instructions.items())))
-        apply_recipe(_plain_options(), self)
+        _check(self)
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -151,6 +151,29 @@ class Recipe:
 def _plain_options() -> PipelineOptions:
     """The options that a recipe is checked with; that they are made once makes recipes cheap."""
     return PipelineOptions()
+
+
+def _check(recipe: Recipe) -> None:
+    """Refuse values that no room has, or that contradict each other; what was found good once is not looked at again.
+
+    Choices for bands count one by one: they only have to agree with what holds for all.
+    """
+    rest = tuple(_key(getattr(recipe, name)) for name in _OF_ALL)
+    keys = [(rest, whole(own)) for own in recipe.bands.values()] or [(rest, "")]
+    if not all(key in _GOOD for key in keys):
+        apply_recipe(_plain_options(), recipe)
+        if len(_GOOD) > LIMITS.kept_checks:
+            _GOOD.clear()
+        _GOOD.update(keys)
+
+
+_GOOD: set[tuple[tuple[Hashable, ...], str]] = set()
+_OF_ALL = tuple(own.name for own in fields(Recipe) if own.name != "bands")
+
+
+def _key(value: object) -> Hashable:
+    """The same for equal values of one type alone: `True` is no edge of 1."""
+    return (type(value), value) if value is None or isinstance(value, str | int) else whole(value)
 
 
 def apply_recipe(options: PipelineOptions, recipe: Recipe) -> PipelineOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from polysched.pipeline.recipe import Recipe
 from polysched.target.target import Target
+from polysched.tiling.footprints.lower_bound import lower_bound
+from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Level
 from polysched.tiling.options import BandOptions, in_order
@@ -80,6 +83,18 @@ class BandFacts:
             self._problems[key] = self.choices.problem(level, shape)
         return self._problems[key]
 
+    def offered(self, problem: TileProblem, order: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """The edges that a search of this band considers for each loop; kept."""
+        key = (id(problem), order)
+        if key not in self._offered:
+            self._offered[key] = problem, tuple(tuple(e for e, _ in candidate_edges(problem, k, order))
+                                                for k in range(self.depth))
+        return self._offered[key][1]
+
+    @cached_property
+    def _offered(self) -> dict[tuple[int, tuple[int, ...]], tuple[TileProblem, tuple[tuple[int, ...], ...]]]:
+        return {}
+
     @cached_property
     def _problems(self) -> dict[object, TileProblem]:
         return {}
@@ -132,7 +147,26 @@ class BandFacts:
                                     shape=shape), self.target)
 
     def seconds_of(self, chosen: BandOptions | None) -> float | None:
-        """What the projected model says of all runs of the band on the cores of the target."""
+        """What the projected model says of all runs of the band on the cores of the target; kept."""
+        if chosen not in self._seconds:
+            self._seconds[chosen] = self._seconds_of(chosen)
+        return self._seconds[chosen]
+
+    @cached_property
+    def _seconds(self) -> dict[BandOptions | None, float | None]:
+        return {}
+
+    def least_bytes(self, nest: Nest, size: int) -> float:
+        """What a cache of that size moves at least for the nest of a plan; kept."""
+        if (id(nest), size) not in self._least:
+            self._least[id(nest), size] = nest, lower_bound(nest, size).bytes
+        return self._least[id(nest), size][1]
+
+    @cached_property
+    def _least(self) -> dict[tuple[int, int], tuple[Nest, float]]:
+        return {}
+
+    def _seconds_of(self, chosen: BandOptions | None) -> float | None:
         plan = self.plan_of(chosen)
         if plan is None:
             return None
@@ -203,13 +237,17 @@ def choose_tiles(choose: Chooser, band: BandFacts) -> BandOptions:
 
 def fitting_edges(choose: Chooser, band: BandFacts, problem: TileProblem, order: tuple[int, ...]) -> tuple[int, ...]:
     """One edge per loop so that all limits hold; those of the least tile where even that exceeds one."""
-    offered = [[e for e, _ in candidate_edges(problem, k, order)] for k in range(band.depth)]
+    offered = band.offered(problem, order)
     edges = [min(each) for each in offered]
     allowed = set(exceeded(problem, order, tuple(edges)))
     for loop in range(band.depth):
-        fitting = [e for e in offered[loop]
-                   if set(exceeded(problem, order, (*edges[:loop], e, *edges[loop + 1:]))) <= allowed]
-        edges[loop] = choose.one_of(f"band {band.number}, loop {loop}, edge", tuple(fitting))
+        def too_large(edge: int, loop: int = loop) -> bool:
+            return not set(exceeded(problem, order, (*edges[:loop], edge, *edges[loop + 1:]))) <= allowed
+
+        growing = sorted(offered[loop])
+        fitting = growing[:bisect_left(growing, True, key=too_large)]   # a larger edge exceeds no fewer limits
+        edges[loop] = choose.one_of(f"band {band.number}, loop {loop}, edge", tuple(
+            e for e in offered[loop] if e in fitting))
     return tuple(edges)
 
 

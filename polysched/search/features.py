@@ -9,9 +9,9 @@ from polysched.pipeline.recipe import Recipe
 from polysched.search.bands import BandFacts
 from polysched.search.space import Explorer
 from polysched.tiling.footprints.conflicts import most_rows
-from polysched.tiling.footprints.lower_bound import lower_bound
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import traffic_bytes, working_set_bytes
+from polysched.tiling.options import BandOptions
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 
 OF_LEVEL = ("footprint over capacity", "traffic over the lower bound")
@@ -59,7 +59,7 @@ def features_of(explorer: Explorer, recipe: Recipe) -> tuple[float, ...]:
         chosen = recipe.bands.get(band.number)
         plan = band.plan_of(chosen)
         if plan is not None:
-            found.append((band.seconds_of(chosen) or 0.0, tuple(_of_band(band, plan))))
+            found.append((band.seconds_of(chosen) or 0.0, tuple(_of_band(band, plan, chosen))))
     weight = sum(seconds for seconds, _ in found) or 1.0
     width = len(OF_BAND) + LEVELS * len(OF_LEVEL)
     means = tuple(sum(s * values[k] for s, values in found) / weight for k in range(width))
@@ -76,7 +76,7 @@ def _of_recipe(recipe: Recipe) -> Iterator[float]:
     yield float(any(own.diamond is True for own in every) or recipe.diamond)
 
 
-def _of_band(band: BandFacts, plan: BandPlan) -> Iterator[float]:
+def _of_band(band: BandFacts, plan: BandPlan, chosen: BandOptions | None) -> Iterator[float]:
     nest, target, shape = plan.nest, band.target, plan.shape
     structure = plan_structure(plan)
     last = structure[-1].loop
@@ -91,7 +91,7 @@ def _of_band(band: BandFacts, plan: BandPlan) -> Iterator[float]:
     yield float(sum(r.stride(last) is Stride.OTHER for r in nest.references))
     yield float(sum(r.stride(last) is Stride.INVARIANT for r in nest.references))
     yield float(sum(most_rows(r, target.caches[0]) is not None for r in nest.references if not r.whole))
-    width, teams = band.width_of(plan)
+    width, teams = band.width_of(plan, chosen)
     yield log2(max(1.0, width))
     rounds = -(-width // target.cores)
     yield 1 - width / max(1.0, rounds * target.cores)
@@ -102,4 +102,4 @@ def _of_band(band: BandFacts, plan: BandPlan) -> Iterator[float]:
         size = cache.size_bytes // cache.shared_by
         yield log2(1 + working_set_bytes(nest, edges, cache.line_bytes) / size)
         moved = sum(traffic_bytes(nest, structure, size, cache.line_bytes))
-        yield log2(max(1.0, moved / max(1.0, lower_bound(nest, size).bytes)))
+        yield log2(max(1.0, moved / max(1.0, band.least_bytes(nest, size))))

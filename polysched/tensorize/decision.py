@@ -199,12 +199,11 @@ def _candidates(dependences: Dependences, considered: list[Intrinsic], options: 
     found: list[Match] = []
     why: list[str] = []
     for intrinsic in considered:
-        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences,
-                        kept=kept)
+        wanted = MatchOptions(numerics=options.numerics, explained=not options.by_model)
+        matches = match(scop, intrinsic, wanted, sizes=sizes, dependences=dependences, kept=kept)
         found += matches.with_mirrors
         if not intrinsic.library and in_lanes and all(map(_mostly_idle, matches.with_mirrors)):
-            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
-                                 remainder=True)
+            lanes = replace(wanted, partial_sums=True, split=bool(matches.with_mirrors), remainder=True)
             found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences, kept=kept).with_mirrors
         if not options.by_model:
             why += [str(e) for e in matches.explanations]

@@ -9,17 +9,20 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from polysched.dependence import analyse
 from polysched.emit_c.alternatives import crossover
 from polysched.emit_c.nests import independent_rows, summed_rows
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
+from polysched.scheduling import pluto
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file, from_c_text
 from polysched.target import CacheLevel, Target
 from polysched.tensorize import find_intrinsic
 from polysched.tensorize.choice import executes_here
-from polysched.tiling import tile
+from polysched.tiling import TilingOptions, tile
 from polysched.tiling.planning import block_orders
+from polysched.tiling.planning.skewed_tiles import choose_skewed_tile
 
 FILE = Path(__file__).parents[2] / "experiments" / "ablation" / "run.py"
 
@@ -165,6 +168,29 @@ def test_what_packing_for_an_instruction_costs_decides_about_a_program(name: str
     program = ROOM.Program(from_c_file(ROOM.file_of(name)), PipelineOptions(verify_instructions="never"))
     costs = replace(INSTRUCTED.costs, **{constant: getattr(INSTRUCTED.costs, constant) / 2})
     assert program.text(replace(INSTRUCTED, costs=costs)) != program.text(INSTRUCTED)
+
+
+STEPS = """void heat(int T, int n, double a[restrict n][n], double b[restrict n][n]) {
+#pragma scop
+  for (int t = 0; t < T; t++) {
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        b[i][j] = 0.2 * (a[i][j] + a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        a[i][j] = 0.2 * (b[i][j] + b[i - 1][j] + b[i + 1][j] + b[i][j - 1] + b[i][j + 1]);
+  }
+#pragma endscop
+}"""
+
+
+def test_how_long_runs_of_addresses_begin_decides_about_few_steps_over_much_data() -> None:
+    tiled = tile(pluto(analyse(from_c_text(STEPS))), TilingOptions(target=INSTRUCTED, parameters={"T": 10, "n": 2000}))
+    plan = tiled.bands[0].plan
+    assert plan is not None
+    own, longer = (choose_skewed_tile(plan.problem, replace(INSTRUCTED, costs=replace(
+        INSTRUCTED.costs, run_start_bytes=factor * INSTRUCTED.costs.run_start_bytes))) for factor in (1, 2))
+    assert own.edges < longer.edges
 
 
 def test_the_time_of_an_unknown_statement_decides_where_the_model_ran_out_of_its_budget(

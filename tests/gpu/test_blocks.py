@@ -40,7 +40,7 @@ def search(text: str, size: int, gpu: Gpu = SM_80) -> BlockSearch:
         own = replace(launch, block=sizes.block, points=sizes.points if prod(sizes.points) > 1 else (), phases=())
         return replace(own, phases=phases_of(schedule, own))
     start = sized(Sizes(launch.block, (1,) * len(launch.block)))
-    return BlockSearch(scop=schedule.scop, start=start, sized=sized, gpu=gpu, blocks=True,
+    return BlockSearch(scop=schedule.scop, start=start, sized=sized, gpus=(gpu,), blocks=True,
                        points=any(phase.staged for phase in start.phases),
                        sizes={parameter.name: size for parameter in schedule.scop.parameters})
 
@@ -122,3 +122,12 @@ def test_what_is_told_of_a_choice() -> None:
     assert told.startswith("best of ")
     assert " sizes on sm_90, " in told
     assert "without registers of a multiprocessor" in told
+
+
+def test_two_gpus_weigh_as_much_as_each_other() -> None:
+    one, other = (search(PRODUCT, 4096, gpu) for gpu in (SM_80, SM_90))
+    both = replace(one, gpus=(SM_80, SM_90))
+    launch = both.start
+    assert both.cost(launch).limiter == pytest.approx(
+        (one.cost(launch).limiter * other.cost(launch).limiter) ** 0.5)
+    assert str(both.best().choice).count("on sm_80 and sm_90") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import onnx
 import pytest
 
 from polysched.errors import UnsupportedGraphError
@@ -64,3 +65,15 @@ def test_values_that_the_runtime_refuses() -> None:
     made = island(Node.of("Gather", ("x", "i"), ("y",)), types={"x": X, "i": TensorType.of(INT64, (1,))})
     with pytest.raises(UnsupportedGraphError, match="it is a test, and onnxruntime refuses it, too"):
         made.run({"x": np.ones((4, 5), np.float32), "i": np.array([9])})
+
+
+@pytest.mark.parametrize("name", ["string", "float8_e4m3fn", "bfloat16", "float16"])
+def test_element_types_by_name(name: str) -> None:
+    made = island(Node.of("Cast", ("x",), ("y",), {"to": name}))
+    number = made.proto.graph.node[0].attribute[0].i
+    assert onnx.TensorProto.DataType.Name(number).lower() == name.replace("_", "")
+
+
+def test_an_element_type_that_onnx_does_not_have() -> None:
+    with pytest.raises(UnsupportedGraphError, match="ONNX has no elements of type float9"):
+        assert island(Node.of("Cast", ("x",), ("y",), {"to": "float9"})).proto

@@ -169,3 +169,13 @@ def test_what_no_runtime_has_is_refused_with_the_first_reason() -> None:
     with pytest.raises(UnsupportedGraphError, match="there is no operator Wibble") as caught:
         polysched.compile(graph)
     assert "no operator of ONNX" in str(caught.value)
+
+
+def test_strings_in_between_are_an_island() -> None:
+    made = model([node("Neg", ["x"], ["n"]), node("Cast", ["n"], ["s"], to=8), node("StringConcat", ["s", "s"], ["t"]),
+                  node("Cast", ["t"], ["f"], to=1), node("Exp", ["f"], ["y"])],
+                 [value("x", [3], "i")], [value("y", [3])])
+    compiled = polysched.compile(load(made))
+    assert "no tensor of numbers" in compiled.islands[0].reason
+    found = compiled.run({"x": np.array([0, -1, -2])})["y"]
+    np.testing.assert_allclose(found, np.exp(np.array([0, 11, 22], np.float32)), rtol=1e-5)

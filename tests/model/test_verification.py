@@ -122,3 +122,26 @@ def test_what_onnx_runtime_refuses_is_said_in_its_words(tmp_path: Path) -> None:
     (tmp_path / "pool.onnx").write_bytes(model.SerializeToString())
     with pytest.raises(UsageError, match="padding values must be non-negative"):
         by_onnxruntime(tmp_path / "pool.onnx", 1)({"x": np.zeros((1, 1, 9), np.float32)})
+
+
+def test_short_floats_of_onnx_runtime_are_no_bytes(tmp_path: Path) -> None:
+    helper = pytest.importorskip("onnx").helper
+    pytest.importorskip("onnxruntime")
+    x, y = helper.make_tensor_value_info("x", 1, [3]), helper.make_tensor_value_info("y", 17, [3])
+    node = helper.make_node("Cast", ["x"], ["y"], to=17)
+    (tmp_path / "f8.onnx").write_bytes(helper.make_model(helper.make_graph([node], "g", [x], [y]),
+        ir_version=9, opset_imports=[
+            helper.make_opsetid("", 19)]).SerializeToString())
+    data = {"x": np.array([1.1, -500, 0], np.float32)}
+    wanted = by_onnxruntime(tmp_path / "f8.onnx", 1)(data)
+    assert wanted["y"].dtype.name == "float8_e4m3fn"
+    assert check(compile_graph(load(tmp_path / "f8.onnx"))(**data), wanted, "it") == 0
+
+
+@pytest.mark.parametrize(("name", "step"), [("bfloat16", 2.0 ** -7), ("float8_e4m3fn", 2.0 ** -3)])
+def test_a_short_float_may_be_the_next_one(name: str, step: float) -> None:
+    own = getattr(pytest.importorskip("ml_dtypes"), name)
+    wanted = {"y": np.array([1, 2]).astype(own)}
+    assert check({"y": np.array([1 + step, 2]).astype(own)}, wanted, "it") == step
+    with pytest.raises(WrongResultError):
+        check({"y": np.array([1 + 2 * step, 2]).astype(own)}, wanted, "it")

@@ -19,7 +19,7 @@ DEVICE = PipelineOptions(device="opencl")
 
 def test_steps_tell_the_kernels() -> None:
     made = optimize(from_c_text(PRODUCT), DEVICE)
-    head = "device: kernel0: 2 dimensions in blocks of 32x8 work items, 4x4 points each, run S0, S1;"
+    head = "device: kernel0: 2 dimensions in blocks of 32x8 work items, 4x8 points each, run S0, S1;"
     assert any(step.startswith(head) for step in made.steps())
 
 

@@ -124,3 +124,20 @@ def test_loops_that_emission_made_are_not_taken_for_the_first_of_the_region() ->
                for loop in walk_nodes(made.source.loops) if isinstance(loop, For))
     assert not any("lanes" in words for words in outer.done)
     assert any("lanes" in words for words in inner.done)
+
+
+def test_a_short_loop_that_was_written_out_is_said_to_be() -> None:
+    region = """void g(int n, float out[restrict n], const float in[restrict n], const float k[restrict 5]) {
+#pragma scop
+  for (int x = 2; x < n - 2; x++) {
+    float s = 0;
+    for (int d = 0; d < 5; d++)
+      s += in[x + d - 2] * k[d];
+    out[x] = s;
+  }
+#pragma endscop
+}"""
+    _, inner = explained(optimize(from_c_text(region), PipelineOptions(tensorize=None))).loops
+    assert len(inner.statements) == 5
+    assert inner.done == ("written out, a statement per iteration",)
+    assert not inner.not_more

@@ -145,7 +145,8 @@ OF_PLACEMENTS = (
 OF_MODELS = (
     Unserved(holds=lambda a: a.inputs is not None, why="is of random inputs, and --inputs has others",
              names=("seed",)),)
-NO_PORTABLE_TEXT = Unserved(holds=lambda a: True, why="does nothing where no file of C is written", names=("portable",))
+NO_PORTABLE_TEXT = Unserved(holds=lambda a: True, why="does nothing where no file of C is written", names=("portable",),
+                            hint="leave it out")
 NO_TEXT = Unserved(holds=lambda a: True, why="does nothing to loops", names=("portable", "guard", "safe"),
                    hint="c2c writes the tests and the original code around them")
 OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)

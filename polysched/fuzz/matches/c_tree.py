@@ -119,7 +119,9 @@ class Called:
 
 
 Expr: TypeAlias = Number | Element | Looked | Converted | Unary | Binary | Choice | Called
-RESULTS = {"sat_i16": "int16_t", "sat_i32": "int32_t", "abs": "int32_t", "fmaf": "float", "fma_f32": "float"}
+RESULTS = {"sat_i16": "int16_t", "sat_i32": "int32_t", "abs": "int32_t", "fmaf": "float", "fma_f32": "float",
+           "popcount_u32": "int32_t", "__builtin_popcount": "int32_t", "min_i32": "int32_t", "max_i32": "int32_t",
+           "min_u32": "uint32_t", "max_u32": "uint32_t"}
 
 
 @dataclass(frozen=True)

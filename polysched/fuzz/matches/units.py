@@ -38,6 +38,7 @@ NARROW = ("int8_t", "uint8_t", "int16_t", "uint16_t")
 WIDE = ("int32_t", "int32_t", "int32_t", "uint32_t", "int64_t", "uint64_t")
 FLOATS = ("float", "double")
 MOST_INSTANCES = 128
+FIRST_OF_MORE_KINDS = 2500   # descriptions before are those of the recorded 20,000 pairs
 MASKS = ("1", "15", "0xff", "0xFFFF", "0xFFFFFFFF", "255u", "0x7fffffff")
 CONSTANTS = ("1", "2", "3", "5", "7", "128", "255", "1u", "2u", "3L", "0x80000000", "1000")
 
@@ -63,7 +64,7 @@ class Unit:
 
 def unit(seed: int) -> Unit:
     """The description of this number."""
-    return _Drawer(random.Random(f"unit {seed}")).unit()
+    return _Drawer(random.Random(f"unit {seed}")).unit(more=seed >= FIRST_OF_MORE_KINDS)
 
 
 def affine(*terms: tuple[str, int], constant: int = 0) -> Affine:
@@ -98,7 +99,7 @@ class _Drawer:
         while self.lanes[0][1] * self.lanes[-1][1] > MOST_INSTANCES // 2:
             self.lanes[0] = (self.lanes[0][0], self.lanes[0][1] // 2)
 
-    def unit(self) -> Unit:
+    def unit(self, *, more: bool) -> Unit:
         kinds: dict[Callable[[], tuple[tuple[Node, ...], set[str], set[str]]], tuple[str, int]] = {
             self.constants: ("constants", 3), self.products: ("sum of products", 4),
             self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
@@ -106,6 +107,9 @@ class _Drawer:
             self.update: ("update", 2), self.outputs: ("several outputs", 2), self.saturating: ("saturating", 1),
             self.floats: ("floats", 2), self.extrema: ("maximum of maxima", 1), self.table: ("table", 1),
             self.stages: ("stages", 2)}
+        if more:
+            kinds |= {self.triangle: ("triangle", 2), self.calls: ("calls", 3), self.mask: ("masks", 3),
+                      self.in_place: ("in place", 2)}
         draw = self.random.choices(list(kinds), weights=[w for _, w in kinds.values()])[0]
         body, enlarged, pieces = draw()
         written = {n.target.array for n in _assignments(body)}
@@ -294,6 +298,61 @@ class _Drawer:
             Called("sat_i16", (t,)), Binary("*", t, Number("3"))))
         body = (Declare("t", "int32_t", start), *loops(self.sums, (Assign(t, "+=", Binary("*", a, b)),)),
                 Assign(target, "=", last))
+        return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
+
+    def triangle(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A sum that is longer from result to result; another loop may run further."""
+        *around, (name, extent) = self.lanes
+        self.lanes = [*around, (name, min(extent, 8))]
+        total = self.result("C", self.random.choice(WIDE))
+        self.arrays |= {"A": self.random.choice(NARROW), "B": self.random.choice(NARROW)}
+        a = Element("A", (affine((name, 1)), affine(("k", 1))))
+        b = Element("B", (*(affine((n, 1)) for n, _ in around), affine(("k", 1))))
+        product = Binary("*", self.perhaps_converted(a), b)
+        first, end = (Affine(), affine((name, 1), constant=1)) if self.random.random() < 0.7 else (
+            affine((name, 1)), Affine((), min(extent, 8)))
+        inner = Loop("k", first, end, (Assign(total, "+=", product),))
+        return loops(self.lanes, (inner,)), {n for n, _ in around}, set()
+
+    def calls(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Functions of the description language by their meaning."""
+        summed = self.random.random() < 0.5
+        total = self.result("C", self.random.choice(WIDE))
+        a, b = self.inputs(2, reduced=summed, types=(*NARROW, *NARROW, "int32_t", "uint32_t"))
+        bits = Binary(self.random.choice(("^", "&", "|")), a, b)
+        pair = tuple(self.random.sample((a, b), 2))
+        value: Expr = self.random.choice((
+            Called("abs", (Binary("-", a, b),)), Called("popcount_u32", (bits,)),
+            Called(self.random.choice(("min_i32", "max_i32", "min_u32", "max_u32")), pair),
+            Binary("*", Called("abs", (a,)), b), Binary("+", Called("popcount_u32", (a,)), b)))
+        if not summed:
+            op = self.random.choice(("=", "=", "+="))
+            return loops(self.lanes, (Assign(total, op, value),)), {n for n, _ in self.lanes}, set()
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
+
+    def mask(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Comparisons as all bits or one, and blends by a comparison or by bits."""
+        target = self.result("O", self.random.choice((*NARROW, *NARROW, "int32_t", "uint32_t")))
+        a, b, m = self.inputs(3, reduced=False)
+        test = Binary(self.random.choice((">", "<", ">=", "<=", "==", "!=")), a, b)
+        value: Expr = self.random.choice((
+            Choice(test, Number("-1"), Number("0")), Choice(test, Number("255"), Number("0")), test, Unary("-", test),
+            Choice(Binary(self.random.choice(("<", "!=")), m, Number("0")), a, b),
+            Choice(Binary("&", m, Number(self.random.choice(("1", "128", "0x80u")))), a, b),
+            Binary("|", Binary("&", m, a), Binary("&", Unary("~", m), b))))
+        used = {n for n in self.arrays if n == "O" or n in {e.array for e in walk(value) if isinstance(e, Element)}}
+        self.arrays = {n: t for n, t in self.arrays.items() if n in used}
+        return loops(self.lanes, (Assign(target, "=", value),)), {n for n, _ in self.lanes}, set()
+
+    def in_place(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Two results in the place of the operands that both are computed from."""
+        kind = self.random.choice((*NARROW, *WIDE))
+        p, q, t = self.result("P", kind), self.result("Q", kind), Element("t")
+        less = Binary("<", t, q)
+        left, right = self.random.choice((
+            (Binary("+", t, q), Binary("-", t, q)), (Choice(less, t, q), Choice(less, q, t)),
+            (Binary("^", t, q), Binary("&", t, q)), (Binary("-", q, t), Binary(">>", Binary("+", t, q), Number("1")))))
+        body = (Declare("t", kind, p), Assign(p, "=", left), Assign(q, "=", right))
         return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
 
     # parts

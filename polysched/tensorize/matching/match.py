@@ -92,6 +92,7 @@ class MatchOptions(OneLine):
     remainder : the last iterations of a reduction, which fill no whole execution, may stay behind as a statement of
         their own (exact rule).
     limit : stop after this many matches; None for all.
+    explained : statements without a match are told why, which takes as long as finding none.
     """
 
     rule: Rule = Rule.EXACT
@@ -101,6 +102,7 @@ class MatchOptions(OneLine):
     split: bool = False
     remainder: bool = False
     limit: int | None = None
+    explained: bool = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -324,7 +326,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
             count += 1
             if options.limit is not None and count >= options.limit:
                 break
-    if not count:
+    if not count and options.explained:
         whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
         explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
 

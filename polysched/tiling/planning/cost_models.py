@@ -107,7 +107,9 @@ class Projected:
             return _iterations(nest) * self.target.costs.row_cycles / _edge(plan, structure[-1].loop)
         rows, columns, steps = (_edge(plan, loop) for loop in (shape.rows, shape.columns, shape.inner[-1]))
         blocks = block_parts(shape, rows, columns, self.target.lanes(8 * nest.element_bytes))
-        cycles = sum(self.target.costs.row_cycles + 2 * r * v / self.target.ports.loads_per_cycle for r, v in blocks)
+        of_block = {(r, v): self.target.costs.row_cycles + 2 * r * v / self.target.ports.loads_per_cycle
+                    for r, v in set(blocks)}
+        cycles = sum(of_block[block] for block in blocks)
         return _iterations(nest) / (rows * columns * steps) * cycles
 
     def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:

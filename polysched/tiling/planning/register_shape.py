@@ -195,7 +195,9 @@ def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> li
 def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target: Target) -> float:
     """How many times longer the blocks of one tile take than whole blocks for as many points would."""
     whole = _step_cycles(shape.row_count, shape.column_count // lanes, target) / (shape.row_count * shape.column_count)
-    taken = sum(_step_cycles(r, v, target) for r, v in block_parts(shape, rows, columns, lanes))
+    parts = block_parts(shape, rows, columns, lanes)
+    cycles = {part: _step_cycles(*part, target) for part in set(parts)}
+    taken = sum(cycles[part] for part in parts)
     return taken / (rows * columns) / whole
 
 

@@ -21,7 +21,8 @@ Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -66,8 +67,8 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     """
     model = _usable(target)
     order, last = problem.orders[0], model.target.caches[-1]
-    whole = tuple(transfer_once(problem.nest, model))
-    known = faces is not None and problem.nest.expected[faces.space]
+    known = NestTimes(problem.nest, model)
+    is_fixed = faces is not None and problem.nest.expected[faces.space]
     best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
         if not _fits(problem, edges, last.size_bytes // last.shared_by):
@@ -75,9 +76,9 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
-        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, whole=whole)
+        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, known=known)
         ways = [(wavefront_seconds(plan, alone, problem.threads, target.costs), False)]
-        in_pieces = split_seconds(plan, faces, model, problem.threads, whole) if faces is not None and known else None
+        in_pieces = split_seconds(plan, faces, known, problem.threads) if faces is not None and is_fixed else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
         seconds, split = min(ways)
         if best is None or seconds < best[0]:
@@ -87,8 +88,8 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     if best is None:
         return None
     seconds, choice, plan = best
-    if faces is not None and not known:
-        in_pieces = split_seconds(plan, faces, model, problem.threads, whole)
+    if faces is not None and not is_fixed:
+        in_pieces = split_seconds(plan, faces, known, problem.threads)
         return replace(choice, split=in_pieces is not None and in_pieces < seconds)
     return choice
 
@@ -108,13 +109,12 @@ def _usable(target: Target) -> Projected:
 
 def share_saved(plan: BandPlan, target: Target) -> float:
     """The share of the projected time of a nest on one thread that its tiles save."""
-    model = _usable(target)
-    return 1 - full_tiles_seconds(plan, model) / full_tiles_seconds(
-        replace(plan, edges=(None,) * plan.nest.depth, order=()), model)
+    known = NestTimes(plan.nest, _usable(target))
+    return 1 - full_tiles_seconds(plan, known.model, known=known) / full_tiles_seconds(
+        replace(plan, edges=(None,) * plan.nest.depth, order=()), known.model, known=known)
 
 
-def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int,
-                  whole: tuple[float | None, ...] = ()) -> float | None:
+def split_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: int) -> float | None:
     """The time of a nest on all threads in split tiles; None where pieces would be too narrow.
 
     The widest piece keeps its thread busy longest.  Gaps that another loop cuts have tiles as wide as they are, of data
@@ -123,9 +123,9 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int,
 
     Parameters
     ----------
-    whole : as for `full_tiles_seconds`.
+    known : of the plan's nest.
     """
-    nest, steps = plan.nest, plan.edges[0]
+    nest, steps, model = plan.nest, plan.edges[0], known.model
     if threads < 2 or steps is None:
         return None
     side, reach, width = _measures(nest, faces, steps, threads)
@@ -137,24 +137,23 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int,
     # two, have one such side, and the border of space a whole reach inside of their width.
     widest = (width - (1.5 if threads == 2 else 1) * reach) / side
     rows = -(-nest.extents[0] // steps)
-    in_pieces = full_tiles_seconds(plan, model, whole=whole) * widest
-    in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps, whole)
+    in_pieces = full_tiles_seconds(plan, model, known=known) * widest
+    in_gaps = _gap_tiles_seconds(plan, faces, known, threads, gaps)
     if in_gaps is not None:
         return in_pieces + in_gaps + 3 * rows * team_seconds
     teams = rows * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
                                      for loop in range(nest.depth)), order=(0, faces.space))
-    return in_pieces + full_tiles_seconds(half, model, whole=whole) * gaps / threads + teams * team_seconds
+    return in_pieces + full_tiles_seconds(half, model, known=known) * gaps / threads + teams * team_seconds
 
 
-def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float,
-                       whole: tuple[float | None, ...]) -> float | None:
+def _gap_tiles_seconds(plan: BandPlan, faces: Faces, known: NestTimes, threads: int, gaps: float) -> float | None:
     """The time of gaps that another loop cuts; None where no other one does.
 
     Parameters
     ----------
+    known : of the plan's nest.
     gaps : their share of all iterations.
-    whole : as for `full_tiles_seconds`.
     """
     nest, steps, inner = plan.nest, plan.edges[0], faces.inner
     if inner is None or steps is None or not (nest.fixed[faces.space] and nest.fixed[inner.space]):
@@ -167,7 +166,7 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: 
     edges[inner.space] = gap_edge(plan.edges, faces.space, inner.space, widest)
     edges[faces.space] = widest
     crossing = gaps * (threads - 1) * reach / side
-    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True, whole=whole)
+    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), known.model, handed_over=True, known=known)
             * ((gaps - crossing) / threads + crossing / (threads - 1)))
 
 
@@ -185,7 +184,7 @@ def transfer_once(nest: Nest, model: Projected) -> list[float | None]:
 
 
 def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False,
-                       whole: tuple[float | None, ...] = ()) -> float:
+                       known: NestTimes | None = None) -> float:
     """The time of all iterations on one thread.
 
     At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
@@ -194,29 +193,76 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     Parameters
     ----------
     handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
-    whole : `transfer_once` of the plan's nest, for who asks about many tiles of one.
+    known : of the plan's nest and the model, for who asks about many tiles.
     """
     nest, target = plan.nest, model.target
-    extents = _box(nest, plan.edges)
-    count = max(1, len(nest.deepest))
-    tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
-    structure = plan_structure(tile)
+    known = known or NestTimes(nest, model)
+    box = known.box(_box(nest, plan.edges))
+    extents, count, last = box.tile.nest.extents, max(1, len(nest.deepest)), box.structure[-1].loop
     tiles = nest.instances * nest.density / count / prod(extents)
-    single = _step_transfers(nest, tile, model, structure)
-    known = whole or tuple(transfer_once(nest, model))
-    times = [tiles * one if once is None else once for one, once in zip(single, known, strict=True)]
-    last = structure[-1].loop
-    if known[-1] is None:
+    times = [tiles * one if once is None else once for one, once in zip(box.transfers, known.once, strict=True)]
+    if known.once[-1] is None:
         times[-1] *= _run_slowdown(extents[last] * nest.element_bytes, target.costs)
     moved = sum(times)
     if handed_over:
-        moved = _handed_over(times, [tiles * one for one in single], target)
+        moved = _handed_over(times, [tiles * one for one in box.transfers], target)
     rows = tiles * prod(extents) / extents[last] * _pieces_of_a_row(plan, last)
-    cut = 1 + rows / tiles * _lanes_lost(tile, last, target) / prod(extents)
-    arithmetic, loads = model.arithmetic_cycles(tile, structure) * cut, model.load_cycles(tile, structure) * cut
-    waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], target)
-    core = rows * count * target.costs.row_cycles + tiles * waits
+    cut = 1 + rows / tiles * box.lanes_lost / prod(extents)
+    core = rows * count * target.costs.row_cycles + tiles * (prod(extents) * count * box.waits)
+    arithmetic, loads = box.arithmetic * cut, box.loads * cut
     return (max(tiles * arithmetic, tiles * loads + moved * target.frequency_hz) + core) / target.frequency_hz
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Box:
+    """One step of a tile as a nest of its own, and what it takes.
+
+    Parameters
+    ----------
+    transfers : seconds per cache.
+    arithmetic, loads : cycles of all iterations.
+    waits : cycles of an iteration that waits for the one before.
+    lanes_lost : as `_lanes_lost` has them.
+    """
+
+    tile: BandPlan
+    structure: tuple[Level, ...]
+    transfers: list[float]
+    arithmetic: float
+    loads: float
+    waits: float
+    lanes_lost: float
+
+
+@dataclass(frozen=True, eq=False)
+class NestTimes:
+    """What the tiles of one nest have in common, computed once: many of them have the same box."""
+
+    nest: Nest
+    model: Projected
+    _boxes: dict[tuple[int, ...], _Box] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def once(self) -> tuple[float | None, ...]:
+        """The times of `transfer_once`."""
+        return tuple(transfer_once(self.nest, self.model))
+
+    def box(self, extents: tuple[int, ...]) -> _Box:
+        """The box with these extents."""
+        if extents not in self._boxes:
+            self._boxes[extents] = self._made(extents)
+        return self._boxes[extents]
+
+    def _made(self, extents: tuple[int, ...]) -> _Box:
+        nest, model = self.nest, self.model
+        tile = BandPlan(nest=replace(nest, extents=extents, density=float(max(1, len(nest.deepest)))),
+                        edges=(None,) * nest.depth, order=())
+        structure = plan_structure(tile)
+        last = structure[-1].loop
+        return _Box(tile=tile, structure=structure, transfers=_step_transfers(nest, tile, model, structure),
+                    arithmetic=model.arithmetic_cycles(tile, structure), loads=model.load_cycles(tile, structure),
+                    waits=waiting_cycles(tile.nest, last, extents[last], model.target),
+                    lanes_lost=_lanes_lost(tile, last, model.target))
 
 
 def _step_transfers(nest: Nest, tile: BandPlan, model: Projected, structure: tuple[Level, ...]) -> list[float]:

@@ -25,6 +25,18 @@ from polysched.scop.budget import require_budget
 from polysched.scop.scop import union_map
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What was found out at a place: several orders of loops begin alike, and ask the same there.
+
+    Loops and filters are known by identity; they are held here, so that no other one gets their id.
+    """
+
+    together: dict[tuple[int, bool], tuple[isl.UnionPwAff, isl.UnionMap]] = field(default_factory=dict)
+    inside: dict[int, tuple[isl.UnionPwAff, _Known]] = field(default_factory=dict)
+    branches: dict[int, tuple[isl.UnionSet, Position]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Position:
     """A place in a schedule tree.
@@ -41,21 +53,21 @@ class Position:
     dependences: isl.UnionMap
     unordered: isl.UnionMap = field(default_factory=lambda: union_map(()))
     path: tuple[isl.UnionPwAff, ...] = ()
-    _together: dict[tuple[int, bool], tuple[isl.UnionPwAff, isl.UnionMap]] = field(
-        default_factory=dict, init=False, repr=False)
+    _known: _Known = field(default_factory=_Known, repr=False)
 
     def together(self, member: isl.UnionPwAff, *, ordered: bool = True) -> isl.UnionMap:
-        """The pairs whose instances run in one iteration of a loop: computed once, though several questions need it.
+        """The pairs whose instances run in one iteration of a loop.
+
+        Where these are all pairs, they are given as they are: later questions go sooner without further constraints.
 
         ordered : the dependences; else those of `unordered`.
         """
-        key = id(member), ordered
-        if key not in self._together:
-            pairs = self.dependences if ordered else self.unordered
+        key, pairs = (id(member), ordered), self.dependences if ordered else self.unordered
+        if key not in self._known.together:
             found = pairs.eq_at_multi_union_pw_aff(_everywhere(member))
             require_budget()   # where it is spent, what was found may be a part
-            self._together[key] = member, found   # the loop is held, so that no other one gets its id
-        return self._together[key][1]
+            self._known.together[key] = member, pairs if pairs.is_subset(found) else found
+        return self._known.together[key][1]
 
 
 def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
@@ -64,10 +76,14 @@ def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
 
 
 def inside(position: Position, member: isl.UnionPwAff, *, on_path: bool = True) -> Position:
-    """The position below a loop: pairs at different iterations are ordered by it."""
-    path = (*position.path, member) if on_path else position.path
-    return replace(position, dependences=position.together(member),
-                   unordered=position.together(member, ordered=False), path=path)
+    """The position below a loop: pairs at different iterations are ordered by it.
+
+    It is made once, though several orders of loops begin with the loop: what is known below it is known to all.
+    """
+    known = position._known.inside.setdefault(id(member), (member, _Known()))[1]
+    return Position(domain=position.domain, dependences=position.together(member),
+                    unordered=position.together(member, ordered=False), _known=known,
+                    path=(*position.path, member) if on_path else position.path)
 
 
 def _everywhere(member: isl.UnionPwAff) -> isl.MultiUnionPwAff:
@@ -87,17 +103,22 @@ def _everywhere(member: isl.UnionPwAff) -> isl.MultiUnionPwAff:
 
 
 def branch(position: Position, keep: isl.UnionSet) -> Position:
-    """The position below one filter of a sequence."""
-    return Position(domain=position.domain.intersect(keep),
-                    dependences=position.dependences.intersect_domain(keep).intersect_range(keep),
-                    unordered=position.unordered.intersect_domain(keep).intersect_range(keep),
-                    path=position.path)
+    """The position below one filter of a sequence; made once, as `inside`, for what it keeps and for its own domain."""
+    known = position._known.branches
+    if id(keep) not in known:
+        below = Position(domain=position.domain.intersect(keep),
+                         dependences=position.dependences.intersect_domain(keep).intersect_range(keep),
+                         unordered=position.unordered.intersect_domain(keep).intersect_range(keep))
+        require_budget()
+        known[id(keep)] = keep, below
+        known[id(below.domain)] = below.domain, below
+    return replace(known[id(keep)][1], path=position.path)
 
 
 def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
     """The iterations of this loop carry no dependence, ordered or not: they may run at the same time."""
-    return (bool(position.dependences.is_subset(position.together(member)))
-            and bool(position.unordered.is_subset(position.together(member, ordered=False))))
+    return (position.together(member) is position.dependences
+            and position.together(member, ordered=False) is position.unordered)
 
 
 def has_one_value(position: Position, member: isl.UnionPwAff) -> bool:

@@ -29,8 +29,17 @@ from polysched.fuzz.matches.c_tree import (
 from polysched.fuzz.matches.harness import Version, compared
 from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.near_misses import MISSES, missed
-from polysched.fuzz.matches.pairs import HEAD, NEAR_MISS, PROGRAMS_PER_UNIT, SAME, Pair, description_text, pair
-from polysched.fuzz.matches.units import Unit, unit
+from polysched.fuzz.matches.pairs import (
+    HEAD,
+    NEAR_MISS,
+    PROGRAMS_PER_UNIT,
+    SAME,
+    Pair,
+    description_text,
+    pair,
+    program_text,
+)
+from polysched.fuzz.matches.units import FIRST_OF_MORE_KINDS, Unit, unit
 from polysched.fuzz.matches.words import WORDS, keeps_tables
 from polysched.target import find_compiler
 
@@ -164,3 +173,13 @@ def test_numbers_and_assignments_are_values() -> None:
     assert Number("0xFFu").value == 255
     assert Number("0xFFu").suffix == "u"
     assert Assign(Element("t"), "=", Number("1")) == Assign(Element("t"), "=", Number("1"))
+
+
+def test_what_descriptions_call_is_written_as_programs_have_it() -> None:
+    """Extrema by a choice, counted bits by the compiler's function; arguments as parameters would get them."""
+    texts = [program_text(p) for seed in range(8 * FIRST_OF_MORE_KINDS, 8 * (FIRST_OF_MORE_KINDS + 120))
+             for p in pair(seed).programs[:1] if pair(seed).unit.kind == "calls"]
+    assert texts
+    assert any("__builtin_popcount(" in text for text in texts)
+    assert any("abs(" in text for text in texts)
+    assert not any(name in text for text in texts for name in ("popcount_u32", "min_i32", "max_u32"))

@@ -19,7 +19,16 @@ from polysched.fuzz.matches.c_tree import (
     Number,
     walk,
 )
-from polysched.fuzz.matches.units import MOST_INSTANCES, NAME, Unit, affine, clamp, loops, unit
+from polysched.fuzz.matches.units import (
+    FIRST_OF_MORE_KINDS,
+    MOST_INSTANCES,
+    NAME,
+    Unit,
+    affine,
+    clamp,
+    loops,
+    unit,
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +118,16 @@ def test_affine_functions_and_loops_as_they_are_written() -> None:
     assert (inner.iterator, inner.descending, inner.body) == ("k", True, body)
     assert loops([], body) == body
     assert {t for own in map(unit, range(100)) for _, t in own.function.arrays} <= set(TYPES)
+
+
+def test_later_descriptions_are_of_more_kinds(units: list[Unit]) -> None:
+    """Earlier ones stay what they are in the records."""
+    later = [unit(seed) for seed in range(FIRST_OF_MORE_KINDS, FIRST_OF_MORE_KINDS + 300)]
+    assert {u.kind for u in later} - {u.kind for u in units} == {"triangle", "calls", "masks", "in place"}
+    for own in later:
+        slanted = [n for n in walk(own.function.body) if isinstance(n, Loop) and (n.first.terms or n.end.terms)]
+        assert bool(slanted) is (own.kind == "triangle")
+        assert not own.enlarged & {n.iterator for n in slanted}
+        read = {n.array for a in walk(own.function.body) if isinstance(a, Assign | Declare)
+                for n in walk(a.value) if isinstance(n, Element)}
+        assert own.kind != "in place" or own.function.written <= read

@@ -145,9 +145,11 @@ def test_weights_of_two_products_are_packed_once() -> None:
     assert sum(a.ndim == 3 for a in after.constants.values()) == 1
 
 
-def test_panels_are_as_narrow_as_the_columns_want() -> None:
-    after = pack_weights(product(4, 12), lanes=lambda _: 4)
-    assert [a.shape for a in after.constants.values() if a.ndim == 3] == [(3, 3, 4)]
+@pytest.mark.parametrize(("rows", "columns", "panel"), [(4, 12, 12), (4, 20, 4), (1, 12, 4), (5, 12, 12), (5, 20, 0)])
+def test_panels_are_as_narrow_as_the_columns_want(rows: int, columns: int, panel: int) -> None:
+    after = pack_weights(product(rows, columns), lanes=lambda _: 4)
+    found = [a.shape for a in after.constants.values() if a.ndim == 3]
+    assert found == ([(columns // panel, 3, panel)] if panel else []), "one vector alone serves several rows badly"
 
 
 def test_columns_that_do_not_fill_panels_stay() -> None:

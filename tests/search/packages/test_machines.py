@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import threading
 from dataclasses import replace
@@ -174,7 +173,7 @@ def test_workers_with_two_compilers_are_two_kinds(file, tmp_path):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
                                   memory_limit=None) as workers, distributed.Client(workers) as client:
         first = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
-        client.run(os.environ.__setitem__, "CC", "clang-19", workers=[first])
+        client.run(exec, "import os\nos.environ['CC'] = 'clang-19'", workers=[first])
         found = tune_machines(file, cluster=workers.scheduler_address, sizes={"n": 48}, options=OPTIONS,
                               measure=MEASURE, threads=1, budget=Budget(trials=3), database=tmp_path / "tuned.db")
     compilers = sorted(kind.place.compiler.split()[0] for kind in found.kinds)

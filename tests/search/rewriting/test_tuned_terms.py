@@ -123,7 +123,7 @@ def test_the_terms_are_those_of_a_sketch(monkeypatch):
         yield Judge(-1)
     monkeypatch.setattr(tuned_terms, "local_runner", runner)
     monkeypatch.setattr(tuned_terms, "tune", lambda *a, **k: pytest.fail("no term may be searched"))
-    sketches = [contains(stage(total(extents=(64,)), shape=(64, 1))), contains(total(extents=(16,)))]
+    sketches = [contains(stage(total(extents=(64,)), shape=(1, 64))), contains(total(extents=(16,)))]
     found = search(rules=RULES, sketches=sketches, budget=Budget(trials=2))
     assert str(found.terms[0]) == "as written"
     assert [str(t).split(", then ")[0] for t in found.terms[1:]] == ["chain order of O"] * (len(found.terms) - 1)

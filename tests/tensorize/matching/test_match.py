@@ -451,3 +451,11 @@ def test_a_wrong_description_leaves_others_of_its_file_alone(tmp_path: Path, cap
     for asked in ("my_wrong", ""):
         with pytest.raises(SourceSyntaxError, match="no sum, and updates one element several times"):
             load_intrinsics(str(file), wanted=asked)
+
+
+def test_nobody_is_told_why_where_nobody_asks() -> None:
+    scop = product("double", "uint8_t", "int8_t")
+    told, silent = (match(scop, find_intrinsic("vpdpbusd"), MatchOptions(explained=asked)) for asked in (True, False))
+    assert told.count == silent.count == 0
+    assert told.explanations
+    assert not silent.explanations

@@ -22,6 +22,7 @@ from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.planning import skewed_tiles
 from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.skewed_tiles import (
+    NestTimes,
     choose_skewed_tile,
     full_tiles_seconds,
     split_seconds,
@@ -122,12 +123,13 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
     faces = faces_of(top(schedule.dependences, tree.domain), tree.root.members)
     plan = tile(schedule, TilingOptions(target=SMALL)).bands[0].plan
     model = Projected(target=SMALL)
-    few, many, too_many = (split_seconds(replace(plan, edges=(steps, 16, None)), faces, model, 2)
+    known = NestTimes(plan.nest, model)
+    few, many, too_many = (split_seconds(replace(plan, edges=(steps, 16, None)), faces, known, 2)
                            for steps in (4, 12, 40))
     assert few is not None
     assert many is not None
     assert too_many is None, "pieces would overlap"
-    assert split_seconds(plan, faces, model, 1) is None
+    assert split_seconds(plan, faces, known, 1) is None
     assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
     assert choose_skewed_tile(plan.problem, SMALL).split is False, "without faces there are wavefronts"
 
