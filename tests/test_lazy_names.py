@@ -8,7 +8,7 @@ import pytest
 import polysched
 from polysched.lazy_names import loader
 
-ROOMS = ("scop", "measure", "graph", "model", "runtime")
+ROOMS = ("scop", "gpu", "gpu.scratchpad", "emit_gpu", "measure", "graph", "model", "runtime", "runtime.dataflow")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -6,6 +6,7 @@ import math
 from functools import reduce
 
 from polysched.graph.operators.elementwise import SELU_ALPHA, SELU_GAMMA
+from polysched.graph.passes.differentiation import derivatives
 from polysched.graph.passes.differentiation.derivatives import Back, Gradients, Rule, slope
 from polysched.graph.values.graph import Node
 
@@ -95,10 +96,7 @@ RULES: dict[str, Rule] = {
     "Log2": slope(lambda back, x, y: back.op("Reciprocal", back.op("Mul", x, math.log(2)))),
     "Log10": slope(lambda back, x, y: back.op("Reciprocal", back.op("Mul", x, math.log(10)))),
     "Rsqrt": slope(lambda back, x, y: back.op("Mul", back.op("Mul", y, back.op("Mul", y, y)), -0.5)),
-    "FastExp": slope(lambda back, x, y: y),
-    "FastTanh": slope(lambda back, x, y: back.op("Sub", 1, back.op("Mul", y, y))),
-    "FastErf": slope(lambda back, x, y: back.op("Mul", back.op("Exp", back.op("Neg", back.op("Mul", x, x))),
-                                                2 / math.sqrt(math.pi))),
+    **{f"Fast{name}": derivatives.RULES[name] for name in ("Exp", "Tanh", "Erf")},
     "Selu": _selu, "Softsign": _softsign, "ThresholdedRelu": _thresholded, "Shrink": _shrunk, "HardSwish": _hard_swish,
     "Mish": _mish, "Gelu": _gelu, "Mod": _remainder, "Mean": _mean, "Max": _extreme, "Min": _extreme,
     "PRelu": _parametric}
