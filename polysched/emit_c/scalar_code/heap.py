@@ -141,7 +141,7 @@ def parts_of_threads(scop: Scop, temporary: Temporary, *, line_bytes: int, few: 
 
 
 def _choice(bytes_: str, few: str) -> str:
-    """The start of an expression of C that takes the array on the stack, if there is one, where few bytes are enough."""
+    """The start of an expression that takes the array on the stack, if there is one, where few bytes are enough."""
     return f"{bytes_} <= {FEW_BYTES} ? (void *){few} : " if few else ""
 
 
