@@ -89,6 +89,7 @@ def test_run_has_a_use_for_sizes_and_for_pairs() -> None:
     ("machine", "--calibrate costs.json --again", "--again does nothing with --calibrate"),
     ("tune in.c", "--samples 3", "--samples is for a size that is a range"),
     ("tune in.c", "--variants 2 --size n=8", "--variants is for a size that is a range"),
+    ("tune layers:conv", "--terms --each-machine", "--each-machine does nothing with --terms"),
     ("tune layers:conv", "-I include", "-I does nothing for what is no C file"),
     ("tune model.onnx", "--autodetect", "--autodetect does nothing for what is no C file"),
     ("fuzz", "--pairs 3", "--pairs is for --instructions"),
