@@ -17,4 +17,4 @@ _HOME = dict.fromkeys(("DeviceSource", "emit", "emit_cuda", "emit_opencl"), "emi
 __all__ = ["DeviceSource", "emit", "emit_cuda", "emit_opencl"]
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)

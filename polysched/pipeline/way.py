@@ -281,8 +281,7 @@ def _emitted(dependences: Dependences, options: PipelineOptions) -> CSource:
 
 def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:
     """From dependences to loops: the schedule asked for; the best of several is found by tiling all of them."""
-    tiling = replace(options.tiling_options(), parameters={
-        **options.tiling.parameters, **options.assumed_in(dependences.scop)})
+    tiling = options.tiling_of(dependences.scop)
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(

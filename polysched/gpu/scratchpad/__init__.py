@@ -21,4 +21,4 @@ _HOME = {"map_to_scratchpad": "decide", "ScratchpadMapping": "mapping", "Scratch
 __all__ = ["ScratchpadMapping", "ScratchpadOptions", "at_sizes", "map_to_scratchpad"]
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)

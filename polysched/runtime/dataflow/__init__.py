@@ -32,4 +32,4 @@ __all__ = ["Cluster", "DistributedCode", "FunctionCode", "Future", "KernelCode",
            "ShardedRun", "Stage", "kernel_code", "pipeline", "run_distributed"]
 
 
-__getattr__ = loader(__name__, _HOME)
+__getattr__, __dir__ = loader(__name__, _HOME)
