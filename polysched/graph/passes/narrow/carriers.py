@@ -77,13 +77,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 
 class _Lowering(Builder):
-    """Takes nodes of a graph one by one; values keep their names.
-
-    Parameters
-    ----------
-    graph : the graph before.
-    around : makes names that the graph around a region does not have, either.
-    """
+    """Takes nodes of a graph one by one; values keep their names."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(fresh_names(graph))
@@ -122,7 +116,7 @@ class _Lowering(Builder):
                               attributes={"to": carrier_of(self.dtype(node.outputs[0])).name}))
         elif operator_of(node).copies_at(node):
             self.emit(node)
-        elif BFLOAT16 in narrow and node.op != "CastLike":
+        elif BFLOAT16 in narrow and operator_of(node).widens_at(node):
             self.widen(node)
         else:
             self.expand(node)
