@@ -88,7 +88,7 @@ class _Lowering(Builder):
         """The graph after."""
         for node in self.before.nodes:
             self.take(node)
-        inputs = tuple((n, TensorType(carrier_of(t.dtype), t.shape)) for n, t in self.before.inputs)
+        inputs = tuple((n, t.with_dtype(carrier_of(t.dtype))) for n, t in self.before.inputs)
         return self.before.but(inputs=inputs, nodes=tuple(self.nodes), constants=self.constants, types={})
 
     def dtype(self, name: str) -> DType:
