@@ -155,9 +155,9 @@ OF_CHOICES = (*OF_DEVICES, *OF_INSTRUCTIONS, *OF_SCHEDULES, *OF_TILES)
 """Of all that decides a transformation."""
 SITUATIONS = (
     Unserved(holds=lambda a: str(a.target) == RANKS, why="does nothing with --target mpi",
-             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget", "database",
-                    "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin", "cold_cache",
-                    "preemptible", "math"), hint="leave it out"),
+             names=("measure_plans", "verify_instructions", "intrinsics", "allow", "pairs", "budget", "tolerance",
+                    "database", "dump_stages", "portable", "intrinsic", "verify_order", "results", "resume", "pin",
+                    "cold_cache", "preemptible", "math"), hint="leave it out"),
     Unserved(holds=lambda a: str(a.target) == RANKS and not a.guard, why="does nothing with --target mpi",
              names=("guard",), hint="leave it out: what the extraction assumes has to hold"),
     Unserved(holds=lambda a: getattr(a, "preemptible", False), why="does nothing with --preemptible",

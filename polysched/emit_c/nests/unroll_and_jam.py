@@ -36,18 +36,6 @@ from polysched.emit_c.loop_ir.statement_instances import Leaf, leaves_of
 from polysched.emit_c.loop_ir.traversal import block, instances, variables_set_by
 
 
-@dataclass(frozen=True, eq=False)
-class Nest:
-    """All loops that are walked over; its leaves are found when a policy first asks for them."""
-
-    root: Node
-    facts: Facts
-
-    @cached_property
-    def leaves(self) -> tuple[Leaf, ...]:
-        return tuple(leaves_of(self.root, (), self.facts))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Site:
     """A loop that a policy may take.
@@ -56,18 +44,16 @@ class Site:
     ----------
     loop : the loop over rows.
     facts : what holds around it.
-    around : the variables that are set around it.
-    nest : the loops that it stands in.
+    around : the variables that are set around it, outermost first.
     """
 
     loop: For
     facts: Facts
     around: tuple[str, ...]
-    nest: Nest
 
     @property
     def depth(self) -> int:
-        """How many variables are set around the loop."""
+        """How many variables are set around it."""
         return len(self.around)
 
     @property
@@ -76,10 +62,13 @@ class Site:
         return self.facts.inside(self.loop)
 
     def leaves(self, node: Node) -> list[Leaf]:
-        """The places of the statements below a node of the loop; an instance may have others, outside of it."""
-        below, own = list(instances(node)), (*self.around, self.loop.variable)
-        return [leaf for leaf in self.nest.leaves
-                if leaf.around[:len(own)] == own and any(leaf.instance is i for i in below)]
+        """The places of the statements below a node of the loop; copies of them elsewhere are other places."""
+        below = list(instances(node))
+        return [leaf for leaf in self._leaves if any(leaf.instance is i for i in below)]
+
+    @cached_property
+    def _leaves(self) -> tuple[Leaf, ...]:
+        return tuple(leaves_of(self.loop, self.around, self.facts))
 
 
 class Policy(Protocol):
@@ -91,17 +80,13 @@ class Policy(Protocol):
 
 def unroll_and_jam(node: Node, facts: Facts, policy: Policy) -> Node:
     """Rewrite every outermost loop that the policy takes."""
-    return _rewritten(node, facts, policy, (), Nest(node, facts))
+    return _rewritten(node, facts, policy, ())
 
 
-def _rewritten(node: Node, facts: Facts, policy: Policy, around: tuple[str, ...], nest: Nest) -> Node:
-    changed = policy.jam(Site(loop=node, facts=facts, around=around, nest=nest)) if isinstance(node, For) else None
+def _rewritten(node: Node, facts: Facts, policy: Policy, around: tuple[str, ...]) -> Node:
+    changed = policy.jam(Site(loop=node, facts=facts, around=around)) if isinstance(node, For) else None
     below = (*around, *variables_set_by(node))
-    return changed or map_inside(node, facts, partial(_child, policy=policy, around=below, nest=nest))
-
-
-def _child(node: Node, facts: Facts, *, policy: Policy, around: tuple[str, ...], nest: Nest) -> Node:
-    return _rewritten(node, facts, policy, around, nest)
+    return changed or map_inside(node, facts, partial(_rewritten, policy=policy, around=below))
 
 
 def in_blocks(loop: For, bounds: NamedBounds, together: Node, count: int, *, variable: str | None = None,

@@ -187,7 +187,7 @@ class _Builder:
         return (problem.shares and problem.streams and shape is not None and self.order[0] == shape.columns
                 and reference in self.panels and reference.moves_with(shape.rows)
                 and reference.stride(shape.inner[-1]) is Stride.UNIT
-                and problem.capacity_bytes < prod(reference.reach) * reference.element_bytes <= problem.common_bytes)
+                and problem.capacity_bytes < reference.bytes_reached <= problem.common_bytes)
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
@@ -294,7 +294,7 @@ class _Builder:
         if not reference.coefficients:
             return _Quantity(1, 1)
         if reference.whole:
-            most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
+            most = -(-reference.bytes_reached // self.problem.line_bytes)
             return _Quantity(most, most)
         lengths = self.lengths(reference, edges)
         rows = self.product(lengths[:reference.row_dim])

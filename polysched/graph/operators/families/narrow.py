@@ -16,7 +16,6 @@ from polysched.graph.values.element_types import (
     NarrowType,
     array_type,
     carrier_of,
-    element_type,
     is_narrow,
 )
 from polysched.graph.values.types import TensorType
@@ -118,9 +117,7 @@ def _code_types(site: Site) -> tuple[TensorType, ...]:
 
 def _np_code(site: Site, bits: np.ndarray) -> np.ndarray:
     to = ELEMENT_TYPES[site.attribute("to")]
-    own = element_type(bits.dtype)
-    assert own is not None
-    return narrowed(site, bits.view(array_type(BITS[own])), to).view(array_type(carrier_of(to)))
+    return narrowed(site, bits.view(array_type(BITS[site.type().dtype])), to).view(array_type(carrier_of(to)))
 
 
 def _code(site: Site, bits: Expression) -> Expression:

@@ -55,11 +55,10 @@ def in_carriers(graph: Graph) -> Graph:
 
 def _has_narrow(graph: Graph) -> bool:
     """Whether a narrow type occurs: values have it from inputs, constants and attributes."""
-    own = [*(t.dtype for _, t in graph.inputs), *(TensorType.of_array(a).dtype for a in graph.constants.values())]
-    named = [value for node in graph.walk() for name, value in node.attributes if name in TYPED]
-    return any(map(is_narrow, own)) or any(
-        is_narrow(ELEMENT_TYPES[n]) for n in named if isinstance(n, str) and n in ELEMENT_TYPES) or any(
-        _has_narrow(region) for node in graph.nodes for region in node.regions)
+    named = [ELEMENT_TYPES.get(str(value)) for node in graph.nodes for name, value in node.attributes if name in TYPED]
+    own = [*(t.dtype for _, t in graph.inputs), *(TensorType.of_array(a).dtype for a in graph.constants.values()),
+           *(dtype for dtype in named if dtype is not None)]
+    return any(map(is_narrow, own)) or any(_has_narrow(region) for node in graph.nodes for region in node.regions)
 
 
 def narrow_outputs(graph: Graph) -> dict[str, DType]:
@@ -89,7 +88,7 @@ class _Lowering(Builder):
         """The graph after."""
         for node in self.before.nodes:
             self.take(node)
-        inputs = tuple((n, TensorType(carrier_of(t.dtype), t.shape)) for n, t in self.before.inputs)
+        inputs = tuple((n, t.with_dtype(carrier_of(t.dtype))) for n, t in self.before.inputs)
         return self.before.but(inputs=inputs, nodes=tuple(self.nodes), constants=self.constants, types={})
 
     def dtype(self, name: str) -> DType:
