@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polysched.fuzz.matches.c_tree import (
+    RESULTS,
     TYPES,
     Binary,
     Called,
@@ -25,7 +26,6 @@ from polysched.fuzz.matches.units import Unit, unit
 from polysched.fuzz.matches.words import reworded
 
 PROGRAMS_PER_UNIT = 8
-TAKEN = {"i32": "int32_t", "u32": "uint32_t"}
 SAME, NEAR_MISS = "same", "near miss"
 HEAD = ("#include <stdint.h>\n#include <stdlib.h>\n#include <math.h>\nint __builtin_popcount(unsigned);\n"
         "#pragma polysched pure __builtin_popcount\n")
@@ -90,7 +90,7 @@ def _as_program(function: Function) -> Function:
             case Called(function="popcount_u32", arguments=(x,)):
                 return Called("__builtin_popcount", (_handed_over(x, "uint32_t", function),))
             case Called(function="min_i32" | "max_i32" | "min_u32" | "max_u32" as name, arguments=arguments):
-                a, b = (_handed_over(x, TAKEN[name[-3:]], function) for x in arguments)
+                a, b = (_handed_over(x, RESULTS[name], function) for x in arguments)
                 return Choice(Binary("<" if name.startswith("min") else ">", a, b), a, b)
             case Called(function="sat_i16" | "sat_i32" as name, arguments=(x,)):
                 ctype = f"int{name.removeprefix('sat_i')}_t"
