@@ -183,8 +183,8 @@ class BandFacts:
     def width_of(self, plan: BandPlan, chosen: BandOptions | None = None) -> tuple[float, float]:
         """Iterations that threads share, and starts of their team in one run of the band."""
         rows = -(-plan.nest.extents[0] // (plan.edges[0] or plan.nest.extents[0]))
-        if (chosen is not None and chosen.split is True) or (plan.pieces is not None and (
-                chosen is None or chosen.split is not False)):
+        own = chosen or BandOptions()
+        if own.split is True or (plan.pieces is not None and own.split is not False):
             return float(self.target.cores), 2.0 * rows   # the pieces of a row start together, then the gaps
         loops = plan_structure(plan)
         counts = [_trips(loops, at, plan) for at in range(len(loops))]
@@ -194,8 +194,7 @@ class BandFacts:
                 outside = 1 if level.loop in plan.order else prod(counts[:k])
                 return float(counts[k]), float(outside)
         if len(plan.order) > 1:
-            together = chosen is not None and chosen.diamond is True
-            rounds = 2 * rows if together else counts[0] + counts[1] - 1
+            rounds = 2 * rows if own.diamond else counts[0] + counts[1] - 1
             return counts[0] * counts[1] / rounds, float(rounds)
         return 1.0, 0.0
 
